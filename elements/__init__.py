@@ -1,4 +1,19 @@
-"""The element library: one physical thing a file; ``__all__`` is the catalogue."""
+"""The element library: one physical thing a file; ``CATALOGUE`` is what a model may hold.
+
+Adding an element is one file here and one line in the catalogue; see docs/howto/add_an_element.md.
+"""
 
 if __name__ != "femb.elements":
     raise ImportError("the element library is imported as femb.elements, not as a top-level package")
+
+from femb.elements.attachment import Attachment, Place
+from femb.elements.beam import Beam
+from femb.elements.ground import Ground
+from femb.elements.load import Load
+from femb.elements.point_mass import PointMass
+from femb.elements.rigid_body import RigidBody
+from femb.elements.section import Section
+
+CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, Load)
+
+__all__ = ["CATALOGUE", "Attachment", "Beam", "Ground", "Load", "Place", "PointMass", "RigidBody", "Section"]

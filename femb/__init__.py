@@ -1,3 +1,43 @@
-"""femb: rigid-flexible multibody dynamics."""
+"""femb: rigid-flexible multibody dynamics - satellites with booms, rotors and mechanisms.
+
+``Model`` and the elements describe; ``simulate`` integrates; ``Results`` holds arrays by name.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+# Imported on first use, so that `import femb` costs next to nothing.
+_HOMES = {
+    "Model": "femb.model",
+    "Run": "femb.options",
+    "Tolerances": "femb.options",
+    "Results": "femb.results",
+    "simulate": "femb.simulation",
+    "load_case": "femb.case",
+    "Attachment": "femb.elements",
+    "Beam": "femb.elements",
+    "Ground": "femb.elements",
+    "Load": "femb.elements",
+    "Place": "femb.elements",
+    "PointMass": "femb.elements",
+    "RigidBody": "femb.elements",
+    "Section": "femb.elements",
+    "FembError": "femb.errors",
+    "ModelError": "femb.errors",
+    "ResultError": "femb.errors",
+    "SolveError": "femb.errors",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'femb' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

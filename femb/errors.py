@@ -1,21 +1,34 @@
 """The errors femb raises on purpose: each names the item, what was got, what was wanted, and what to try."""
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a model: its place, such as ``("beams", "right", "length")``, and the message."""
+
+    item: tuple[str, ...]
+    message: str
+
+    def __str__(self) -> str:
+        return f"{'.'.join(self.item)}: {self.message}" if self.item else self.message
+
 
 class FembError(Exception):
     """Base of all errors that are the input's or the problem's, not femb's own."""
 
 
 class ModelError(FembError):
-    """A model that describes no physical system: the message names the item and the field.
+    """A description of no physical system; ``problems`` lists everything found, not only the first."""
 
-    ``item`` is its place in the model, such as ``("beams", "right", "length")``, so that a case
-    file can add the line.
-    """
+    def __init__(self, *problems: Problem | str) -> None:
+        self.problems = tuple(Problem((), each) if isinstance(each, str) else each for each in problems)
+        super().__init__("\n".join(map(str, self.problems)))
 
-    def __init__(self, message: str, item: tuple[str, ...] = ()) -> None:
-        super().__init__(f"{'.'.join(item)}: {message}" if item else message)
-        self.item = item
-        self.message = message
+    @classmethod
+    def at(cls, item: tuple[str, ...], message: str) -> "ModelError":
+        """The error of a single problem."""
+        return cls(Problem(item, message))
 
 
 class SolveError(FembError):

@@ -1,7 +1,25 @@
-"""Array types used in signatures."""
+"""Array types used in signatures, and the shapes a description's fields must have."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Marks a field of a description as an array; read by the constructors and by the case-file schema."""
+
+    dims: tuple[int, ...]
+
+
+Vector = Annotated[Any, Shape((3,))]
+"""Three numbers; stored as a read-only float array of shape (3,)."""
+Quaternion = Annotated[Any, Shape((4,))]
+"""Four numbers, scalar first; stored as a read-only float array of shape (4,)."""
+Pair = Annotated[Any, Shape((2,))]
+"""Two numbers; stored as a read-only float array of shape (2,)."""

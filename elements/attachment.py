@@ -1,0 +1,74 @@
+"""Where a thing is fixed: the end of a beam on a body, a load or a mass on a body or a beam node."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.checks import Checks
+from femb.types import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment:
+    """The end of a beam: on a body, or free in space.
+
+    body : its name; left out, the end is free and ``at`` and ``direction`` are in inertial axes.
+    at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; left out, it
+    follows from the other end. up : the section's y axis is the part of ``up`` perpendicular to the tangent;
+    by default ``up`` is the y axis of the body, or its z axis where the tangent is within 25 degrees of y.
+    """
+
+    body: str | None = None
+    at: Vector = (0.0, 0.0, 0.0)
+    direction: Vector | None = None
+    up: Vector | None = None
+
+    def problems(self) -> list[tuple[str, str]]:
+        """(field, message) of what is wrong, for the beam that owns the attachment."""
+        found: list[tuple[str, str]] = []
+        check = Checks(self)
+        with check:
+            for name in ("direction", "up"):
+                value = getattr(self, name)
+                if value is not None and name not in check.bad:
+                    check.require(name, np.linalg.norm(value) > 0.0, "a direction must not be zero")
+            if self.direction is not None and self.up is not None and not check.bad:
+                cross = np.cross(self.direction, self.up)
+                limit = 1e-6 * np.linalg.norm(self.direction) * np.linalg.norm(self.up)
+                check.require("up", np.linalg.norm(cross) > limit, "must not be along direction")
+            found = [(problem.item[-1], problem.message) for problem in check.problems]
+            check.problems.clear()
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node``.
+
+    node counts from the start, 0 to the number of elements; negative numbers count from the end.
+    """
+
+    body: str | None = None
+    beam: str | None = None
+    at: Vector = (0.0, 0.0, 0.0)
+    node: int = -1
+
+    def problems(self) -> list[tuple[str, str]]:
+        """(field, message) of what is wrong, for the item that owns the place."""
+        found: list[tuple[str, str]] = []
+        if (self.body is None) == (self.beam is None):
+            found.append(("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two"))
+        check = Checks(self)
+        with check:
+            found += [(problem.item[-1], problem.message) for problem in check.problems]
+            check.problems.clear()
+        return found
+
+
+def check_place(check: Checks, name: str) -> None:
+    """Refuse what is wrong with a field that holds an Attachment or a Place."""
+    value = getattr(check.item, name)
+    if value is None:
+        return
+    for part, message in value.problems():
+        check.fail(f"{name}.{part}", message)

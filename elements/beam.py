@@ -1,0 +1,80 @@
+"""Straight quaternion Euler-Bernoulli beam."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from femb.checks import Checks
+from femb.elements.attachment import Attachment, Place, check_place
+from femb.elements.section import Section
+from femb.types import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Beam:
+    """A straight beam of equal elements between its ``start`` and its ``end``.
+
+    section : a Section, or its name in the model. length : m. elements : their number.
+    start, end : Attachments; an end that is left out is free. A beam attached nowhere must say so with a
+    ``start`` without body; it may then have a velocity (of its start, inertial axes, m/s) and an
+    angular_velocity (rad/s, axes of its first section).
+    strain : "exact" curvatures per unit stretched length, or "source" for those of the thesis.
+    share_strain : the two ends of collinear beams on one body share one axial strain, as in the thesis; by
+    default each clamped end has its own, which a force on the body along the beams needs.
+
+    Raises ModelError. Source: docs/theory/beam.md.
+    """
+
+    table: ClassVar[str] = "beams"
+    kind: ClassVar[str] = "beam"
+
+    name: str
+    section: Section | str
+    length: float
+    elements: int = 1
+    start: Attachment | None = None
+    end: Attachment | None = None
+    strain: str = "exact"
+    share_strain: bool = False
+    velocity: Vector | None = None
+    angular_velocity: Vector | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, "beams", self.name) as check:
+            check.positive("length")
+            whole = isinstance(self.elements, int) and not isinstance(self.elements, bool)
+            check.require("elements", whole and self.elements >= 1, "must be a whole number of at least 1")
+            check.one_of("strain", ("exact", "source"))
+            check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
+            for name in ("start", "end"):
+                value = getattr(self, name)
+                if value is not None and not isinstance(value, Attachment):
+                    check.fail(name, f"got {value!r}, wanted an Attachment such as hub.at((0.1, 0, 0))")
+                else:
+                    check_place(check, name)
+            if not check.bad:
+                self._check_ends(check)
+
+    def _check_ends(self, check: Checks) -> None:
+        start, end = self.start, self.end
+        attached = [e for e in (start, end) if e is not None and e.body is not None]
+        if start is None and end is None:
+            check.fail(
+                "start",
+                "the beam is attached nowhere: give start or end with a body, or, for a free beam, "
+                "start = { at = [x, y, z], direction = [x, y, z] }",
+            )
+        elif len(attached) < 2 and not any(e is not None and e.direction is not None for e in (start, end)):
+            check.fail("start.direction", "is missing: the tangent of the beam at its attachment, in body axes")
+        if attached:
+            for name in ("velocity", "angular_velocity"):
+                check.require(name, getattr(self, name) is None, "a beam on a body starts with the body: give it there")
+
+    def node(self, node: int) -> Place:
+        """A node for a mass or a load: 0 is the start, -1 the end."""
+        return Place(beam=self.name, node=node)
+
+    @property
+    def attached(self) -> tuple[Any, Any]:
+        """The attachments that name a body, or None: (start, end)."""
+        ends = (self.start, self.end)
+        return tuple(e if e is not None and e.body is not None else None for e in ends)  # type: ignore[return-value]

@@ -1,0 +1,36 @@
+"""Ground: a frame that does not move."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from femb.checks import Checks
+from femb.elements.attachment import Attachment
+from femb.elements.rigid_body import EULER_SEQUENCES, check_unit
+from femb.types import Quaternion, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A frame fixed in inertial space. Every model has one named ``"ground"`` at the origin without asking.
+
+    position : m. quaternion or euler_angles (rad, intrinsic) : its attitude.
+    """
+
+    table: ClassVar[str] = "bodies"
+    kind: ClassVar[str] = "ground"
+
+    name: str = "ground"
+    position: Vector = (0.0, 0.0, 0.0)
+    quaternion: Quaternion | None = None
+    euler_angles: Vector | None = None
+    euler_sequence: str = "xyz"
+
+    def __post_init__(self) -> None:
+        with Checks(self, "bodies", self.name) as check:
+            check.one_of("euler_sequence", EULER_SEQUENCES)
+            check.at_most_one("quaternion", "euler_angles")
+            check_unit(check, "quaternion")
+
+    def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A place on the ground for the end of a beam: ``at`` (m) and the beam's tangent there."""
+        return Attachment(body=self.name, at=at, direction=direction, up=up)

@@ -1,0 +1,133 @@
+"""Model: what there is, by name; a description without numbers of unknowns and without state."""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from femb.checks import array_problem, frozen_array
+from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
+from femb.errors import ModelError, Problem
+
+Item = TypeVar("Item")
+
+# The frames a beam can be clamped to; a point mass has no attitude to clamp to.
+CLAMPS = (RigidBody, Ground)
+
+
+class Model:
+    """Bodies, beams and loads by name.
+
+    title : for reports. gravity : uniform, inertial axes, m/s2.
+
+    ``add`` refuses a second item of the same name; ``problems`` finds what only shows in the whole, such as a
+    beam on an unknown body. The order of adding does not matter.
+    """
+
+    def __init__(self, title: str = "", gravity: Any = (0.0, 0.0, 0.0)) -> None:
+        problem = array_problem(gravity, (3,))
+        if problem:
+            raise ModelError.at(("gravity",), problem + " (m/s2)")
+        self.title = title
+        self.gravity = frozen_array(gravity)
+        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in CATALOGUE}
+
+    def add(self, item: Item) -> Item:
+        """Put an item of the element catalogue into the model and return it.
+
+        Raises ModelError: not in the catalogue, or its name is taken.
+        """
+        if not isinstance(item, CATALOGUE):
+            kinds = ", ".join(kind.__name__ for kind in CATALOGUE)
+            raise ModelError.at(("model",), f"got {item!r}, wanted one of {kinds}")
+        table = self.tables[item.table]
+        if item.name in table and table[item.name] is not item:
+            raise ModelError.at((item.table, item.name), "there is one of this name already: names must differ")
+        table[item.name] = item
+        section = getattr(item, "section", None)
+        if isinstance(section, Section):
+            self.add(section)
+        return item
+
+    @property
+    def bodies(self) -> dict[str, Any]:
+        """Rigid bodies, point masses and grounds, by name."""
+        return self.tables["bodies"]
+
+    @property
+    def beams(self) -> dict[str, Beam]:
+        """Beams, by name."""
+        return self.tables["beams"]
+
+    @property
+    def loads(self) -> dict[str, Load]:
+        """Loads, by name."""
+        return self.tables["loads"]
+
+    def items(self) -> Iterator[Any]:
+        """Every item, table by table in the order of the catalogue."""
+        for table in self.tables.values():
+            yield from table.values()
+
+    def body(self, name: str) -> Any:
+        """The body of that name; "ground" is always there."""
+        if name not in self.bodies and name == "ground":
+            return Ground()
+        return self.bodies[name]
+
+    def section_of(self, beam: Beam) -> Section:
+        """The section a beam was given or named."""
+        return beam.section if isinstance(beam.section, Section) else self.tables["sections"][beam.section]
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with the model as a whole; empty if nothing is."""
+        found: list[Problem] = []
+        if not self.bodies and not self.beams:
+            found.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
+        for beam in self.beams.values():
+            place = ("beams", beam.name)
+            if isinstance(beam.section, str) and beam.section not in self.tables["sections"]:
+                found.append(self._unknown((*place, "section"), "section", beam.section, self.tables["sections"]))
+            for word, end in (("start", beam.start), ("end", beam.end)):
+                if end is not None and end.body is not None:
+                    found += self._clamp_problems((*place, word, "body"), end)
+            start, end = beam.attached
+            if start is not None and end is not None and beam.elements < 2 and start.body == end.body:
+                found.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
+        for item in (*self.loads.values(), *self.bodies.values()):
+            on = getattr(item, "on", None)
+            if on is not None:
+                found += self._place_problems((item.table, item.name), item, on)
+        return found
+
+    def check(self) -> None:
+        """Raise ModelError with every problem of the model, if there is one."""
+        problems = self.problems()
+        if problems:
+            raise ModelError(*problems)
+
+    def _unknown(self, item: tuple[str, ...], what: str, name: str, known: dict[str, Any]) -> Problem:
+        names = ", ".join(repr(each) for each in known) or "none"
+        return Problem(item, f"got {name!r}, which is not in the model; {what} names: {names}")
+
+    def _clamp_problems(self, item: tuple[str, ...], end: Attachment) -> list[Problem]:
+        if end.body not in self.bodies and end.body != "ground":
+            return [self._unknown(item, "body", str(end.body), self.bodies)]
+        if not isinstance(self.body(end.body), CLAMPS):
+            return [
+                Problem(item, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
+            ]
+        return []
+
+    def _place_problems(self, item: tuple[str, ...], thing: Any, on: Place) -> list[Problem]:
+        if on.body is not None:
+            if on.body not in self.bodies and on.body != "ground":
+                return [self._unknown((*item, "body"), "body", on.body, self.bodies)]
+            body = self.body(on.body)
+            if isinstance(body, PointMass) and (thing.table != "loads" or thing.torque is not None):
+                return [Problem((*item, "body"), f"got {on.body!r}, a point mass, which only takes forces")]
+            return []
+        if on.beam not in self.beams:
+            return [self._unknown((*item, "beam"), "beam", str(on.beam), self.beams)]
+        count = self.beams[on.beam].elements
+        if not isinstance(on.node, int) or not -count - 1 <= on.node <= count:
+            return [Problem((*item, "node"), f"got {on.node!r}, wanted a node from 0 to {count}, or -1 for the end")]
+        return []

@@ -1,0 +1,79 @@
+"""Options of a run: how long, by which method, to which tolerance; the ``[run]`` table of a case file."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.checks import Checks
+
+METHODS = ("radau", "rk")
+FORMULATIONS = ("velocity",)
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
+
+    The tolerance of a rate is that of its quantity divided by ``time`` (s), the shortest time over which the
+    motion is of interest: an error of a rate that lives longer than that is an error of the quantity.
+    """
+
+    position: float = 1e-7
+    quaternion: float = 1e-7
+    strain: float = 1e-7
+    time: float = 0.1
+
+    def __post_init__(self) -> None:
+        with Checks(self, "run", "atol") as check:
+            check.positive("position", "quaternion", "strain", "time")
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a model is integrated in time.
+
+    duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
+    accurate) or "rk" (explicit; tableau "dop853" with error control, or "rk4" with a fixed ``step`` in s).
+    formulation : the coordinates the equations are written in. rtol, atol : tolerances of the local error.
+    start : "as_given", or "equilibrium" to begin in the state of steady motion that the start velocities
+    describe, with the beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
+
+    Raises ModelError: an unknown method, a tolerance or time that is not positive.
+    """
+
+    table: ClassVar[str] = "run"
+
+    duration: float
+    output_interval: float | None = None
+    method: str = "radau"
+    formulation: str = "velocity"
+    rtol: float = 1e-6
+    atol: Tolerances = Tolerances()
+    start: str = "as_given"
+    tableau: str = "dop853"
+    step: float | None = None
+    first_step: float | None = None
+    max_step: float | None = None
+    max_steps: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        with Checks(self, "run") as check:
+            check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "max_steps")
+            check.one_of("method", METHODS)
+            check.one_of("formulation", FORMULATIONS)
+            check.one_of("start", ("as_given", "equilibrium"))
+            check.one_of("tableau", ("dop853", "rk4"))
+            check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
+            if self.tableau == "rk4" and self.method == "rk" and self.step is None:
+                check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
+
+    def output_times(self) -> Any:
+        """(T,) the instants of output: multiples of the interval, and the end."""
+        interval = self.output_interval or self.duration / 1000.0
+        count = int(np.floor(self.duration / interval * (1.0 + 1e-12)))
+        times = interval * np.arange(count + 1)
+        if times[-1] < self.duration * (1.0 - 1e-12):
+            times = np.append(times, self.duration)
+        times[-1] = self.duration if abs(times[-1] - self.duration) <= 1e-9 * self.duration else times[-1]
+        return times
