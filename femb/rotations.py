@@ -1,0 +1,241 @@
+"""Orientation by quaternions: algebra, rate maps, matrices, axis and angle.
+
+Conventions, the same everywhere in femb:
+
+- a quaternion ``p = (p0, p1, p2, p3)`` is scalar first, unit, and takes body components to
+  inertial ones: ``x_inertial = p (0, x_body) p*``;
+- the product is Hamilton's (``i j = k``), so a body attached to a parent has
+  ``p_child = multiply(p_parent, p_relative)`` and ``R(p q) = R(p) R(q)``;
+- ``omega`` is the angular velocity in body axes, rad/s, unless the name says inertial;
+- ``p`` and ``-p`` are one orientation. Angles are in radians.
+
+Every function works over leading axes, shapes (..., 4), (..., 3) and (..., 3, 3), and broadcasts them.
+Polynomial maps accept complex entries, so that they can be differentiated by a complex step.
+
+Sources: [C] H. Choi, *Dynamic modeling and simulations of rigid-flexible coupled systems using
+quaternion dynamics*, USC thesis 2014, chapter 2; [T] Thompson, AIAA 2011-6277, appendix.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.errors import ModelError
+from femb.types import Floats
+
+# Entries of R R^T may differ from those of the identity by this much: matrices typed with three digits pass.
+ORTHOGONALITY = 1e-3
+
+
+def as_components(x: ArrayLike, count: int, what: str) -> Floats:
+    """``x`` as a float (or complex) array whose last axis has ``count`` entries; ModelError otherwise."""
+    array = np.asarray(x)
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    if array.ndim == 0 or array.shape[-1] != count:
+        raise ModelError.at((), f"{what} has shape {array.shape}; it must end in {count} components, (..., {count}).")
+    return array
+
+
+def _matrix(*rows: tuple[Any, ...]) -> Floats:
+    """Stack rows of entries, each of the leading shape, to (..., rows, columns)."""
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _length(x: Floats) -> Floats:
+    """Length of 3-vectors; hypot keeps it exact where squares would underflow."""
+    return np.hypot(np.hypot(x[..., 0], x[..., 1]), x[..., 2])
+
+
+def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
+    """Hamilton product ``p q`` (..., 4): the turn ``q``, then the turn ``p``, both about inertial axes."""
+    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion p"), -1, 0)
+    q0, q1, q2, q3 = np.moveaxis(as_components(q, 4, "quaternion q"), -1, 0)
+    return np.stack(
+        [
+            p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
+            p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
+            p0 * q2 - p1 * q3 + p2 * q0 + p3 * q1,
+            p0 * q3 + p1 * q2 - p2 * q1 + p3 * q0,
+        ],
+        axis=-1,
+    )
+
+
+def conjugate(p: ArrayLike) -> Floats:
+    """``p* = (p0, -p1, -p2, -p3)``, the inverse turn of a unit quaternion (..., 4)."""
+    return as_components(p, 4, "quaternion") * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def normalise(p: ArrayLike) -> Floats:
+    """``p / sqrt(p.p)`` of quaternions (..., 4).
+
+    A zero quaternion is a ModelError. NaN passes through: what computed it decides what it means.
+    """
+    p = as_components(p, 4, "quaternion")
+    norm = np.sqrt(np.sum(p * p, axis=-1, keepdims=True))
+    if np.any(norm == 0.0):
+        raise ModelError.at(
+            (),
+            "a quaternion is zero and gives no orientation; it must have length 1. "
+            "For no rotation write (1, 0, 0, 0), scalar first.",
+        )
+    return p / norm
+
+
+def left_matrix(p: ArrayLike) -> Floats:
+    """Matrix (..., 4, 4) of multiplication by ``p`` from the left: ``p q = left_matrix(p) @ q``."""
+    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    return _matrix((p0, -p1, -p2, -p3), (p1, p0, -p3, p2), (p2, p3, p0, -p1), (p3, -p2, p1, p0))
+
+
+def right_matrix(q: ArrayLike) -> Floats:
+    """Matrix (..., 4, 4) of multiplication by ``q`` from the right: ``p q = right_matrix(q) @ p``."""
+    q0, q1, q2, q3 = np.moveaxis(as_components(q, 4, "quaternion"), -1, 0)
+    return _matrix((q0, -q1, -q2, -q3), (q1, q0, q3, -q2), (q2, -q3, q0, q1), (q3, q2, -q1, q0))
+
+
+def rate_body(p: ArrayLike) -> Floats:
+    """Map (..., 3, 4) from the rate of a quaternion to the angular velocity in body axes.
+
+    ``omega = 2 rate_body(p) @ pdot``, and back ``pdot = rate_body(p).T @ omega / 2``. For a unit
+    ``p`` the rows are orthonormal and ``rate_body(p) @ p`` is zero: with ``p`` before them they are
+    the columns of ``left_matrix(p)``.
+
+    Source: L in [T] (25); half of the body matrix in [C] (21).
+    """
+    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    return _matrix((-p1, p0, p3, -p2), (-p2, -p3, p0, p1), (-p3, p2, -p1, p0))
+
+
+def rate_inertial(p: ArrayLike) -> Floats:
+    """Map (..., 3, 4) from the rate of a quaternion to the angular velocity in inertial axes.
+
+    ``omega_inertial = 2 rate_inertial(p) @ pdot``; ``rate_inertial(p) @ rate_body(p).T`` is the
+    rotation matrix. Otherwise as ``rate_body``, with ``right_matrix``.
+
+    Source: G in [T], appendix; half of A in [C] (3).
+    """
+    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    return _matrix((-p1, p0, -p3, p2), (-p2, p3, p0, -p1), (-p3, -p2, p1, p0))
+
+
+def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
+    """``pdot = p (0, omega) / 2`` (..., 4), 1/s, from ``omega`` (..., 3) in body axes, rad/s.
+
+    ``p . pdot`` is zero, so the length is kept. Source: [T] (28).
+    """
+    omega = as_components(omega, 3, "angular velocity")
+    return 0.5 * multiply(p, np.concatenate([np.zeros_like(omega[..., :1]), omega], axis=-1))
+
+
+def rotation_matrix(p: ArrayLike) -> Floats:
+    """Matrix (..., 3, 3) from body to inertial components; its columns are the body axes.
+
+    Homogeneous of degree two: for ``|p|`` off one it is ``p.p`` times a rotation, as is ``rotate``.
+    Source: [C] (16) with ``p.p = 1`` put in.
+    """
+    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    a, b, c, d = p0 * p0, p1 * p1, p2 * p2, p3 * p3
+    return _matrix(
+        (a + b - c - d, 2.0 * (p1 * p2 - p0 * p3), 2.0 * (p1 * p3 + p0 * p2)),
+        (2.0 * (p1 * p2 + p0 * p3), a - b + c - d, 2.0 * (p2 * p3 - p0 * p1)),
+        (2.0 * (p1 * p3 - p0 * p2), 2.0 * (p2 * p3 + p0 * p1), a - b - c + d),
+    )
+
+
+def from_matrix(R: ArrayLike) -> Floats:
+    """Unit quaternion (..., 4), ``p0 >= 0``, of rotation matrices (..., 3, 3), body to inertial.
+
+    At a half turn, where ``p0 = 0``, the largest component is positive. A matrix that is no
+    rotation is a ModelError. Source: largest-component form of [T], appendix.
+    """
+    R = np.asarray(R, dtype=np.float64)
+    if R.shape[-2:] != (3, 3):
+        raise ModelError.at((), f"rotation matrix has shape {R.shape}; it must be (..., 3, 3).")
+    error = np.max(np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)), initial=0.0)
+    if not error <= ORTHOGONALITY:
+        raise ModelError.at(
+            (),
+            f"matrix is not a rotation: an entry of R R^T is off the identity's by {error:.2g} (at most "
+            f"{ORTHOGONALITY:g}). Its columns must be the body axes in inertial components, of unit length.",
+        )
+    if np.any(np.linalg.det(R) < 0.0):
+        raise ModelError.at((), "matrix is a reflection (determinant -1), not a rotation. Reverse one of the axes.")
+    x, y, z = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
+    a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
+    d, e, f = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    # This is 4 p p^T: any row is p times a number, and the row of the largest component (at
+    # least a half) loses no digits, where division by a small p0 would lose them all.
+    squares = _matrix(
+        (1 + x + y + z, a, b, c), (a, 1 + x - y - z, d, e), (b, d, 1 - x + y - z, f), (c, e, f, 1 - x - y + z)
+    )
+    largest = np.argmax(np.diagonal(squares, axis1=-2, axis2=-1), axis=-1)
+    p = normalise(np.take_along_axis(squares, largest[..., None, None], axis=-2)[..., 0, :])
+    return np.where(p[..., :1] < 0.0, -p, p)
+
+
+def rotate(p: ArrayLike, x: ArrayLike) -> Floats:
+    """Inertial components (..., 3) of a vector with body components ``x``: ``p (0, x) p*``, [C] (14)."""
+    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    x1, x2, x3 = np.moveaxis(as_components(x, 3, "vector"), -1, 0)
+    a = p0 * p0 - p1 * p1 - p2 * p2 - p3 * p3
+    b = 2.0 * (p1 * x1 + p2 * x2 + p3 * x3)
+    c = 2.0 * p0
+    return np.stack(
+        [
+            a * x1 + b * p1 + c * (p2 * x3 - p3 * x2),
+            a * x2 + b * p2 + c * (p3 * x1 - p1 * x3),
+            a * x3 + b * p3 + c * (p1 * x2 - p2 * x1),
+        ],
+        axis=-1,
+    )
+
+
+def rotate_back(p: ArrayLike, x: ArrayLike) -> Floats:
+    """Body components (..., 3) of a vector with inertial components ``x``: ``p* (0, x) p``."""
+    return rotate(conjugate(p), x)
+
+
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
+    """Quaternion (..., 4) of a turn by ``angle`` (...), rad, about ``axis`` (..., 3), of any length."""
+    axis = as_components(axis, 3, "axis")
+    length = _length(axis)[..., None]
+    if np.any(length == 0.0):
+        raise ModelError.at((), "rotation axis is (0, 0, 0) and has no direction; it must have a length, of any size.")
+    half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
+    vector = np.sin(half) * (axis / length)
+    return np.concatenate([np.broadcast_to(np.cos(half), (*vector.shape[:-1], 1)), vector], axis=-1)
+
+
+def axis_angle(p: ArrayLike) -> tuple[Floats, Floats]:
+    """Unit axis (..., 3) and angle (...) in [0, pi], rad, of the shortest turn.
+
+    No turn at all is given the axis (1, 0, 0).
+    """
+    p = as_components(p, 4, "quaternion")
+    p = np.where(p[..., :1] < 0.0, -p, p)
+    vector = p[..., 1:]
+    length = _length(vector)
+    still = (length == 0.0)[..., None]
+    axis = np.where(still, np.array([1.0, 0.0, 0.0]), vector / np.where(still, 1.0, length[..., None]))
+    return axis, 2.0 * np.arctan2(length, p[..., 0])
+
+
+def exponential(rotation_vector: ArrayLike) -> Floats:
+    """Quaternion (..., 4) of a rotation vector (..., 3), axis times angle, rad, of any length."""
+    vector = as_components(rotation_vector, 3, "rotation vector")
+    half = 0.5 * _length(vector)[..., None]
+    still = half == 0.0
+    factor = np.where(still, 0.5, 0.5 * np.sin(half) / np.where(still, 1.0, half))
+    return np.concatenate([np.cos(half), factor * vector], axis=-1)
+
+
+def logarithm(p: ArrayLike) -> Floats:
+    """Rotation vector (..., 3), rad, of the shortest turn: length in [0, pi], the same for ``p`` and ``-p``.
+
+    At a half turn both directions are shortest; the one along ``(p1, p2, p3)`` as given is returned.
+    """
+    axis, angle = axis_angle(p)
+    return axis * angle[..., None]
