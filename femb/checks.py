@@ -10,25 +10,46 @@ from femb.errors import ModelError, Problem
 from femb.types import Floats, Shape
 
 
+def shown(value: Any) -> str:
+    """A value as messages show it: on one line and not too long."""
+    text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def as_numbers(value: Any) -> Floats | None:
+    """``value`` as a float array; None where not all of it is numbers (text and truth values are not)."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged
+        return None
+    return array.astype(float) if array.dtype.kind in "iuf" and not _has_bool(value) else None
+
+
+def _has_bool(value: Any) -> bool:
+    # numpy takes [1.0, True] for two numbers.
+    return any(map(_has_bool, value)) if isinstance(value, list | tuple) else isinstance(value, bool | np.bool_)
+
+
 def array_problem(value: Any, shape: tuple[int, ...]) -> str | None:
     """Why ``value`` is not a finite array of ``shape``; None if it is."""
-    wanted = f"{shape[0]} numbers" if len(shape) == 1 else f"a {' x '.join(map(str, shape))} array of numbers"
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        return f"got {value!r}, wanted {wanted}"
-    if array.shape != shape:
-        return f"got {value!r}, wanted {wanted}"
+    array = as_numbers(value)
+    if array is None or array.shape != shape:
+        wanted = f"{shape[0]} numbers" if len(shape) == 1 else f"a {' x '.join(map(str, shape))} array of numbers"
+        return f"got {shown(value)}, wanted {wanted}"
     if not np.all(np.isfinite(array)):
-        return f"got {value!r}, every number must be finite"
+        return f"got {shown(value)}, every number must be finite"
     return None
 
 
 def number_problem(value: Any) -> str | None:
     """Why ``value`` is not a finite number; None if it is."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return f"got {value!r}, wanted a number"
-    return None if math.isfinite(value) else f"got {value!r}, must be finite"
+        return f"got {shown(value)}, wanted a number"
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # a whole number beyond the range of floats
+        finite = False
+    return None if finite else f"got {shown(value)}, must be finite"
 
 
 def frozen_array(value: Any) -> Floats:
@@ -52,6 +73,10 @@ class Checks:
         self.bad: set[str] = set()
 
     def __enter__(self) -> "Checks":
+        name = getattr(self.item, "name", "a name")
+        if not isinstance(name, str) or name in ("", ".") or "/" in name:
+            # A name is a path component in the result file.
+            self.fail("name", f"got {shown(name)}, wanted text that is not empty and has no '/'")
         hints = get_type_hints(type(self.item), include_extras=True)
         for field in dataclasses.fields(self.item):
             self._field(field.name, hints[field.name])
@@ -64,7 +89,12 @@ class Checks:
     def _field(self, name: str, hint: Any) -> None:
         value = getattr(self.item, name)
         options = [hint, *getattr(hint, "__args__", ())]
-        if value is None or callable(value):
+        if callable(value):
+            return
+        if value is None:
+            marked = any(isinstance(mark, Shape) for mark in getattr(hint, "__metadata__", ()))
+            if hint is float or marked:
+                self.fail(name, "is missing")
             return
         for option in options:
             for mark in getattr(option, "__metadata__", ()):
@@ -88,7 +118,7 @@ class Checks:
     def require(self, field: str, condition: Any, message: str) -> None:
         """Record ``got VALUE, message`` unless the condition holds; silent on a field already refused."""
         if field not in self.bad and not condition:
-            self.fail(field, f"got {_shown(getattr(self.item, field))}, {message}")
+            self.fail(field, f"got {shown(getattr(self.item, field))}, {message}")
 
     def positive(self, *fields: str) -> None:
         """Fields that must be numbers above zero."""
@@ -115,19 +145,14 @@ class Checks:
             self.fail(field, f"given beside {given[0]!r}, which says the same thing: give one of them")
 
 
-def _shown(value: Any) -> str:
-    return repr(value.tolist()) if isinstance(value, np.ndarray) else repr(value)
-
-
 def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
     """The 3x3 inertia of a scalar, three principal values or a matrix; or None and what is wrong with it.
 
     A physical inertia about the mass centre has principal moments that are positive and obey the triangle
     inequality (each at most the sum of the other two); equality is a flat or thin body and is allowed.
     """
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    array = as_numbers(value)
+    if array is None:
         array = np.empty(0)
     if array.shape == ():
         array = np.full(3, float(array))
@@ -136,17 +161,17 @@ def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
     if array.shape != (3, 3) or not np.all(np.isfinite(array)):
         return (
             None,
-            f"got {value!r}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
+            f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
         )
     if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
-        return None, f"got {value!r}, which is not symmetric"
+        return None, f"got {shown(value)}, which is not symmetric"
     moments = np.linalg.eigvalsh(array)
-    shown = ", ".join(f"{moment:.6g}" for moment in moments)
+    listed = ", ".join(f"{moment:.6g}" for moment in moments)
     if moments[0] <= 0.0:
-        return None, f"principal moments {shown} kg m2: all must be greater than 0"
+        return None, f"principal moments {listed} kg m2: all must be greater than 0"
     if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
         return None, (
-            f"principal moments {shown} kg m2 break the triangle inequality: no body has one moment above the sum "
+            f"principal moments {listed} kg m2 break the triangle inequality: no body has one moment above the sum "
             "of the other two; check the signs of the products of inertia and the point the inertia refers to "
             "(the mass centre)"
         )

@@ -95,7 +95,9 @@ class Model:
         for item in (*self.loads.values(), *self.bodies.values()):
             on = getattr(item, "on", None)
             if on is not None:
-                found += self._place_problems((item.table, item.name), item, on)
+                # A load names the place in its own fields, a mass in its field ``on``.
+                field = () if isinstance(item, Load) else ("on",)
+                found += self._place_problems((item.table, item.name, *field), item, on)
         return found
 
     def check(self) -> None:
