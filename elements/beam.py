@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from femb import rotations
+from femb.batch import Batch
 from femb.checks import Checks
 from femb.elements.attachment import Attachment, Place, check_place
 from femb.elements.section import Section
+from femb.layout import BeamLayout, Layout, Station
 from femb.types import Vector
 
 
@@ -78,3 +83,41 @@ class Beam:
         """The attachments that name a body, or None: (start, end)."""
         ends = (self.start, self.end)
         return tuple(e if e is not None and e.body is not None else None for e in ends)  # type: ignore[return-value]
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Frames for the nodes that are not on a body; one strain a node, and one of its own at each clamped end."""
+        at, axes = placement.beams[self.name]
+        step = self.length / self.elements * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+        clamps = placement.clamps[self.name]
+        stations, strains = [], []
+        for k in range(self.elements + 1):
+            end = {0: 0, self.elements: 1}.get(k)
+            clamp = self.attached[end] if end is not None else None
+            if clamp is None:
+                frame = layout.add_frame(f"{self.name}, node {k}", at + k * step, axes)
+                stations.append(Station(frame))
+            else:
+                stations.append(Station(layout.bodies[clamp.body], clamp.at, clamps[end]))
+        for k, station in enumerate(stations):
+            label = f"{self.name}, node {k}"
+            clamped = self.attached[0 if k == 0 else 1] is not None if k in (0, self.elements) else False
+            if not clamped:
+                strains.append(layout.add_strain(label, station.frame))
+            elif self.share_strain:
+                if station.frame not in layout.shared_strain:
+                    layout.shared_strain[station.frame] = layout.add_strain(label, station.frame)
+                strains.append(layout.shared_strain[station.frame])
+            else:
+                inward = stations[1] if k == 0 else stations[-2]
+                strains.append(layout.add_strain(label, inward.frame))
+        ends = np.array([strains[:-1], strains[1:]]).T
+        layout.beams[self.name] = BeamLayout(stations, ends)
+        for k in range(self.elements):
+            layout.couple((stations[k].frame, stations[k + 1].frame), ends[k])
+
+    @staticmethod
+    def batches(items: list["Beam"], layout: Layout, model: Any) -> list[Batch]:
+        """All elements of all beams together."""
+        from femb.elements.beam_batch import BeamBatch
+
+        return [BeamBatch(items, layout, model)]

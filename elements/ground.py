@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.batch import Batch
 from femb.checks import Checks
 from femb.elements.attachment import Attachment
 from femb.elements.rigid_body import EULER_SEQUENCES, check_unit
+from femb.layout import Layout
 from femb.types import Quaternion, Vector
 
 
@@ -30,6 +32,15 @@ class Ground:
             check.one_of("euler_sequence", EULER_SEQUENCES)
             check.at_most_one("quaternion", "euler_angles")
             check_unit(check, "quaternion")
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A fixed frame."""
+        layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name], freedom=0)
+
+    @staticmethod
+    def batches(items: list["Ground"], layout: Layout, model: Any) -> list[Batch]:
+        """The ground has no force of its own."""
+        return []
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A place on the ground for the end of a beam: ``at`` (m) and the beam's tangent there."""

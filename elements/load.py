@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.batch import Batch
 from femb.checks import Checks
 from femb.elements.attachment import Place
+from femb.layout import Layout
 from femb.profiles import Constant, Profile
 from femb.types import Vector
 
@@ -47,3 +49,14 @@ class Load:
     def on(self) -> Place:
         """Where it acts."""
         return Place(self.body, self.beam, self.at, self.node)
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A load has no coordinates."""
+
+    @staticmethod
+    def batches(items: list["Load"], layout: Layout, model: Any) -> list[Batch]:
+        """All point loads together; what acts on the ground moves nothing."""
+        from femb.elements.load_batch import LoadBatch
+
+        moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]
+        return [LoadBatch(moving, layout)] if moving else []

@@ -1,10 +1,14 @@
 """Point mass: free, or fixed to a body or to a node of a beam."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from femb.batch import Batch
 from femb.checks import Checks
 from femb.elements.attachment import Place, check_place
+from femb.layout import Layout
 from femb.types import Vector
 
 
@@ -34,3 +38,23 @@ class PointMass:
             if self.on is not None:
                 for name in ("position", "velocity"):
                     check.require(name, getattr(self, name) is None, "but the mass is fixed by 'on': give one of them")
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A point of its own, if it is free."""
+        if self.on is None:
+            layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name], freedom=3)
+
+    @staticmethod
+    def batches(items: list["PointMass"], layout: Layout, model: Any) -> list[Batch]:
+        """Free masses have three coordinates; fixed ones are masses without inertia on their frames."""
+        from femb.elements.mass_batch import MassBatch, PointBatch
+
+        free = [(layout.bodies[item.name], item.mass) for item in items if item.on is None]
+        fixed = []
+        for item in items:
+            if item.on is not None:
+                station = layout.station(item.on)
+                if layout.frames[station.frame].freedom:
+                    fixed.append((station.frame, item.mass, station.offset, np.zeros((3, 3))))
+        found: list[Batch] = [PointBatch(layout, model.gravity, free)] if free else []
+        return found + ([MassBatch(layout, model.gravity, fixed)] if fixed else [])

@@ -5,8 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.batch import Batch
 from femb.checks import Checks, inertia_matrix
 from femb.elements.attachment import Attachment
+from femb.layout import Layout
 from femb.types import Quaternion, Vector
 
 
@@ -58,6 +60,18 @@ class RigidBody:
             check.at_most_one("angular_velocity", "euler_rates")
             check_unit(check, "quaternion")
             check_shape(check, "shape")
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A moving frame."""
+        layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
+
+    @staticmethod
+    def batches(items: list["RigidBody"], layout: Layout, model: Any) -> list[Batch]:
+        """All rigid bodies together."""
+        from femb.elements.mass_batch import MassBatch
+
+        entries = [(layout.bodies[body.name], body.mass, body.center_of_mass, body.inertia) for body in items]
+        return [MassBatch(layout, model.gravity, entries)]
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A place on the body for the end of a beam: ``at`` (m) and the beam's tangent there, body axes."""

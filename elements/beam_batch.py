@@ -1,0 +1,107 @@
+"""Beam elements of all beams, evaluated together."""
+
+from typing import Any
+
+import numpy as np
+
+from femb.batch import Batch, FoldedError
+from femb.elements import beam_kernels as kernels
+from femb.layout import Layout, Station
+from femb.rotations import rotation_matrix
+from femb.types import Floats, Ints
+
+
+NO_SECTION = np.empty((0, 0, 0, 0))
+
+
+class BeamBatch(Batch):
+    """Structure-of-arrays of beam elements; the arrays' columns are described in ``beam_kernels``.
+
+    slices[name] are the rows of a beam's elements, in their order along it.
+    """
+
+    def __init__(self, beams: list[Any], layout: Layout, model: Any) -> None:
+        index, ends, data = [], [], []
+        self.labels: list[str] = []
+        self.slices: dict[str, slice] = {}
+        for beam in beams:
+            where = layout.beams[beam.name]
+            self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
+            row = element_data(model.section_of(beam), beam.length / beam.elements, beam.strain == "source")
+            end_rows = [_end_row(station) for station in where.stations]
+            for k in range(beam.elements):
+                frames = [where.stations[k].frame, where.stations[k + 1].frame]
+                strains = where.strains[k]
+                numbers = (layout.frame_q[frames], layout.frame_v[frames])
+                index.append(np.concatenate([*numbers, layout.strain_q[strains], layout.strain_v[strains]]))
+                ends.append([end_rows[k], end_rows[k + 1]])
+                data.append(row)
+                self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
+        self.index: Ints = np.array(index, dtype=np.int64)
+        self.ends: Floats = np.array(ends, dtype=float)
+        self.data: Floats = np.array(data, dtype=float)
+        self.fixed = layout.fixed
+        self.gravity = np.array(model.gravity)
+
+    def couple(self, pattern: Any) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
+
+    def _check(self, bad: int) -> None:
+        if bad >= 0:
+            raise FoldedError(
+                f"{self.labels[bad]}: turned by 180 degrees between its ends; divide the beam into more elements"
+            )
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self._force(q, v, a, True, True, 1.0, out)
+
+    def _force(self, q: Floats, v: Floats, a: Floats, elastic: bool, inertial: bool, sign: float, out: Floats) -> None:
+        args = (self.index, self.ends, self.data, q, v, a, self.fixed, self.gravity)
+        self._check(kernels.forces(*args, elastic, inertial, sign, out, NO_SECTION))
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._matrices(q, v, True, mass, damping, stiffness)
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        self._matrices(q, q, False, mass, mass, mass)
+
+    def _matrices(
+        self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats
+    ) -> None:
+        places = (self.offset, self.stride)
+        self._check(
+            kernels.matrices(
+                self.index, self.ends, self.data, *places, q, v, self.fixed, with_stiffness, mass, damping, stiffness
+            )
+        )
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        self._check(kernels.energy_momentum(self.index, self.ends, self.data, q, v, self.fixed, self.gravity, out))
+
+    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if np.any(self.data[:, kernels.DAMPING]):
+            self._force(q, v, v, False, False, -1.0, out)
+
+    def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """(s, n, 2, 6) force and moment at both ends of every element, section axes (see ``kernels.forces``)."""
+        out = np.empty((len(q), len(self.index), 2, 6))
+        args = (self.index, self.ends, self.data, q, v, a, self.fixed, self.gravity)
+        self._check(kernels.forces(*args, True, True, 1.0, np.zeros(v.shape), out))
+        return out
+
+
+def element_data(section: Any, length: float, source: bool) -> Floats:
+    """(35,) parameters of an element of a straight beam, unstrained at the start."""
+    row = np.zeros(kernels.REFERENCE + 12)
+    row[kernels.LENGTH] = length
+    row[kernels.MASS] = section.density * section.area
+    row[kernels.INERTIA : kernels.INERTIA + 3] = section.inertia()
+    row[kernels.DAMPING] = section.damping
+    row[kernels.SOURCE] = float(source)
+    row[kernels.STIFFNESS : kernels.STIFFNESS + 16] = section.stiffness().ravel()
+    return row
+
+
+def _end_row(station: Station) -> Floats:
+    attached = 0.0 if station.on_frame else 1.0
+    return np.array([attached, *station.offset, *rotation_matrix(station.rotation).ravel()])

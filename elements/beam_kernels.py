@@ -1,0 +1,554 @@
+"""Kernels over all beam elements of a system: residual, matrices, energy and momentum.
+
+An element's parameters are rows of three arrays:
+
+    index (n, 8) int    of both frames in q, of both frames in v, of both end strains in q, of both in v;
+                        a negative frame index is row -1-i of ``fixed`` in q and "does not move" in v
+    ends (n, 2, 13)     per end: 1 if attached off the frame, offset (3) in the frame, rotation (9) frame to section
+    data (n, 36)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
+                        reference strains (3 x 4), spare
+
+Source: docs/theory/beam.md.
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.beam_inertia import (
+    HERMITE_MASS,
+    HERMITE_MEAN,
+    centreline_acceleration,
+    centreline_rate,
+    inertia_force,
+    rotary_rows,
+    translation_mass,
+)
+from femb.elements.beam_strain import (
+    WEIGHTS,
+    end_gradient,
+    geometric_stiffness,
+    natural_coordinates,
+    shape_gradient,
+    strains,
+    twist_directions,
+)
+from femb.jit import kernel
+from femb.smallmath import cross, pose, scatter, turn, turn_back
+
+LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, REFERENCE = 0, 1, 2, 5, 6, 7, 23
+GROUP_STARTS = np.array([0, 6, 7, 13])
+GROUP_SIZES = np.array([6, 1, 6, 1])
+
+
+@kernel
+def end_pose(index, end, q, fixed, r, Rn, R):  # type: ignore[no-untyped-def]
+    """Position r and axes R of an element's end, and axes Rn of the frame that carries it."""
+    pose(index, q, fixed, r, Rn)
+    attached = end[0] != 0.0
+    for i in range(3):
+        a, b, c = Rn[i, 0], Rn[i, 1], Rn[i, 2]
+        if attached:
+            r[i] += a * end[1] + b * end[2] + c * end[3]
+        for j in range(3):
+            R[i, j] = a * end[4 + j] + b * end[7 + j] + c * end[10 + j] if attached else Rn[i, j]
+
+
+@kernel
+def end_rates(index, end, v, Rn, rate, omega):  # type: ignore[no-untyped-def]
+    """Velocity (3, inertial axes) and angular velocity (3, own axes) of an element's end."""
+    if index < 0:
+        rate[:] = 0.0
+        omega[:] = 0.0
+        return
+    for i in range(3):
+        rate[i] = v[index + i]
+    w1, w2, w3 = v[index + 3], v[index + 4], v[index + 5]
+    if end[0] == 0.0:
+        omega[0], omega[1], omega[2] = w1, w2, w3
+        return
+    c1 = w2 * end[3] - w3 * end[2]
+    c2 = w3 * end[1] - w1 * end[3]
+    c3 = w1 * end[2] - w2 * end[1]
+    for i in range(3):
+        rate[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
+        omega[i] = end[4 + i] * w1 + end[7 + i] * w2 + end[10 + i] * w3
+
+
+@kernel
+def end_accelerations(index, end, v, a, Rn, acc, alpha):  # type: ignore[no-untyped-def]
+    """Acceleration (3, inertial axes) and angular acceleration (3, own axes) of an element's end."""
+    end_rates(index, end, a, Rn, acc, alpha)
+    if index >= 0 and end[0] != 0.0:
+        w1, w2, w3 = v[index + 3], v[index + 4], v[index + 5]
+        wd = w1 * end[1] + w2 * end[2] + w3 * end[3]
+        ww = w1 * w1 + w2 * w2 + w3 * w3
+        c1, c2, c3 = w1 * wd - ww * end[1], w2 * wd - ww * end[2], w3 * wd - ww * end[3]
+        for i in range(3):
+            acc[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
+
+
+@kernel
+def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ignore[no-untyped-def]
+    """n (8,): force on the natural coordinates by elastic (if asked for) and damping stress, at ends' motion (11,)."""
+    length = data[LENGTH]
+    n[:] = 0.0
+    damping = data[DAMPING]
+    for i in range(3):
+        for j in range(4):
+            e[i, j] = e[i, j] - data[REFERENCE + 4 * i + j] if elastic else 0.0
+    if damping > 0.0:
+        s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+        x1 = motion[0] + X[1] * motion[5] - X[2] * motion[4]
+        x2 = motion[1] + X[2] * motion[3] - X[0] * motion[5]
+        x3 = motion[2] + X[0] * motion[4] - X[1] * motion[3]
+        x4 = length * motion[6]
+        g1, g2, g3 = length * motion[10], s2 * motion[9], -s2 * motion[8]
+        x5 = Q[0, 0] * g1 + Q[0, 1] * g2 + Q[0, 2] * g3 + X[5] * motion[5] - X[6] * motion[4]
+        x6 = Q[1, 0] * g1 + Q[1, 1] * g2 + Q[1, 2] * g3 + X[6] * motion[3] - X[4] * motion[5]
+        x7 = Q[2, 0] * g1 + Q[2, 1] * g2 + Q[2, 2] * g3 + X[4] * motion[4] - X[5] * motion[3]
+        x8 = 0.0
+        for k in range(3):
+            x8 += gamma[k] * motion[7 + k] - beta[k] * motion[3 + k]
+        for i in range(3):
+            for j in range(4):
+                rate = E[i, j, 0] * x1 + E[i, j, 1] * x2 + E[i, j, 2] * x3 + E[i, j, 3] * x4
+                rate += E[i, j, 4] * x5 + E[i, j, 5] * x6 + E[i, j, 6] * x7 + E[i, j, 7] * x8
+                e[i, j] += damping * rate
+    for i in range(3):
+        for j in range(4):
+            stress = 0.0
+            for k in range(4):
+                stress += data[STIFFNESS + 4 * j + k] * e[i, k]
+            stress *= WEIGHTS[i] * length
+            for m in range(8):
+                n[m] += stress * E[i, j, m]
+
+
+@kernel
+def element_force(  # type: ignore[no-untyped-def]
+    index, ends, data, q, v, a, fixed, gravity, elastic, inertial, R, small, vectors, X, n, f11, e, E, turned, rows, f
+):
+    """f (14,): residual force of one element on its two ends, axes of the first section, spins in own axes.
+
+    Damping force; with ``elastic`` also elastic force; with ``inertial`` also inertia and gyroscopic force less
+    gravity. Returns False where the element is folded. On return R[0], R[2] are the axes of the frames, R[1], R[3]
+    those of the ends and R[4] turns from the second section's axes to the first's.
+    """
+    r1, r2, rate1, rate2 = small[0], small[1], small[2], small[3]
+    omega1, omega2, acc1, acc2 = small[4], small[5], small[6], small[7]
+    alpha1, alpha2, beta, gamma = small[8], small[9], small[10], small[11]
+    end_pose(index[0], ends[0], q, fixed, r1, R[0], R[1])
+    end_pose(index[1], ends[1], q, fixed, r2, R[2], R[3])
+    Q = R[4]
+    length = data[LENGTH]
+    natural_coordinates(r1, R[1], q[index[4]], r2, R[3], q[index[5]], length, Q, X)
+    if not strains(X, length, data[SOURCE] != 0.0, turned, rows, e, E):
+        return False
+    twist_directions(Q, beta, gamma)
+    end_rates(index[2], ends[0], v, R[0], rate1, omega1)
+    end_rates(index[3], ends[1], v, R[2], rate2, omega2)
+    eps1_rate, eps2_rate = v[index[6]], v[index[7]]
+    x1, x2 = vectors[0], vectors[1]
+    turn_back(R[1], rate1, x1[0])
+    turn_back(R[1], rate2, x1[2])
+    for k in range(3):
+        f11[k] = x1[2, k] - x1[0, k]
+        f11[3 + k] = omega1[k]
+        f11[7 + k] = omega2[k]
+    f11[6] = eps1_rate
+    f11[10] = eps2_rate
+    shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
+    f11[:] = 0.0
+    f[:] = 0.0
+    F, M1 = vectors[2], vectors[3, 0]
+    s1 = X[3]
+    s2 = length * (1.0 + q[index[5]])
+    if inertial:
+        end_accelerations(index[2], ends[0], v, a, R[0], acc1, alpha1)
+        end_accelerations(index[3], ends[1], v, a, R[2], acc2, alpha2)
+        # gravity is an acceleration of the frame of reference
+        for k in range(3):
+            acc1[k] -= gravity[k]
+            acc2[k] -= gravity[k]
+        turn_back(R[1], acc1, x2[0])
+        turn_back(R[1], acc2, x2[2])
+        work = vectors[3, 1]
+        centreline_rate(eps1_rate, omega1, s1, length, x1[1])
+        centreline_rate(eps2_rate, omega2, s2, length, work)
+        turn(Q, work, x1[3])
+        centreline_acceleration(eps1_rate, a[index[6]], omega1, alpha1, s1, length, x2[1])
+        centreline_acceleration(eps2_rate, a[index[7]], omega2, alpha2, s2, length, work)
+        turn(Q, work, x2[3])
+        F[:] = 0.0
+        M1[:] = 0.0
+        n[7] += inertia_force(
+            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3],
+            omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:].reshape(8, 3), F, M1,
+        )  # fmt: skip
+        # a force on x = (r, g) acts on the ends through their centreline derivatives g
+        turn_back(Q, F[3], work)
+        f[4] -= s1 * F[1, 2]
+        f[5] += s1 * F[1, 1]
+        f[6] += length * F[1, 0]
+        f[11] -= s2 * work[2]
+        f[12] += s2 * work[1]
+        f[13] += length * work[0]
+        for k in range(3):
+            f[k] += F[0, k]
+            f[7 + k] += F[2, k]
+            f[3 + k] += M1[k]
+    end_gradient(X, Q, beta, gamma, length, n, f11)
+    for k in range(3):
+        f[k] -= f11[k]
+        f[7 + k] += f11[k]
+        f[3 + k] += f11[3 + k]
+        f[10 + k] += f11[7 + k]
+    f[6] += f11[6]
+    f[13] += f11[10]
+    return True
+
+
+@kernel
+def force_to_frame(F, moment, end, Rn, force, torque):  # type: ignore[no-untyped-def]
+    """Force F (inertial axes) and moment (end axes) at an end as force and torque (frame axes) on its frame."""
+    for i in range(3):
+        force[i] = F[i]
+        torque[i] = moment[i]
+    if end[0] != 0.0:
+        f1 = Rn[0, 0] * F[0] + Rn[1, 0] * F[1] + Rn[2, 0] * F[2]
+        f2 = Rn[0, 1] * F[0] + Rn[1, 1] * F[1] + Rn[2, 1] * F[2]
+        f3 = Rn[0, 2] * F[0] + Rn[1, 2] * F[1] + Rn[2, 2] * F[2]
+        for i in range(3):
+            o = 4 + 3 * i
+            torque[i] = end[o] * moment[0] + end[o + 1] * moment[1] + end[o + 2] * moment[2]
+        torque[0] += end[2] * f3 - end[3] * f2
+        torque[1] += end[3] * f1 - end[1] * f3
+        torque[2] += end[1] * f2 - end[2] * f1
+
+
+@kernel
+def forces(  # type: ignore[no-untyped-def]
+    index, ends, data, q, v, a, fixed, gravity, elastic, inertial, sign, out, section
+):
+    """Force of all elements (see ``element_force``) at s states.
+
+    out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if it is not asked for:
+    section force and moment at both ends of every element, each in its own section's axes, positive on the face
+    whose outward normal is the tangent, so that a positive first component is tension. Returns -1, or the number of an
+    element that is folded.
+    """
+    R = np.empty((5, 3, 3))
+    small = np.empty((12, 3))
+    vectors = np.empty((6, 4, 3))
+    X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
+    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    F, force, torque = np.empty(3), np.empty(3), np.empty(3)
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            ok = element_force(
+                index[k], ends[k], data[k], q[s], v[s], a[s], fixed, gravity, elastic, inertial,
+                R, small, vectors, X, n, f11, e, E, turned, rows, f,
+            )  # fmt: skip
+            if not ok:
+                return k
+            for end in range(2):
+                frame = index[k, 2 + end]
+                turn(R[1], f[7 * end : 7 * end + 3], F)
+                if frame >= 0:
+                    force_to_frame(F, f[7 * end + 3 : 7 * end + 6], ends[k, end], R[2 * end], force, torque)
+                    for i in range(3):
+                        out[s, frame + i] += sign * force[i]
+                        out[s, frame + 3 + i] += sign * torque[i]
+                out[s, index[k, 6 + end]] += sign * f[7 * end + 6]
+                if section.shape[0] > 0:
+                    outward = -1.0 if end == 0 else 1.0
+                    turn_back(R[1 + 2 * end], F, force)
+                    for i in range(3):
+                        section[s, k, end, i] = outward * force[i]
+                        section[s, k, end, 3 + i] = outward * f[7 * end + 3 + i]
+    return -1
+
+
+@kernel
+def frame_map(R, Q, ends, T):  # type: ignore[no-untyped-def]
+    """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
+    T[:] = 0.0
+    for end in range(2):
+        o = 7 * end
+        for i in range(3):
+            for j in range(3):
+                T[o + i, o + j] = R[1, j, i]
+        if ends[end, 0] == 0.0:
+            for i in range(3):
+                T[o + 3 + i, o + 3 + i] = 1.0
+        else:
+            d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
+            for i in range(3):
+                # row i of R1^T Rn, then - (R1^T Rn) d~
+                a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
+                b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
+                c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
+                T[o + i, o + 3] = c * d2 - b * d3
+                T[o + i, o + 4] = a * d3 - c * d1
+                T[o + i, o + 5] = b * d1 - a * d2
+                for j in range(3):
+                    T[o + 3 + i, o + 3 + j] = ends[end, 4 + 3 * j + i]
+        T[o + 6, o + 6] = 1.0
+
+
+@kernel
+def expand(A, B):  # type: ignore[no-untyped-def]
+    """B (14, 14) += A (11, 11), whose first three coordinates are r_II - r_I."""
+    for i in range(11):
+        for j in range(11):
+            x = A[i, j]
+            i2 = 7 + i if i < 3 else (i if i < 7 else i + 3)
+            j2 = 7 + j if j < 3 else (j if j < 7 else j + 3)
+            B[i2, j2] += x
+            if i < 3:
+                B[i, j2] -= x
+            if j < 3:
+                B[i2, j] -= x
+                if i < 3:
+                    B[i, j] += x
+
+
+@kernel
+def to_frames(A, R1, T, attached, W):  # type: ignore[no-untyped-def]
+    """A (14, 14) = T^T A T; W is a work array. Elements not attached off their frames only turn directions."""
+    if attached:
+        for i in range(14):
+            for j in range(14):
+                x = 0.0
+                for k in range(14):
+                    x += A[i, k] * T[k, j]
+                W[i, j] = x
+        for i in range(14):
+            for j in range(14):
+                x = 0.0
+                for k in range(14):
+                    x += T[k, i] * W[k, j]
+                A[i, j] = x
+        return
+    for o in (0, 7):
+        for i in range(14):
+            a, b, c = A[i, o], A[i, o + 1], A[i, o + 2]
+            for j in range(3):
+                A[i, o + j] = a * R1[j, 0] + b * R1[j, 1] + c * R1[j, 2]
+    for o in (0, 7):
+        for i in range(14):
+            a, b, c = A[o, i], A[o + 1, i], A[o + 2, i]
+            for j in range(3):
+                A[o + j, i] = R1[j, 0] * a + R1[j, 1] * b + R1[j, 2] * c
+
+
+@kernel
+def matrices(  # type: ignore[no-untyped-def]
+    index, ends, data, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
+):
+    """Add mass, damping and the iteration tangent of all elements to block data (see ``scatter``).
+
+    The iteration tangent has the material and the director-stress part of the elastic force, without the second
+    derivatives of the strains. with_stiffness false gives the mass alone.
+    """
+    R = np.empty((5, 3, 3))
+    small = np.empty((12, 3))
+    X, n, f11 = np.empty(8), np.empty(8), np.empty(11)
+    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    B, K8, KB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
+    S = np.empty((4, 8))
+    spin = np.empty((3, 11))
+    T, W, A = np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14))
+    for k in range(index.shape[0]):
+        r1, r2, rate1, rate2 = small[0], small[1], small[2], small[3]
+        omega1, omega2, beta, gamma = small[4], small[5], small[6], small[7]
+        t, m, nn = small[8], small[9], small[10]
+        row = index[k]
+        end_pose(row[0], ends[k, 0], q, fixed, r1, R[0], R[1])
+        end_pose(row[1], ends[k, 1], q, fixed, r2, R[2], R[3])
+        Q = R[4]
+        length = data[k, LENGTH]
+        natural_coordinates(r1, R[1], q[row[4]], r2, R[3], q[row[5]], length, Q, X)
+        if not X[3] > 0.0 or not 1.0 + Q[0, 0] > 1e-6:
+            return k
+        twist_directions(Q, beta, gamma)
+        attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
+        if attached:
+            frame_map(R, Q, ends[k], T)
+        # mass
+        K11[:] = 0.0
+        symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2]
+        for i in range(3):
+            rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, nn, spin)
+            for j in range(3):
+                f = WEIGHTS[i] * length * data[k, INERTIA + j]
+                for i1 in range(11):
+                    x = f * spin[j, i1]
+                    for i2 in range(11):
+                        K11[i1, i2] += x * spin[j, i2]
+        A[:] = 0.0
+        translation_mass(Q, X[3], length * (1.0 + q[row[5]]), length, data[k, MASS] * length, A)
+        expand(K11, A)
+        to_frames(A, R[1], T, attached, W)
+        scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], mass)
+        if not with_stiffness:
+            continue
+        # stiffness
+        if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+            return k
+        K8[:] = 0.0
+        for i in range(3):
+            for j in range(4):
+                for p in range(8):
+                    S[j, p] = 0.0
+                for o in range(4):
+                    f = WEIGHTS[i] * length * data[k, STIFFNESS + 4 * j + o]
+                    if f != 0.0:
+                        for p in range(8):
+                            S[j, p] += f * E[i, o, p]
+            for j in range(4):
+                for i1 in range(8):
+                    x = E[i, j, i1]
+                    for i2 in range(8):
+                        K8[i1, i2] += x * S[j, i2]
+        shape_gradient(X, Q, beta, gamma, length, B)
+        for i1 in range(8):
+            for i2 in range(11):
+                x = 0.0
+                for j in range(8):
+                    x += K8[i1, j] * B[j, i2]
+                KB[i1, i2] = x
+        for i1 in range(11):
+            for i2 in range(11):
+                x = 0.0
+                for j in range(8):
+                    x += B[j, i1] * KB[j, i2]
+                K11[i1, i2] = x
+        if data[k, DAMPING] > 0.0:
+            A[:] = 0.0
+            expand(K11, A)
+            for i1 in range(14):
+                for i2 in range(14):
+                    A[i1, i2] *= data[k, DAMPING]
+            to_frames(A, R[1], T, attached, W)
+            scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], damping)
+        end_rates(row[2], ends[k, 0], v, R[0], rate1, omega1)
+        end_rates(row[3], ends[k, 1], v, R[2], rate2, omega2)
+        for i in range(3):
+            rate2[i] -= rate1[i]
+        turn_back(R[1], rate2, f11[0:3])
+        for i in range(3):
+            f11[3 + i] = omega1[i]
+            f11[7 + i] = omega2[i]
+        f11[6] = v[row[6]]
+        f11[10] = v[row[7]]
+        shape_force(X, Q, beta, gamma, data[k], f11, True, e, E, n)
+        geometric_stiffness(X, Q, beta, gamma, length, n, K11)
+        A[:] = 0.0
+        expand(K11, A)
+        to_frames(A, R[1], T, attached, W)
+        if attached:
+            attachment_stiffness(n, ends[k], R, A)
+        scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], stiffness)
+    return -1
+
+
+@kernel
+def attachment_stiffness(n, ends, R, A):  # type: ignore[no-untyped-def]
+    """A (14, 14) += the change of the moment d x (Rn^T F) of the chord force F with the frame's turn, per end."""
+    for end in range(2):
+        if ends[end, 0] == 0.0:
+            continue
+        sign = 1.0 if end == 1 else -1.0
+        o = 7 * end + 3
+        along = 0.0
+        # F in frame axes is Rn^T R1 n_d; d~ F~ = F d^T - (d . F) I
+        for i in range(3):
+            f = 0.0
+            for k in range(3):
+                f += R[2 * end, k, i] * (R[1, k, 0] * n[0] + R[1, k, 1] * n[1] + R[1, k, 2] * n[2])
+            along += sign * f * ends[end, 1 + i]
+            for j in range(3):
+                A[o + i, o + j] += sign * f * ends[end, 1 + j]
+        for i in range(3):
+            A[o + i, o + i] -= along
+
+
+@kernel
+def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: ignore[no-untyped-def]
+    """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
+    R = np.empty((5, 3, 3))
+    small = np.empty((16, 3))
+    x0, x1 = np.empty((4, 3)), np.empty((4, 3))
+    X = np.empty(8)
+    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    spin = np.empty((3, 11))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            r1, r2, rate1, rate2 = small[0], small[1], small[2], small[3]
+            omega1, omega2, beta, gamma = small[4], small[5], small[6], small[7]
+            t, m, nn, L, work = small[8], small[9], small[10], small[11], small[12]
+            row = index[k]
+            end_pose(row[0], ends[k, 0], q[s], fixed, r1, R[0], R[1])
+            end_pose(row[1], ends[k, 1], q[s], fixed, r2, R[2], R[3])
+            Q = R[4]
+            length = data[k, LENGTH]
+            natural_coordinates(r1, R[1], q[s, row[4]], r2, R[3], q[s, row[5]], length, Q, X)
+            if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+                return k
+            twist_directions(Q, beta, gamma)
+            end_rates(row[2], ends[k, 0], v[s], R[0], rate1, omega1)
+            end_rates(row[3], ends[k, 1], v[s], R[2], rate2, omega2)
+            potential = 0.0
+            for i in range(3):
+                for j in range(4):
+                    e[i, j] -= data[k, REFERENCE + 4 * i + j]
+                for j in range(4):
+                    for o in range(4):
+                        potential += 0.5 * WEIGHTS[i] * length * e[i, j] * data[k, STIFFNESS + 4 * j + o] * e[i, o]
+            # centreline, inertial axes
+            for i in range(3):
+                x0[0, i], x0[2, i], x1[0, i], x1[2, i] = r1[i], r2[i], rate1[i], rate2[i]
+            centreline_rate(v[s, row[6]], omega1, X[3], length, work)
+            turn(R[1], work, x1[1])
+            centreline_rate(v[s, row[7]], omega2, length * (1.0 + q[s, row[5]]), length, work)
+            turn(R[3], work, x1[3])
+            for i in range(3):
+                x0[1, i] = R[1, i, 0] * X[3]
+                x0[3, i] = R[3, i, 0] * length * (1.0 + q[s, row[5]])
+            mass = data[k, MASS] * length
+            kinetic = 0.0
+            L[:] = 0.0
+            for i in range(4):
+                for j in range(4):
+                    f = mass * HERMITE_MASS[i, j]
+                    cross(x0[i], x1[j], work)
+                    for o in range(3):
+                        kinetic += 0.5 * f * x1[i, o] * x1[j, o]
+                        L[o] += f * work[o]
+                for o in range(3):
+                    out[s, 2 + o] += mass * HERMITE_MEAN[i] * x1[i, o]
+                    potential -= mass * HERMITE_MEAN[i] * x0[i, o] * gravity[o]
+            # rotary inertia
+            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2]
+            for i in range(3):
+                rate2[i] = x1[2, i] - x1[0, i]
+            turn_back(R[1], rate2, work)
+            for i in range(3):
+                rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, nn, spin)
+                for j in range(3):
+                    w = spin[j, 6] * v[s, row[6]] + spin[j, 10] * v[s, row[7]]
+                    for o in range(3):
+                        w += spin[j, o] * work[o] + spin[j, 3 + o] * omega1[o] + spin[j, 7 + o] * omega2[o]
+                    f = WEIGHTS[i] * length * data[k, INERTIA + j]
+                    kinetic += 0.5 * f * w * w
+                    for o in range(3):
+                        axis = t[o] if j == 0 else (m[o] if j == 1 else nn[o])
+                        for p in range(3):
+                            L[p] += R[1, p, o] * f * w * axis
+            out[s, 0] += kinetic
+            out[s, 1] += potential
+            for o in range(3):
+                out[s, 5 + o] += L[o]
+    return -1

@@ -1,0 +1,356 @@
+"""Strains of the quaternion Euler-Bernoulli beam element and their first derivatives.
+
+Everything is written in the axes of the element's first section (x along its tangent). The strains depend on the
+end velocities' coordinates only through eight *natural coordinates*, the shape of the element:
+
+    X = (d, s, G, alpha)      d (3) chord, s length of the first end's centreline derivative, G (3) the second
+                              end's centreline derivative, alpha twist of the second section about the tangent
+
+so that gradient and material stiffness are formed on eight coordinates and carried to the ends by one 8 x 11
+matrix (``shape_gradient``). Source: docs/theory/beam.md, equations (4) to (16).
+"""
+
+import math
+
+import numpy as np
+
+from femb.jit import kernel
+from femb.smallmath import product_left_back
+
+SHAPE = 8  # natural coordinates
+ENDS = 11  # chord rate (3), spin of end I (3), strain rate I, spin of end II (3), strain rate II
+
+# Three Gauss points on [0, 1]: exact for the bending and axial energy of a nearly straight element, and the
+# fewest without a zero-energy pattern (theory, section 7).
+POINTS = 0.5 + 0.5 * np.array([-math.sqrt(0.6), 0.0, math.sqrt(0.6)])
+WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
+
+# The turn of the swung section relative to parallel transport is an integral along the element without closed
+# form; eight points give it to machine accuracy for an element turned by less than 45 degrees.
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(8)
+TWIST_POINTS = 0.5 + 0.5 * _NODES
+# Row k < 3 integrates from 0 to POINTS[k], the last row to 1.
+_monomial = TWIST_POINTS[:, None] ** np.arange(8)
+_upper = np.append(POINTS, 1.0)[:, None] ** np.arange(1, 9) / np.arange(1, 9)
+TWIST_WEIGHTS = np.ascontiguousarray(np.linalg.solve(_monomial.T, _upper.T).T)
+
+
+def _hermite(x: np.ndarray) -> np.ndarray:
+    """Columns N2', N3', N4', N2'', N3'', N4'' at the points x (N1 = 1 - N3)."""
+    return np.ascontiguousarray(
+        np.stack(
+            [1 - 4 * x + 3 * x**2, 6 * x - 6 * x**2, 3 * x**2 - 2 * x, 6 * x - 4, 6 - 12 * x, 6 * x - 2],
+            axis=1,
+        )
+    )
+
+
+HERMITE = _hermite(POINTS)
+TWIST_HERMITE = _hermite(TWIST_POINTS)
+
+
+@kernel
+def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):  # type: ignore[no-untyped-def]
+    """Q (3, 3) = R1^T R2 and the natural coordinates X (8,) of an element with end poses (r, R) and strains."""
+    product_left_back(R1, R2, Q)
+    for i in range(3):
+        X[i] = R1[0, i] * (r2[0] - r1[0]) + R1[1, i] * (r2[1] - r1[1]) + R1[2, i] * (r2[2] - r1[2])
+        X[4 + i] = length * (1.0 + eps2) * Q[i, 0]
+    X[3] = length * (1.0 + eps1)
+    X[7] = 2.0 * math.atan2(Q[2, 1] - Q[1, 2], 1.0 + Q[0, 0] + Q[1, 1] + Q[2, 2])
+
+
+@kernel
+def twist_angles(X, turned, rows):  # type: ignore[no-untyped-def]
+    """Turn of the section about the tangent, relative to the swung section of end I, at the strain points.
+
+    turned (4,) and its gradient rows (4, 8): the first three at POINTS, such that the twist strain is uniform along
+    the element; the last is the whole twist, length times that strain. False if the element turned by 180 degrees.
+    """
+    c = 6.0 * (X[1] * X[6] - X[2] * X[5])
+    turned[:] = 0.0
+    rows[:] = 0.0
+    for j in range(TWIST_POINTS.size):
+        x = TWIST_POINTS[j]
+        n2, n3, n4 = TWIST_HERMITE[j, 0], TWIST_HERMITE[j, 1], TWIST_HERMITE[j, 2]
+        u1 = n3 * X[0] + n2 * X[3] + n4 * X[4]
+        u2 = n3 * X[1] + n4 * X[5]
+        u3 = n3 * X[2] + n4 * X[6]
+        g = math.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
+        swing = g + u1
+        if not swing > 1e-3 * g:
+            return False
+        f = x * x / (g * swing)
+        # gradient of f by u: -f (t/g + (t + e1)/swing)
+        h = -f * (1.0 / g + 1.0 / swing) / g
+        h1 = h * u1 - f / swing
+        h2 = h * u2
+        h3 = h * u3
+        for k in range(4):
+            w = TWIST_WEIGHTS[k, j]
+            wc = w * c
+            turned[k] += wc * f
+            rows[k, 0] += wc * n3 * h1
+            rows[k, 1] += wc * n3 * h2 + 6.0 * w * f * X[6]
+            rows[k, 2] += wc * n3 * h3 - 6.0 * w * f * X[5]
+            rows[k, 3] += wc * n2 * h1
+            rows[k, 4] += wc * n4 * h1
+            rows[k, 5] += wc * n4 * h2 - 6.0 * w * f * X[2]
+            rows[k, 6] += wc * n4 * h3 + 6.0 * w * f * X[1]
+    # Until here the angle by which parallel transport leaves the swung section; uniform twist adds its share.
+    whole = X[7] - turned[3]
+    for k in range(3):
+        turned[k] += POINTS[k] * whole
+        for m in range(7):
+            rows[k, m] -= POINTS[k] * rows[3, m]
+        rows[k, 7] = POINTS[k]
+    turned[3] = whole
+    for m in range(7):
+        rows[3, m] = -rows[3, m]
+    rows[3, 7] = 1.0
+    return True
+
+
+@kernel
+def strains(X, length, source, turned, rows, e, E):  # type: ignore[no-untyped-def]
+    """Strains e (3, 4) at POINTS - axial, twist, curvature about y and z - and their gradients E (3, 4, 8) by X.
+
+    source true: curvatures per unstretched length squared, as in the thesis. turned, rows: work arrays. Returns
+    False where the element is folded on itself, which the interpolation cannot describe.
+    """
+    if not twist_angles(X, turned, rows):
+        return False
+    for i in range(3):
+        n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
+        m2, m3, m4 = HERMITE[i, 3], HERMITE[i, 4], HERMITE[i, 5]
+        u1 = n3 * X[0] + n2 * X[3] + n4 * X[4]
+        u2 = n3 * X[1] + n4 * X[5]
+        u3 = n3 * X[2] + n4 * X[6]
+        w1 = m3 * X[0] + m2 * X[3] + m4 * X[4]
+        w2 = m3 * X[1] + m4 * X[5]
+        w3 = m3 * X[2] + m4 * X[6]
+        g = math.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
+        t1, t2, t3 = u1 / g, u2 / g, u3 / g
+        z = 1.0 / (g + u1)
+        y2, y3 = u2 * z, u3 * z
+        tw = t1 * w1 + t2 * w2 + t3 * w3
+        s = w1 + tw
+        b = w2 - y2 * s  # second derivative along the swung y axis
+        c = w3 - y3 * s  # and along the swung z axis
+        scale = 1.0 / (length * length) if source else 1.0 / (g * length)
+        cp, sp = math.cos(turned[i]), math.sin(turned[i])
+        k2 = scale * (sp * b - cp * c)
+        k3 = scale * (cp * b + sp * c)
+        e[i, 0] = g / length - 1.0
+        e[i, 1] = turned[3] / length
+        e[i, 2] = k2
+        e[i, 3] = k3
+        # Gradients by u = r' and w = r'': of y2, y3 (by u), of s, then of b and c.
+        a1, a2, a3 = z * (t1 + 1.0), z * t2, z * t3
+        s1, s2, s3 = (w1 - tw * t1) / g, (w2 - tw * t2) / g, (w3 - tw * t3) / g
+        b1, b2, b3 = s * y2 * a1 - y2 * s1, s * (y2 * a2 - z) - y2 * s2, s * y2 * a3 - y2 * s3
+        c1, c2, c3 = s * y3 * a1 - y3 * s1, s * y3 * a2 - y3 * s2, s * (y3 * a3 - z) - y3 * s3
+        d1, d2, d3 = -y2 * (t1 + 1.0), 1.0 - y2 * t2, -y2 * t3
+        f1, f2, f3 = -y3 * (t1 + 1.0), -y3 * t2, 1.0 - y3 * t3
+        by_g = 0.0 if source else 1.0 / g
+        for row in range(2, 4):
+            if row == 2:
+                p, r, k = scale * sp, -scale * cp, k2
+                by_turn = k3
+            else:
+                p, r, k = scale * cp, scale * sp, k3
+                by_turn = -k2
+            ku1 = p * b1 + r * c1 - k * by_g * t1
+            ku2 = p * b2 + r * c2 - k * by_g * t2
+            ku3 = p * b3 + r * c3 - k * by_g * t3
+            kw1 = p * d1 + r * f1
+            kw2 = p * d2 + r * f2
+            kw3 = p * d3 + r * f3
+            E[i, row, 0] = n3 * ku1 + m3 * kw1
+            E[i, row, 1] = n3 * ku2 + m3 * kw2
+            E[i, row, 2] = n3 * ku3 + m3 * kw3
+            E[i, row, 3] = n2 * ku1 + m2 * kw1
+            E[i, row, 4] = n4 * ku1 + m4 * kw1
+            E[i, row, 5] = n4 * ku2 + m4 * kw2
+            E[i, row, 6] = n4 * ku3 + m4 * kw3
+            E[i, row, 7] = 0.0
+            for m in range(8):
+                E[i, row, m] += by_turn * rows[i, m]
+        E[i, 0, 0] = n3 * t1 / length
+        E[i, 0, 1] = n3 * t2 / length
+        E[i, 0, 2] = n3 * t3 / length
+        E[i, 0, 3] = n2 * t1 / length
+        E[i, 0, 4] = n4 * t1 / length
+        E[i, 0, 5] = n4 * t2 / length
+        E[i, 0, 6] = n4 * t3 / length
+        E[i, 0, 7] = 0.0
+        for m in range(8):
+            E[i, 1, m] = rows[3, m] / length
+    return True
+
+
+@kernel
+def twist_directions(Q, beta, gamma):  # type: ignore[no-untyped-def]
+    """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in its own section's axes."""
+    c = 1.0 / (1.0 + Q[0, 0])
+    beta[0] = 1.0
+    gamma[0] = 1.0
+    for i in range(1, 3):
+        beta[i] = Q[i, 0] * c
+        gamma[i] = Q[0, i] * c
+
+
+@kernel
+def end_gradient(X, Q, beta, gamma, length, n, out):  # type: ignore[no-untyped-def]
+    """out (11,) += B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
+
+    The ends' motion is chord rate (3) in the axes of end I, spin (3) and strain rate of end I, spin (3) and strain
+    rate of end II, spins each in its own section's axes.
+    """
+    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+    for i in range(3):
+        out[i] += n[i]
+    # chord and second derivative turn with the axes they are written in: n_d x d + n_G x G
+    out[3] += n[1] * X[2] - n[2] * X[1] + n[5] * X[6] - n[6] * X[5] - n[7] * beta[0]
+    out[4] += n[2] * X[0] - n[0] * X[2] + n[6] * X[4] - n[4] * X[6] - n[7] * beta[1]
+    out[5] += n[0] * X[1] - n[1] * X[0] + n[4] * X[5] - n[5] * X[4] - n[7] * beta[2]
+    out[6] += length * n[3]
+    g1 = Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6]
+    g2 = Q[0, 1] * n[4] + Q[1, 1] * n[5] + Q[2, 1] * n[6]
+    g3 = Q[0, 2] * n[4] + Q[1, 2] * n[5] + Q[2, 2] * n[6]
+    out[7] += n[7] * gamma[0]
+    out[8] += n[7] * gamma[1] - s2 * g3
+    out[9] += n[7] * gamma[2] + s2 * g2
+    out[10] += length * g1
+
+
+@kernel
+def shape_gradient(X, Q, beta, gamma, length, B):  # type: ignore[no-untyped-def]
+    """B (8, 11), the gradient of the natural coordinates by the ends' motion, as a matrix."""
+    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+    B[:] = 0.0
+    for i in range(3):
+        B[i, i] = 1.0
+        B[7, 3 + i] = -beta[i]
+        B[7, 7 + i] = gamma[i]
+        B[4 + i, 8] = -s2 * Q[i, 2]
+        B[4 + i, 9] = s2 * Q[i, 1]
+        B[4 + i, 10] = length * Q[i, 0]
+    for k in range(2):
+        o = 4 * k
+        B[o, 4], B[o, 5] = -X[o + 2], X[o + 1]
+        B[o + 1, 3], B[o + 1, 5] = X[o + 2], -X[o]
+        B[o + 2, 3], B[o + 2, 4] = -X[o + 1], X[o]
+    B[3, 6] = length
+
+
+@kernel
+def geometric_stiffness(X, Q, beta, gamma, length, n, K):  # type: ignore[no-untyped-def]
+    """K (11, 11) += the change of B^T n with the ends' motion at constant n (8,): the director-stress part.
+
+    Rows of the chord force are in inertial directions (they include the turning of the axes of end I).
+    """
+    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+    # chord: force R1 n_d, moment n_d x d
+    _add_skew(K, 0, 3, n[0], n[1], n[2], -1.0)
+    _add_skew(K, 3, 0, n[0], n[1], n[2], 1.0)
+    _add_skew_skew(K, 3, 3, n[0], n[1], n[2], X[0], X[1], X[2], 1.0)
+    # second derivative: moments n_G x G on I and s2 e1 x (Q^T n_G) on II, strain force length e1 . Q^T n_G
+    g1 = Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6]
+    g2 = Q[0, 1] * n[4] + Q[1, 1] * n[5] + Q[2, 1] * n[6]
+    g3 = Q[0, 2] * n[4] + Q[1, 2] * n[5] + Q[2, 2] * n[6]
+    _add_skew_skew(K, 3, 3, n[4], n[5], n[6], X[4], X[5], X[6], 1.0)
+    m1 = n[5] * Q[2, 0] - n[6] * Q[1, 0]
+    m2 = n[6] * Q[0, 0] - n[4] * Q[2, 0]
+    m3 = n[4] * Q[1, 0] - n[5] * Q[0, 0]
+    for i in range(3):
+        m = m1 if i == 0 else (m2 if i == 1 else m3)
+        K[3 + i, 10] += length * m
+        K[10, 3 + i] += length * m
+    K[10, 8] -= length * g3
+    K[10, 9] += length * g2
+    K[8, 10] -= length * g3
+    K[9, 10] += length * g2
+    # s2 e1 x (g x .) on the spin of II: e1~ g~ = g e1^T - g1 I
+    K[7, 7] += 0.0
+    K[8, 7] += s2 * g2
+    K[9, 7] += s2 * g3
+    K[8, 8] -= s2 * g1
+    K[9, 9] -= s2 * g1
+    for j in range(3):
+        # n_G x column j of Q: change of the moment on I with the spin of II, and its transpose
+        a, b, c = Q[0, j], Q[1, j], Q[2, j]
+        h1 = n[5] * c - n[6] * b
+        h2 = n[6] * a - n[4] * c
+        h3 = n[4] * b - n[5] * a
+        if j == 1:
+            row, sign = 9, s2
+        elif j == 2:
+            row, sign = 8, -s2
+        else:
+            continue
+        K[3, row] += sign * h1
+        K[4, row] += sign * h2
+        K[5, row] += sign * h3
+        K[row, 3] += sign * h1
+        K[row, 4] += sign * h2
+        K[row, 5] += sign * h3
+    # twist: moments -n_a beta on I and n_a gamma on II
+    c = n[7] / (1.0 + Q[0, 0])
+    for i in range(1, 3):
+        # change of l_II in axes I: l x spin_I - Q e1~ spin_II; of l_I in axes II likewise with Q^T
+        for j in range(3):
+            first = _l_by_spin(Q, i, j, False) - beta[i] * _l_by_spin(Q, 0, j, False)
+            second = _l_by_other_spin(Q, i, j, False) - beta[i] * _l_by_other_spin(Q, 0, j, False)
+            K[3 + i, 3 + j] -= c * first
+            K[3 + i, 7 + j] -= c * second
+            first = _l_by_spin(Q, i, j, True) - gamma[i] * _l_by_spin(Q, 0, j, True)
+            second = _l_by_other_spin(Q, i, j, True) - gamma[i] * _l_by_other_spin(Q, 0, j, True)
+            K[7 + i, 7 + j] += c * first
+            K[7 + i, 3 + j] += c * second
+
+
+@kernel
+def _l_by_spin(Q, i, j, back):  # type: ignore[no-untyped-def]
+    """Entry (i, j) of l~, l the other end's tangent in these axes."""
+    if i == j:
+        return 0.0
+    k = 3 - i - j
+    value = Q[0, k] if back else Q[k, 0]
+    return -value if (i, j) in ((0, 1), (1, 2), (2, 0)) else value
+
+
+@kernel
+def _l_by_other_spin(Q, i, j, back):  # type: ignore[no-untyped-def]
+    """Entry (i, j) of -Q e1~ (or -Q^T e1~), the change of the other end's tangent with that end's spin."""
+    if j == 1:
+        return -(Q[2, i] if back else Q[i, 2])
+    if j == 2:
+        return Q[1, i] if back else Q[i, 1]
+    return 0.0
+
+
+@kernel
+def _add_skew(K, i, j, a, b, c, factor):  # type: ignore[no-untyped-def]
+    """K[i:i+3, j:j+3] += factor (a, b, c)~."""
+    K[i, j + 1] -= factor * c
+    K[i, j + 2] += factor * b
+    K[i + 1, j] += factor * c
+    K[i + 1, j + 2] -= factor * a
+    K[i + 2, j] -= factor * b
+    K[i + 2, j + 1] += factor * a
+
+
+@kernel
+def _add_skew_skew(K, i, j, a1, a2, a3, b1, b2, b3, factor):  # type: ignore[no-untyped-def]
+    """K[i:i+3, j:j+3] += factor a~ b~ = factor (b a^T - (a . b) I)."""
+    s = a1 * b1 + a2 * b2 + a3 * b3
+    K[i, j] += factor * (b1 * a1 - s)
+    K[i, j + 1] += factor * b1 * a2
+    K[i, j + 2] += factor * b1 * a3
+    K[i + 1, j] += factor * b2 * a1
+    K[i + 1, j + 1] += factor * (b2 * a2 - s)
+    K[i + 1, j + 2] += factor * b2 * a3
+    K[i + 2, j] += factor * b3 * a1
+    K[i + 2, j + 1] += factor * b3 * a2
+    K[i + 2, j + 2] += factor * (b3 * a3 - s)

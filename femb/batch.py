@@ -1,0 +1,77 @@
+"""The element contract: what an element description and its batch must give.
+
+A description (a frozen dataclass in ``femb.elements``) declares its table and kind, checks itself, and has
+
+    lay_out(layout, placement, model)      declare frames, strains and couplings
+    batches(items, layout, model)          build the Batches of all items of this class: one, or several, or none
+
+A batch evaluates all elements of one class together. Arrays q (s, n_q), v, a, out (s, n_v) hold s states at once,
+u (s, n_u) the inputs. Nothing in a batch changes in an evaluation. All it need not give has a default here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from femb.errors import SolveError
+from femb.types import Floats
+
+
+class FoldedError(SolveError):
+    """A trial state in which an element turned by 180 degrees: a shorter step, or more elements."""
+
+
+@runtime_checkable
+class Element(Protocol):
+    """An item of the catalogue that takes part in the equations."""
+
+    table: ClassVar[str]
+    kind: ClassVar[str]
+    name: str
+
+    def lay_out(self, layout: Any, placement: Any, model: Any) -> None: ...
+
+    @staticmethod
+    def batches(items: list[Any], layout: Any, model: Any) -> "list[Batch]": ...
+
+
+@dataclass(frozen=True)
+class Input:
+    """``width`` numbers of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``."""
+
+    width: int
+    function: Callable[..., Any]
+    of_state: bool = False
+    breakpoints: tuple[float, ...] = ()
+
+
+class Batch:
+    """All elements of one class, evaluated together."""
+
+    # What multiplies the batch's loads, in order: functions of time, or of time and state.
+    inputs: "tuple[Input, ...]" = ()
+    # first input in u, set by the system when it numbers the inputs
+    first_input: int = 0
+
+    def couple(self, pattern: Any) -> None:
+        """Look up where the batch's blocks are in the matrices."""
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        """out += M a + h + f - f_applied."""
+        raise NotImplementedError
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        """Add the mass at one state to block data."""
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
+
+    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Add d(residual)/dv and d(residual)/dq H, exact, at one state to block data."""
+        raise NotImplementedError(f"{type(self).__name__} has no exact tangent")

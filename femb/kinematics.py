@@ -1,0 +1,74 @@
+"""Kernels between coordinates and velocities: q' = H(q) v, its inverse on tangents, and unit quaternions.
+
+Coordinates that are their own integrals (positions, strains) are listed as pairs of places in q and v, quaternions by
+the places where they and their angular velocities begin.
+"""
+
+import math
+
+from femb.jit import kernel
+
+
+@kernel
+def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):  # type: ignore[no-untyped-def]
+    """out (s, n_q) = H(q) v for s states: p' = 1/2 p x (0, omega)."""
+    for s in range(q.shape[0]):
+        for k in range(linear_q.size):
+            out[s, linear_q[k]] = v[s, linear_v[k]]
+        for k in range(quaternion_q.size):
+            i, j = quaternion_q[k], omega_v[k]
+            p0, p1, p2, p3 = q[s, i], q[s, i + 1], q[s, i + 2], q[s, i + 3]
+            a, b, c = 0.5 * v[s, j], 0.5 * v[s, j + 1], 0.5 * v[s, j + 2]
+            out[s, i] = -p1 * a - p2 * b - p3 * c
+            out[s, i + 1] = p0 * a + p2 * c - p3 * b
+            out[s, i + 2] = p0 * b + p3 * a - p1 * c
+            out[s, i + 3] = p0 * c + p1 * b - p2 * a
+
+
+@kernel
+def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):  # type: ignore[no-untyped-def]
+    """out (s, n_v): the velocities x with H(q) x = dq; the part of dq along a quaternion is dropped."""
+    for s in range(dq.shape[0]):
+        for k in range(linear_q.size):
+            out[s, linear_v[k]] = dq[s, linear_q[k]]
+        for k in range(quaternion_q.size):
+            i, j = quaternion_q[k], omega_v[k]
+            p0, p1, p2, p3 = q[i], q[i + 1], q[i + 2], q[i + 3]
+            d0, d1, d2, d3 = dq[s, i], dq[s, i + 1], dq[s, i + 2], dq[s, i + 3]
+            f = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
+            out[s, j] = f * (p0 * d1 - p1 * d0 + p3 * d2 - p2 * d3)
+            out[s, j + 1] = f * (p0 * d2 - p2 * d0 + p1 * d3 - p3 * d1)
+            out[s, j + 2] = f * (p0 * d3 - p3 * d0 + p2 * d1 - p1 * d2)
+
+
+@kernel
+def normalise(quaternion_q, q):  # type: ignore[no-untyped-def]
+    """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
+    worst = 0.0
+    for k in range(quaternion_q.size):
+        i = quaternion_q[k]
+        s = q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3]
+        worst = max(worst, abs(s - 1.0))
+        f = 1.0 / math.sqrt(s)
+        for j in range(4):
+            q[i + j] *= f
+    return worst
+
+
+@kernel
+def error_norm(start, size, atol, rtol, error, x):  # type: ignore[no-untyped-def]
+    """Largest of |error| / (atol + rtol |x|) over groups of components (a vector, a quaternion or a number).
+
+    Vector norms make the measure independent of the direction of the axes. Not a number gives inf.
+    """
+    worst = 0.0
+    for k in range(start.size):
+        e = 0.0
+        y = 0.0
+        for i in range(start[k], start[k] + size[k]):
+            e += error[i] * error[i]
+            y += x[i] * x[i]
+        ratio = math.sqrt(e) / (atol[k] + rtol * math.sqrt(y))
+        if not ratio <= worst:
+            worst = ratio if ratio > worst else math.inf
+    return worst

@@ -1,0 +1,182 @@
+"""Placement: the start pose of every body and beam, from what is given and what is clamped to what.
+
+A body's pose is what its description says; what it does not say follows from the beams that reach it from placed
+bodies, and failing that it is the origin and the inertial axes.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.elements import Attachment, Beam, PointMass
+from femb.errors import ModelError, Problem
+from femb.euler import from_euler
+from femb.model import Model
+from femb.types import Floats
+
+Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
+
+
+def section_axes(direction: Any, up: Any = None) -> Floats:
+    """Quaternion of the section axes: x along ``direction``, y along the part of ``up`` perpendicular to it.
+
+    The default of ``up`` is y, or z where the direction is within 25 degrees of y.
+    """
+    x = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    if up is None:
+        up = np.array([0.0, 1.0, 0.0]) if abs(x[1]) < np.cos(np.radians(25.0)) else np.array([0.0, 0.0, 1.0])
+    y = up - x * (x @ up)
+    y /= np.linalg.norm(y)
+    return rotations.from_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
+
+
+class Placement:
+    """Start poses: ``bodies[name]`` and, per beam, ``beams[name]`` the pose of its start.
+
+    ``clamps[name]`` has, for each end on a body, the rotation from the body to the section.
+    Raises ModelError where given poses contradict a beam's length or direction.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.bodies: dict[str, Pose] = {}
+        self.beams: dict[str, Pose] = {}
+        self.clamps: dict[str, tuple[Floats | None, Floats | None]] = {}
+        problems: list[Problem] = []
+        self._place_given()
+        todo = list(model.beams.values())
+        while todo:
+            placed = [beam for beam in todo if self._known(beam)]
+            if not placed:
+                # Nothing of what is left touches a placed body: its first body goes to the origin.
+                self._place_at_origin(todo[0])
+                continue
+            for beam in placed:
+                try:
+                    self._place_beam(beam)
+                except ModelError as error:
+                    problems += [each for each in error.problems if isinstance(each, Problem)]
+                todo.remove(beam)
+        if problems:
+            raise ModelError(*problems)
+        for name in model.bodies:
+            if name not in self.bodies:
+                self.bodies[name] = self._own_pose(name)
+
+    def _given_quaternion(self, body: Any) -> Floats | None:
+        if getattr(body, "euler_angles", None) is not None:
+            return from_euler(body.euler_angles, body.euler_sequence)
+        return getattr(body, "quaternion", None)
+
+    def _own_pose(self, name: str) -> Pose:
+        body = self.model.body(name)
+        position = body.position if body.position is not None else np.zeros(3)
+        quaternion = self._given_quaternion(body)
+        return position, quaternion if quaternion is not None else np.array([1.0, 0.0, 0.0, 0.0])
+
+    def _place_given(self) -> None:
+        for name, body in self.model.bodies.items():
+            if body.position is not None:
+                self.bodies[name] = self._own_pose(name)
+        used = {end.body for beam in self.model.beams.values() for end in beam.attached if end is not None}
+        used |= {load.body for load in self.model.loads.values()}
+        if "ground" in used and "ground" not in self.bodies:
+            self.bodies["ground"] = self._own_pose("ground")
+        if self.bodies:
+            return
+        for name, body in self.model.bodies.items():
+            if not isinstance(body, PointMass):
+                self.bodies[name] = self._own_pose(name)
+                return
+
+    def _known(self, beam: Beam) -> bool:
+        ends = [end for end in beam.attached if end is not None]
+        return not ends or any(end.body in self.bodies for end in ends)
+
+    def _place_at_origin(self, beam: Beam) -> None:
+        end = next(end for end in beam.attached if end is not None)
+        self.bodies[end.body] = self._own_pose(end.body)
+
+    def _clamp_point(self, end: Attachment) -> Floats:
+        position, quaternion = self.bodies[str(end.body)]
+        return position + rotations.rotate(quaternion, end.at)
+
+    def _place_beam(self, beam: Beam) -> None:
+        start, end = beam.attached
+        known_start = start is not None and start.body in self.bodies
+        known_end = end is not None and end.body in self.bodies
+        free = beam.start or beam.end
+        if known_start:
+            at, axes = self._clamp_point(start), self._section_at(beam, start, known_end)
+        elif known_end:
+            axes = self._section_at(beam, end, False)
+            at = self._clamp_point(end) - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+        else:
+            at, axes = free.at, section_axes(free.direction, free.up)
+            if beam.start is None or beam.start.direction is None:
+                at = at - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+        self.beams[beam.name] = (at, axes)
+        tip = at + beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+        if end is not None and end.body not in self.bodies:
+            self._place_body_at(end, tip, axes)
+        elif start is not None and start.body not in self.bodies:
+            self._place_body_at(start, at, axes)
+        if end is not None:
+            self._check_tip(beam, end, tip, axes)
+        self.clamps[beam.name] = (self._clamp_rotation(start, axes), self._clamp_rotation(end, axes))
+
+    def _section_at(self, beam: Beam, end: Attachment, other_known: bool) -> Floats:
+        """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
+        if end.direction is not None:
+            return rotations.multiply(self.bodies[str(end.body)][1], section_axes(end.direction, end.up))
+        other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
+        if other is not None and other.body in self.bodies:
+            chord = self._clamp_point(beam.attached[1]) - self._clamp_point(beam.attached[0])
+            if np.linalg.norm(chord) > 0.0:
+                inward = rotations.rotate_back(self.bodies[str(end.body)][1], chord)
+                return rotations.multiply(self.bodies[str(end.body)][1], section_axes(inward, end.up))
+        if other is not None and other.direction is not None and other.body is None:
+            return section_axes(other.direction, other.up)
+        word = "start" if end is beam.attached[0] else "end"
+        raise ModelError.at(
+            ("beams", beam.name, word, "direction"),
+            f"is missing: the tangent of the beam from start to end, in the axes of {end.body!r}",
+        )
+
+    def _place_body_at(self, end: Attachment, point: Floats, axes: Floats) -> None:
+        """Put a body so that its attachment point is at ``point`` and its attachment axes agree with the section."""
+        name = str(end.body)
+        quaternion = self._given_quaternion(self.model.body(name))
+        if quaternion is None and end.direction is not None:
+            clamp = section_axes(end.direction, end.up)
+            quaternion = rotations.multiply(axes, rotations.conjugate(clamp))
+        if quaternion is None:
+            quaternion = np.array([1.0, 0.0, 0.0, 0.0])
+        self.bodies[name] = (point - rotations.rotate(quaternion, end.at), quaternion)
+
+    def _clamp_rotation(self, end: Attachment | None, axes: Floats) -> Floats | None:
+        if end is None:
+            return None
+        return rotations.multiply(rotations.conjugate(self.bodies[str(end.body)][1]), axes)
+
+    def _check_tip(self, beam: Beam, end: Attachment, tip: Floats, axes: Floats) -> None:
+        gap = self._clamp_point(end) - tip
+        if np.linalg.norm(gap) > 1e-6 * beam.length:
+            raise ModelError.at(
+                ("beams", beam.name, "end"),
+                f"the beam ends at {_shown(tip)} but its place on {end.body!r} is at {_shown(tip + gap)} m: "
+                "check length, direction and the position of the body, or leave that position out",
+            )
+        if end.direction is not None:
+            x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+            wanted = rotations.rotate(self.bodies[str(end.body)][1], end.direction)
+            if np.linalg.norm(np.cross(x, wanted)) > 1e-6 * np.linalg.norm(wanted) or x @ wanted < 0.0:
+                raise ModelError.at(
+                    ("beams", beam.name, "end", "direction"),
+                    f"got {_shown(wanted)} in inertial axes, but the beam arrives along {_shown(x)}",
+                )
+
+
+def _shown(x: Floats) -> str:
+    return "(" + ", ".join(f"{float(each):.6g}" for each in x) + ")"

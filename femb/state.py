@@ -1,0 +1,91 @@
+"""State: the bodies and beams of one instant by name; what load callables and events see."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.layout import Layout, Station
+from femb.types import Floats
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """A body's reference point or a beam's node: position, velocity (inertial axes), quaternion, angular velocity."""
+
+    position: Floats
+    quaternion: Floats
+    velocity: Floats
+    angular_velocity: Floats
+
+
+@dataclass(frozen=True)
+class BeamState:
+    """A beam: its nodes from start to end, and the axial strain at both ends of every element (e, 2)."""
+
+    nodes: tuple[NodeState, ...]
+    strain: Floats
+
+
+class _Names:
+    def __init__(self, names: dict[str, Any], get: Any) -> None:
+        self._names, self._get = names, get
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(f"no {name!r}; there are {', '.join(map(repr, self._names))}")
+        return self._get(name)
+
+    def __iter__(self) -> Any:
+        return iter(self._names)
+
+
+class State:
+    """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,)."""
+
+    def __init__(self, layout: Layout, time: float, q: Floats, v: Floats) -> None:
+        self.time, self.q, self.v = time, q, v
+        self._layout = layout
+
+    @property
+    def bodies(self) -> Any:
+        """NodeState by body name."""
+        return _Names(self._layout.bodies, lambda name: self._node(Station(self._layout.bodies[name])))
+
+    @property
+    def beams(self) -> Any:
+        """BeamState by beam name."""
+        return _Names(self._layout.beams, self._beam)
+
+    def _beam(self, name: str) -> BeamState:
+        beam = self._layout.beams[name]
+        nodes = tuple(self._node(station) for station in beam.stations)
+        return BeamState(nodes, self.q[self._layout.strain_q[beam.strains]])
+
+    def _node(self, station: Station) -> NodeState:
+        columns = station_motion(self._layout, station, self.q[np.newaxis], self.v[np.newaxis])
+        return NodeState(*(column[0] for column in columns))
+
+
+def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Position, quaternion, velocity and angular velocity (s, 3 or 4) of a station at s states."""
+    frame = layout.frames[station.frame]
+    i, j = layout.frame_q[station.frame], layout.frame_v[station.frame]
+    count = len(q)
+    if frame.freedom == 0:
+        position, quaternion = layout.pose(station)
+        still = np.zeros((count, 3))
+        return np.tile(position, (count, 1)), np.tile(quaternion, (count, 1)), still, still.copy()
+    position, velocity = q[:, i : i + 3], v[:, j : j + 3]
+    if frame.freedom == 3:
+        return position, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), velocity, np.zeros((count, 3))
+    quaternion, omega = q[:, i + 3 : i + 7], v[:, j + 3 : j + 6]
+    if station.on_frame:
+        return position, quaternion, velocity, omega
+    return (
+        position + rotations.rotate(quaternion, station.offset),
+        rotations.multiply(quaternion, station.rotation),
+        velocity + rotations.rotate(quaternion, np.cross(omega, station.offset)),
+        rotations.rotate_back(station.rotation, omega),
+    )

@@ -1,0 +1,196 @@
+"""System: a model frozen and numbered, in velocity coordinates.
+
+    q' = H(q) v,    M(q) v' + h(q, v) + f_el(q, v) = f(u, q, v)
+
+with q = positions, unit quaternions and axial strains, v = their velocities (angular velocities in body axes), u the
+inputs: what loads are multiplied with. M is symmetric positive definite. An evaluation changes nothing.
+Source: docs/theory/beam.md, equation (1), and docs/theory/rigid_body.md.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from femb import kinematics
+from femb.batch import Batch, FoldedError, Input
+from femb.blocktree import LinearSolver
+from femb.elements import CATALOGUE, Ground
+from femb.layout import Layout
+from femb.model import Model
+from femb.options import Tolerances
+from femb.pattern import Pattern
+from femb.placement import Placement
+from femb.start import start_velocities
+from femb.state import State
+from femb.types import Floats
+
+__all__ = ["FoldedError", "System"]
+
+
+class System:
+    """Evaluates the equations of motion of a model.
+
+    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u) hold s states at once where a method says so. Matrices come as block
+    data of ``pattern``. q0 (n_q,), v0 (n_v,) is the start.
+
+    Raises ModelError with every problem of the model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        model.check()
+        self.model = model
+        placement = Placement(model)
+        layout = self.layout = Layout()
+        kinds = [kind for kind in CATALOGUE if hasattr(kind, "lay_out")]
+        if "ground" in placement.bodies and "ground" not in model.bodies:
+            Ground().lay_out(layout, placement, model)
+        items = {kind: [item for item in model.items() if type(item) is kind] for kind in kinds}
+        for kind in kinds:
+            for item in items[kind]:
+                item.lay_out(layout, placement, model)
+        layout.finish()
+        self.n_q, self.n_v = layout.n_q, layout.n_v
+        self.pattern = Pattern(layout)
+        self.solver = LinearSolver(self.pattern, layout.parent, layout.is_tree)
+        self.batches: list[Batch] = []
+        self.inputs: list[Input] = []
+        for kind in kinds:
+            if items[kind]:
+                for batch in kind.batches(items[kind], layout, model):
+                    self._add(batch)
+        self._list_coordinates()
+        self.q0 = layout.start_coordinates()
+        self.v0 = start_velocities(model, layout, placement)
+
+    def _add(self, batch: Batch) -> None:
+        batch.first_input = sum(each.width for each in self.inputs)
+        self.inputs += batch.inputs
+        batch.couple(self.pattern)
+        self.batches.append(batch)
+
+    def _list_coordinates(self) -> None:
+        layout = self.layout
+        freedom = np.array([frame.freedom for frame in layout.frames])
+        poses = freedom == 6
+        axes = np.arange(3)
+        moving = freedom > 0
+        linear_q = (layout.frame_q[moving][:, None] + axes).ravel()
+        linear_v = (layout.frame_v[moving][:, None] + axes).ravel()
+        self.coordinates = (
+            np.concatenate([linear_q, layout.strain_q]),
+            np.concatenate([linear_v, layout.strain_v]),
+            layout.frame_q[poses] + 3,
+            layout.frame_v[poses] + 3,
+        )
+        # groups of components for the error norm, by kind of quantity: positions, quaternions, strains
+        self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.strain_q)
+        self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.strain_v)
+
+    # Inputs
+
+    @property
+    def n_u(self) -> int:
+        """Number of inputs."""
+        return sum(each.width for each in self.inputs)
+
+    @cached_property
+    def inputs_of_state(self) -> bool:
+        """Whether an input depends on more than time."""
+        return any(each.of_state for each in self.inputs)
+
+    @property
+    def breakpoints(self) -> list[float]:
+        """Instants where an input is not smooth, sorted."""
+        return sorted({t for each in self.inputs for t in each.breakpoints})
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) at time t and state q (n_q,), v (n_v,)."""
+        u = np.empty(self.n_u)
+        at = 0
+        state = State(self.layout, t, q, v) if self.inputs_of_state else None
+        for each in self.inputs:
+            u[at : at + each.width] = each.function(t, state) if each.of_state else each.function(t)
+            at += each.width
+        return u
+
+    # Equations of motion
+
+    def rates(self, q: Floats, v: Floats) -> Floats:
+        """H(q) v (s, n_q)."""
+        out = np.empty_like(q)
+        kinematics.rates(*self.coordinates, q, v, out)
+        return out
+
+    def tangents(self, q: Floats, dq: Floats) -> Floats:
+        """The velocities (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
+        out = np.empty((len(dq), self.n_v))
+        kinematics.tangents(*self.coordinates, q, dq, out)
+        return out
+
+    def normalise(self, q: Floats) -> float:
+        """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
+        return kinematics.normalise(self.coordinates[2], q)
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        """M a + h + f_el - f (s, n_v). Raises FoldedError."""
+        out = np.zeros(a.shape)
+        for batch in self.batches:
+            batch.residual(u, q, v, a, out)
+        return out
+
+    def matrices(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mass, damping and iteration tangent at one state, block data. Raises FoldedError."""
+        mass, damping, stiffness = np.zeros((3, self.pattern.size))
+        for batch in self.batches:
+            batch.matrices(u, q, v, mass, damping, stiffness)
+        return mass, damping, stiffness
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
+        """d(residual)/dv and d(residual)/dq H at one state, exact, inputs held; block data."""
+        damping, stiffness = np.zeros((2, self.pattern.size))
+        for batch in self.batches:
+            batch.tangent(u, q, v, a, damping, stiffness)
+        return damping, stiffness
+
+    def mass_data(self, q: Floats) -> Floats:
+        """Mass at one state, block data."""
+        mass = np.zeros(self.pattern.size)
+        for batch in self.batches:
+            batch.mass(q, mass)
+        return mass
+
+    def mass_matrix(self, q: Floats) -> Any:
+        """M(q) (n_v, n_v), scipy.sparse."""
+        return self.pattern.to_csc(self.mass_data(q))
+
+    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """v' (n_v,) at one state."""
+        force = self.residual(u[np.newaxis], q[np.newaxis], v[np.newaxis], np.zeros((1, self.n_v)))[0]
+        return self.solver.factorise(self.mass_data(q)).solve(-force)
+
+    # Energy, momentum, errors
+
+    def energy_momentum(self, q: Floats, v: Floats) -> Floats:
+        """(s, 8): kinetic and potential energy, linear momentum, angular momentum about the inertial origin."""
+        out = np.zeros((len(q), 8))
+        for batch in self.batches:
+            batch.energy_momentum(q, v, out)
+        return out
+
+    def power(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """(s,) W: power of loads and dampers, the rate of kinetic plus potential energy."""
+        force = np.zeros(v.shape)
+        for batch in self.batches:
+            batch.applied(u, q, v, force)
+        return np.einsum("sv,sv->s", force, v)
+
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
+        absolute = (atol.position, atol.quaternion, atol.strain)
+        result = []
+        for groups, sizes, time in ((self._groups_q, (3, 4, 1), 1.0), (self._groups_v, (3, 3, 1), atol.time)):
+            counts = [len(group) for group in groups]
+            scale = np.repeat(np.array(absolute) / time, counts)
+            result.append((np.concatenate(groups), np.repeat(sizes, counts), scale, rtol))
+        return result[0], result[1]
