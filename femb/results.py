@@ -1,0 +1,301 @@
+"""Results: what an analysis computed, read by names.
+
+Everything is an array named by its path in the result file, such as
+``bodies/hub/position``; the full list is in `femb.resultfile`. This module puts names on the
+arrays and derives from them (Euler angles, displacements); it computes no dynamics and, files
+aside, needs nothing but numpy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+
+from femb import euler, rotations
+from femb.errors import ResultError
+from femb.types import Floats
+
+Arrays = Mapping[str, np.ndarray]
+Attributes = Mapping[str, Mapping[str, Any]]
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+GroupType = TypeVar("GroupType", bound="Group")
+
+
+class Quantity:
+    """A named array of a `Group`, read as an attribute; knows its shape, unit and meaning."""
+
+    def __init__(self, shape: str, unit: str, meaning: str) -> None:
+        self.shape, self.unit, self.meaning = shape, unit, meaning
+        self.__doc__ = f"{shape} {unit}: {meaning}."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, group: None, owner: type) -> Quantity: ...
+    @overload
+    def __get__(self, group: Group, owner: type) -> Floats: ...
+    def __get__(self, group: Group | None, owner: type) -> Quantity | Floats:
+        return self if group is None else group[self.name]
+
+    def __set__(self, group: Group, value: object) -> None:
+        raise AttributeError(f"{group.path}/{self.name} is a result and cannot be assigned")
+
+
+class Group:
+    """The arrays and attributes under one path; ``group["name"]`` reads any of them."""
+
+    def __init__(self, path: str, arrays: Arrays, attributes: Attributes) -> None:
+        prefix = path + "/"
+        self.path = path
+        self.name = path.rsplit("/", 1)[-1]
+        self.arrays: Arrays = {
+            key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)
+        }
+        self.attributes: Mapping[str, Any] = attributes.get(path, NOTHING)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.arrays:
+            raise ResultError(f"{self.path}: no quantity {name!r} in these results; there are: {listing(self.arrays)}")
+        return self.arrays[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
+
+
+class Body(Group):
+    """Motion of a body's reference point and axes."""
+
+    position = Quantity("(T, 3)", "m", "reference point, inertial axes")
+    quaternion = Quantity("(T, 4)", "-", "body to inertial, scalar first")
+    velocity = Quantity("(T, 3)", "m/s", "of the reference point, inertial axes")
+    angular_velocity = Quantity("(T, 3)", "rad/s", "body axes")
+
+    @property
+    def shape(self) -> dict[str, Any] | None:
+        """Shape for pictures: ``{"box": [x, y, z]}``, ``{"sphere": radius}``, ``{"cylinder":
+        [radius, length]}`` (about z), in m; None where the model gives none."""
+        text = self.attributes.get("shape")
+        return None if text is None else json.loads(text)
+
+    def euler_angles(self, sequence: str = "xyz", unwrap: bool = True) -> Floats:
+        """(T, 3) rad: intrinsic Euler angles of the body; ``unwrap`` removes the jumps of 2 pi."""
+        return euler.to_euler(self.quaternion, sequence, unwrap=unwrap)
+
+    def euler_rates(self, sequence: str = "xyz") -> Floats:
+        """(T, 3) rad/s: rates of `euler_angles`."""
+        return euler.euler_rates(self.quaternion, self.angular_velocity, sequence)
+
+
+class Beam(Group):
+    """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
+
+    position = Quantity("(T, n, 3)", "m", "nodes, inertial axes")
+    quaternion = Quantity("(T, n, 4)", "-", "section to inertial, scalar first; x along the tangent")
+    velocity = Quantity("(T, n, 3)", "m/s", "nodes, inertial axes")
+    angular_velocity = Quantity("(T, n, 3)", "rad/s", "section axes")
+    strain = Quantity("(T, e, 2)", "-", "axial strain at both ends of every element")
+    section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes")
+    section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")
+    rotation = Quantity("(T, n, 4)", "-", "rotation of the nodes from the reference shape")
+
+    reference_position = Quantity("(n, 3)", "m", "nodes in the start configuration, inertial axes")
+    reference_quaternion = Quantity("(n, 4)", "-", "sections in the start configuration")
+    element_length = Quantity("(e,)", "m", "undeformed length of every element")
+    outline = Quantity("(m, 2)", "m", "closed polygon of the section in its y and z axes")
+
+    @property
+    def displacement(self) -> Floats:
+        """(T, n, 3) m: position minus its value at the first output time, inertial axes."""
+        return self.position - self.position[:1]
+
+    @property
+    def deflection(self) -> Floats:
+        """(T, n, 3) m: what the beam's own bending and stretching does.
+
+        Position relative to the start node in the axes of the start section, minus its value at
+        the first output time: zero for a motion in which the beam stays rigid.
+        """
+        inverse = rotations.conjugate(self.quaternion[:, :1])
+        local = rotations.rotate(inverse, self.position - self.position[:, :1])
+        return local - local[:1]
+
+    def euler_angles(self, sequence: str = "xyz", unwrap: bool = True) -> Floats:
+        """(T, n, 3) rad: intrinsic Euler angles of `rotation`."""
+        return euler.to_euler(self.rotation, sequence, unwrap=unwrap)
+
+
+class Joint(Group):
+    """Reaction of a joint on its second body, and its coordinates where it has any."""
+
+    force = Quantity("(T, 3)", "N", "on the second body at the joint, first body's joint frame")
+    torque = Quantity("(T, 3)", "N m", "on the second body at the joint, first body's joint frame")
+    coordinates = Quantity("(T, c)", "m or rad", "of the free directions")
+    rates = Quantity("(T, c)", "m/s or rad/s", "of the coordinates")
+
+
+class Audit(Group):
+    """What should be conserved or zero, at every output time."""
+
+    kinetic_energy = Quantity("(T,)", "J", "of the whole model")
+    potential_energy = Quantity("(T,)", "J", "elastic and gravitational")
+    work = Quantity("(T,)", "J", "done by loads, drivers and dissipation since the start")
+    linear_momentum = Quantity("(T, 3)", "N s", "inertial axes")
+    angular_momentum = Quantity("(T, 3)", "N m s", "about the inertial origin, inertial axes")
+    energy_error = Quantity("(T,)", "J", "kinetic + potential - work, minus its start value")
+    constraint_position = Quantity("(T,)", "-", "largest violation of a constraint")
+    constraint_velocity = Quantity("(T,)", "-", "largest violation of a constraint's rate")
+    quaternion_norm = Quantity("(T,)", "-", "largest departure of a quaternion's length from 1")
+
+
+class Groups(Mapping[str, GroupType], Generic[GroupType]):
+    """The groups of one kind by name, in the order of the model."""
+
+    def __init__(self, kind: str, make: type[GroupType], arrays: Arrays, attributes: Attributes) -> None:
+        self._kind = kind
+        # A dictionary, because a set forgets the order of the model.
+        names = dict.fromkeys(path.split("/")[1] for path in (*arrays, *attributes) if path.startswith(kind + "/"))
+        self._groups = {name: make(f"{kind}/{name}", arrays, attributes) for name in names}
+
+    def __getitem__(self, name: str) -> GroupType:
+        if name not in self._groups:
+            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}")
+        return self._groups[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._groups
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The group of that name, or ``default``."""
+        return self._groups.get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __repr__(self) -> str:
+        return f"<{self._kind}: {listing(self._groups)}>"
+
+
+class Results:
+    """The results of one run, read-only.
+
+    Parameters
+    ----------
+    series : mapping of path to (T, ...) array
+        What changes with time; all have the T rows of ``"time"``.
+    static : mapping of path to array
+        What does not: start shapes, modes, matrices.
+    attributes : mapping of group path to attributes
+        ``""`` is the root: femb_version, case, method, status, message.
+
+    Everything is also in ``arrays`` by its path, whether this class has a word for it or not.
+    Raises ResultError where a series has not as many rows as ``"time"``.
+    """
+
+    def __init__(self, series: Arrays, static: Arrays = NOTHING, attributes: Attributes = NOTHING) -> None:
+        self.series: Arrays = MappingProxyType({path: _frozen(array) for path, array in series.items()})
+        self.static: Arrays = MappingProxyType({path: _frozen(array) for path, array in static.items()})
+        self.attributes: Attributes = MappingProxyType(
+            {path: MappingProxyType(dict(values)) for path, values in attributes.items()}
+        )
+        self.arrays: Arrays = MappingProxyType({**self.static, **self.series})
+        for path, array in self.series.items():
+            if array.shape[:1] != self.time.shape:
+                raise ResultError(
+                    f"{path}: shape {array.shape}, but there are {self.time.size} output times; "
+                    "the first axis must be time"
+                )
+        self.bodies = Groups("bodies", Body, self.arrays, self.attributes)
+        self.beams = Groups("beams", Beam, self.arrays, self.attributes)
+        self.joints = Groups("joints", Joint, self.arrays, self.attributes)
+        self.audit = Audit("audit", self.arrays, self.attributes)
+
+    @property
+    def time(self) -> Floats:
+        """(T,) s: the output times; empty for results that have none."""
+        return self.series.get("time", np.zeros(0))
+
+    @property
+    def statistics(self) -> Mapping[str, Any]:
+        """Steps, evaluations, factorizations, wall_time ... of the run; empty until it has ended."""
+        return self.attributes.get("statistics", NOTHING)
+
+    @property
+    def status(self) -> str:
+        """``"running"`` (also of a run that was killed), ``"complete"`` or ``"failed"``."""
+        return str(self._root("status"))
+
+    @property
+    def message(self) -> str:
+        """Why the run stopped, where it failed."""
+        return str(self._root("message"))
+
+    @property
+    def method(self) -> str:
+        """Name of the stepper."""
+        return str(self._root("method"))
+
+    @property
+    def case(self) -> str:
+        """Text of the case file, empty for a model written in Python."""
+        return str(self._root("case"))
+
+    def _root(self, name: str) -> Any:
+        return self.attributes.get("", NOTHING).get(name, "")
+
+    @classmethod
+    def read(cls, path: str | Path) -> Results:
+        """Read a result file, also of a run that still runs, failed or was killed.
+
+        Raises ResultError where there is no such file or it is not a readable result file.
+        """
+        from femb.resultfile import read_results
+
+        return read_results(path)
+
+    def write(self, path: str | Path) -> None:
+        """Write the result file; `read` gives the same results back. Replaces an existing file."""
+        from femb.resultfile import write_results
+
+        write_results(self, path)
+
+    def __repr__(self) -> str:
+        parts = [f"{self.status or 'no status'}, {_times(self.time)}"]
+        parts += [f"{g._kind}: {listing(g, 6)}" for g in (self.bodies, self.beams, self.joints) if g]
+        for label, name, unit in (
+            ("energy error", "energy_error", " J"),
+            ("constraint violation", "constraint_position", ""),
+        ):
+            if name in self.audit and self.time.size:
+                parts.append(f"largest {label} {np.max(np.abs(self.audit[name])):.2g}{unit}")
+        return f"<Results: {'; '.join(parts)}>"
+
+
+def listing(names: Mapping[str, Any], limit: int = 30) -> str:
+    """Names for a message: ``'a', 'b', ... (40 in all)``."""
+    shown = ", ".join(map(repr, list(names)[:limit])) or "none"
+    return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
+
+
+def _times(time: Floats) -> str:
+    return f"{time.size} times {time[0]:g} to {time[-1]:g} s" if time.size else "no times"
+
+
+def _frozen(array: Any) -> np.ndarray:
+    """A view that cannot be written through; the caller's own array stays as it was."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
