@@ -1,0 +1,197 @@
+"""Shapes of beams and bodies as points and cells, for meshes and pictures; numpy only.
+
+A beam is drawn element by element: every element has its own s + 1 stations, so that section forces
+and strains, which jump from one element to the next, are shown as they are. Arrays may have leading
+axes (...), usually time; e is the number of elements, n = e + 1 of nodes, m of outline corners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.errors import ResultError
+from femb.types import Floats, Ints
+
+ROUND_SEGMENTS = 24  # sides of a circle
+
+
+def stations(subdivisions: int) -> Floats:
+    """(s + 1,) positions xi along an element, 0 to 1."""
+    return np.linspace(0.0, 1.0, subdivisions + 1)
+
+
+def hermite(xi: Floats) -> Floats:
+    """(s + 1, 4) cubic Hermite functions N1..N4: start, start slope, end, end slope."""
+    return np.stack([1 - 3 * xi**2 + 2 * xi**3, xi * (1 - xi) ** 2, 3 * xi**2 - 2 * xi**3, xi**2 * (xi - 1)], axis=-1)
+
+
+def hermite_slope(xi: Floats) -> Floats:
+    """(s + 1, 4) derivatives of `hermite` by xi."""
+    return np.stack([6 * xi**2 - 6 * xi, (1 - xi) * (1 - 3 * xi), 6 * xi - 6 * xi**2, 3 * xi**2 - 2 * xi], axis=-1)
+
+
+def end_slopes(direction: Floats, strain: Floats, length: Floats) -> tuple[Floats, Floats]:
+    """Slopes ``L (1 + eps) l`` at both ends of every element, (..., e, 3) m each.
+
+    ``direction`` (..., n, 3) is l at the nodes, ``strain`` (..., e, 2), ``length`` (e,) m.
+    With the rate of l in its place, the slopes' rate (but for the part of the strain's rate).
+    """
+    stretched = length[:, None] * (1.0 + strain)
+    return stretched[..., 0, None] * direction[..., :-1, :], stretched[..., 1, None] * direction[..., 1:, :]
+
+
+def interpolate(functions: Floats, value: Floats, slopes: tuple[Floats, Floats]) -> Floats:
+    """(..., e, s + 1, 3) of node values (..., n, 3) and `end_slopes` by `hermite` or `hermite_slope`."""
+    corners = np.stack([value[..., :-1, :], slopes[0], value[..., 1:, :], slopes[1]], axis=-2)
+    return functions @ corners
+
+
+def along(ends: Floats, xi: Floats) -> Floats:
+    """(..., e, s + 1, *c) linear between the two ends of every element, from (..., e, 2, *c).
+
+    ``c`` is empty or one axis of components: (..., e, 2) needs ``ends[..., None]``.
+    """
+    return ends[..., 0:1, :] + xi[:, None] * (ends[..., 1:2, :] - ends[..., 0:1, :])
+
+
+def section_axes(quaternion: Floats, tangent: Floats, xi: Floats) -> Floats:
+    """(..., e, s + 1, 3, 3): columns are the section's x, y, z axes at every station.
+
+    x is the tangent (..., e, s + 1, 3); the turn about it goes linearly between the node
+    quaternions (..., n, 4). At the nodes this is their rotation matrix.
+    """
+    first, last = quaternion[..., :-1, :], quaternion[..., 1:, :]
+    # p and -p are one orientation: without this the axes would go the long way round.
+    last = np.where(np.sum(first * last, axis=-1, keepdims=True) < 0.0, -last, last)
+    between = rotations.normalise(along(np.stack([first, last], axis=-2), xi))
+    y = rotations.rotate(between, np.array([0.0, 1.0, 0.0]))
+    x = tangent / np.linalg.norm(tangent, axis=-1, keepdims=True)
+    y = y - np.sum(x * y, axis=-1, keepdims=True) * x
+    y = y / np.linalg.norm(y, axis=-1, keepdims=True)
+    return np.stack([x, y, np.cross(x, y)], axis=-1)
+
+
+def sweep(centre: Floats, axes: Floats, outline: Floats) -> Floats:
+    """(..., stations, m, 3): the outline (m, 2) at every station, from (..., 3) and (..., 3, 3)."""
+    return centre[..., None, :] + outline @ np.swapaxes(axes[..., 1:], -1, -2)
+
+
+def line_cells(elements: int, subdivisions: int) -> Ints:
+    """(e s, 2) lines between neighbouring stations of e elements."""
+    first = np.arange(elements)[:, None] * (subdivisions + 1) + np.arange(subdivisions)
+    return np.stack([first, first + 1], axis=-1).reshape(-1, 2)
+
+
+def wedge_cells(elements: int, subdivisions: int, outline: Floats) -> Ints:
+    """(e s t, 6) wedges that fill a swept beam, points numbered as `sweep` gives them,
+    from the t triangles that fill the outline.
+
+    In VTK's order: the first triangle faces away from the second.
+    """
+    m = len(outline)
+    lines = line_cells(elements, subdivisions)
+    triangles = triangulate(outline)
+    near, far = (lines[:, end, None, None] * m + triangles for end in (0, 1))
+    return np.concatenate([far, near], axis=-1).reshape(-1, 6)
+
+
+def triangulate(outline: Floats) -> Ints:
+    """(m - 2, 3) triangles, counterclockwise, that fill a simple polygon (m, 2), convex or not.
+
+    A tube is one polygon too, its inner side joined to the outer by a slit. Cuts off one ear after
+    the other. Raises ResultError where none is found because the outline crosses itself.
+    """
+    outline = np.asarray(outline, float)
+    left = list(range(len(outline)))
+    if signed_area(outline) < 0.0:
+        left.reverse()
+    nothing = 1e-14 * float(np.ptp(outline)) ** 2
+    triangles: list[tuple[int, int, int]] = []
+    # The area left is what shows the end: slits and straight sides leave corners that span none.
+    while not triangles or abs(signed_area(outline[left])) > nothing:
+        place = next((i for i in range(len(left)) if _is_ear(outline, left, i, nothing)), None)
+        if place is None:
+            raise ResultError(
+                f"section outline of {len(outline)} corners cannot be filled: it must be a closed polygon "
+                "of three corners or more that does not cross itself"
+            )
+        triangles.append((left[place - 1], left[place], left[(place + 1) % len(left)]))
+        del left[place]
+    return np.array(triangles, dtype=np.int64)
+
+
+def signed_area(outline: Floats) -> float:
+    """Area of a polygon (m, 2), positive where its corners go counterclockwise."""
+    y, z = outline.T
+    return float(0.5 * np.sum(y * np.roll(z, -1) - np.roll(y, -1) * z))
+
+
+def _is_ear(outline: Floats, left: list[int], place: int, nothing: float) -> bool:
+    """Whether a corner of the polygon ``left`` and its neighbours span an area, counterclockwise,
+    that holds none of the other corners."""
+    ear = [left[place - 1], left[place], left[(place + 1) % len(left)]]
+    corners = outline[ear]
+    if signed_area(corners) <= nothing:
+        return False
+    others = outline[[i for i in left if i not in ear]]
+    # The slit of a tube passes its corners twice.
+    others = others[~(others[:, None] == corners).all(axis=-1).any(axis=-1)]
+    sides = np.roll(corners, -1, axis=0) - corners
+    offsets = others[:, None] - corners
+    inside = sides[:, 0] * offsets[..., 1] - sides[:, 1] * offsets[..., 0] >= 0.0
+    return not inside.all(axis=1).any()
+
+
+def body_surface(shape: Mapping[str, Any]) -> tuple[Floats, Ints]:
+    """Points (k, 3), m, in body axes and outward triangles (j, 3) of a body's shape.
+
+    Shapes: ``{"box": [x, y, z]}``, ``{"sphere": radius}``, ``{"cylinder": [radius, length]}``
+    about z; all centred on the reference point. Raises ResultError for any other.
+    """
+    kind: str = next(iter(shape), "")
+    size: Any = shape.get(kind)
+    if kind == "box":
+        square = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+        points, triangles = _prism(square, 1.0)
+        return points * np.asarray(size, float), triangles
+    angle = 2.0 * np.pi * np.arange(ROUND_SEGMENTS) / ROUND_SEGMENTS
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    if kind == "cylinder":
+        radius, length = map(float, size)
+        return _prism(radius * circle, length)
+    if kind == "sphere":
+        return _sphere(circle, float(size))
+    raise ResultError(f"body shape {dict(shape)!r} is not known; use one of box, sphere, cylinder")
+
+
+def _prism(polygon: Floats, height: float) -> tuple[Floats, Ints]:
+    """Convex counterclockwise polygon (m, 2) extruded along z, centred."""
+    m = len(polygon)
+    points = np.concatenate([np.insert(polygon, 2, z, axis=1) for z in (-0.5 * height, 0.5 * height)])
+    lid = triangulate(polygon)
+    return points, np.concatenate([lid[:, ::-1], lid + m, _band(m)])
+
+
+def _sphere(circle: Floats, radius: float) -> tuple[Floats, Ints]:
+    """Rings of latitude between two poles."""
+    m = len(circle)
+    latitudes = np.linspace(-0.5 * np.pi, 0.5 * np.pi, m // 2 + 1)[1:-1]
+    rings = [np.insert(np.cos(u) * circle, 2, np.sin(u), axis=1) for u in latitudes]
+    points = radius * np.concatenate([*rings, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]])
+    last, south = (len(rings) - 1) * m, len(rings) * m
+    i = np.arange(m)
+    j = (i + 1) % m
+    bands = [_band(m) + ring * m for ring in range(len(rings) - 1)]
+    caps = [np.stack([j, i, np.full(m, south)], -1), np.stack([last + i, last + j, np.full(m, south + 1)], -1)]
+    return points, np.concatenate([*bands, *caps])
+
+
+def _band(m: int) -> Ints:
+    """(2 m, 3) triangles between a ring of points 0..m-1 and the ring m..2m-1 above it."""
+    i = np.arange(m)
+    j = (i + 1) % m
+    return np.concatenate([np.stack([i, j, j + m], -1), np.stack([i, j + m, i + m], -1)])

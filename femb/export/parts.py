@@ -1,0 +1,154 @@
+"""The bodies and beams of `Results` as parts of a mesh: cells once, points and fields at each time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from femb import rotations
+from femb.export import geometry
+from femb.results import Beam, Body, Results
+from femb.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class State:
+    """A part at one output time, P points: inertial positions (P, 3) m, velocities (P, 3) m/s,
+    and fields by name, (P,) or (P, 3)."""
+
+    points: Floats
+    velocities: Floats
+    fields: Mapping[str, Floats]
+
+
+class Part(Protocol):
+    """Something drawn: ``cells`` (c, corners) of one meshio ``cell_type``, the ``element`` (c,) of
+    the beam each belongs to (0 for a body), and the state at output time k."""
+
+    kind: str
+    name: str
+    cell_type: str
+    cells: Ints
+    element: Ints
+
+    def state(self, k: int) -> State:
+        """Points and fields at output time ``k``."""
+        ...
+
+
+class BeamLine:
+    """A beam's centreline: cubic Hermite with the node directions and end strains, as in the element."""
+
+    kind = "beam"
+    cell_type = "line"
+
+    def __init__(self, beam: Beam, subdivisions: int) -> None:
+        self.name = beam.name
+        self.beam = beam
+        self.length = beam.element_length
+        self.xi = geometry.stations(subdivisions)
+        self.functions = geometry.hermite(self.xi)
+        self.slopes = geometry.hermite_slope(self.xi)
+        self.cells = geometry.line_cells(self.length.size, subdivisions)
+        self.element = np.repeat(np.arange(self.length.size), subdivisions)
+
+    def state(self, k: int) -> State:
+        """The stations, with fields linear along the elements.
+
+        The velocity leaves out the rate of the end strains, which the results do not hold.
+        """
+        centre, _, velocity, _ = self._motion(k)
+        return State(centre.reshape(-1, 3), velocity.reshape(-1, 3), self._fields(k))
+
+    def _motion(self, k: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Centre, tangent, velocity and inertial angular velocity, (e, s + 1, 3) each."""
+        beam = self.beam
+        quaternion, position, strain = beam.quaternion[k], beam.position[k], beam.strain[k]
+        direction = rotations.rotate(quaternion, np.array([1.0, 0.0, 0.0]))
+        omega = rotations.rotate(quaternion, beam.angular_velocity[k])
+        ends = geometry.end_slopes(direction, strain, self.length)
+        end_rates = geometry.end_slopes(np.cross(omega, direction), strain, self.length)
+        return (
+            geometry.interpolate(self.functions, position, ends),
+            geometry.interpolate(self.slopes, position, ends),
+            geometry.interpolate(self.functions, beam.velocity[k], end_rates),
+            geometry.along(np.stack([omega[:-1], omega[1:]], axis=-2), self.xi),
+        )
+
+    def _fields(self, k: int) -> dict[str, Floats]:
+        beam = self.beam
+        fields: dict[str, Floats] = {"strain": geometry.along(beam.strain[k][..., None], self.xi).reshape(-1)}
+        for name in ("section_force", "section_moment"):
+            if name in beam:
+                fields[name] = geometry.along(beam[name][k], self.xi).reshape(-1, 3)
+        return fields
+
+
+class BeamSolid(BeamLine):
+    """A beam as the solid its section outline sweeps, in wedges, with closed ends."""
+
+    cell_type = "wedge"
+
+    def __init__(self, beam: Beam, subdivisions: int) -> None:
+        super().__init__(beam, subdivisions)
+        self.outline = beam.outline
+        self.cells = geometry.wedge_cells(self.length.size, subdivisions, self.outline)
+        self.element = np.repeat(np.arange(self.length.size), len(self.cells) // self.length.size)
+
+    def state(self, k: int) -> State:
+        """The outline at every station, moving with the section."""
+        centre, tangent, velocity, omega = self._motion(k)
+        axes = geometry.section_axes(self.beam.quaternion[k], tangent, self.xi)
+        points = geometry.sweep(centre, axes, self.outline)
+        velocities = velocity[..., None, :] + np.cross(omega[..., None, :], points - centre[..., None, :])
+        fields = {name: np.repeat(field, len(self.outline), axis=0) for name, field in self._fields(k).items()}
+        return State(points.reshape(-1, 3), velocities.reshape(-1, 3), fields)
+
+
+class BodyPoint:
+    """A body as its reference point."""
+
+    kind = "body"
+    cell_type = "vertex"
+
+    def __init__(self, body: Body) -> None:
+        self.name = body.name
+        self.body = body
+        self.points = np.zeros((1, 3))
+        self.cells = np.zeros((1, 1), dtype=np.int64)
+        self.element = np.zeros(1, dtype=np.int64)
+
+    def state(self, k: int) -> State:
+        """The points, fixed in the body; it has no fields."""
+        body = self.body
+        quaternion = body.quaternion[k]
+        velocities = np.cross(body.angular_velocity[k], self.points)
+        return State(
+            body.position[k] + rotations.rotate(quaternion, self.points),
+            body.velocity[k] + rotations.rotate(quaternion, velocities),
+            {},
+        )
+
+
+class BodySolid(BodyPoint):
+    """A body as the surface of its shape."""
+
+    cell_type = "triangle"
+
+    def __init__(self, body: Body) -> None:
+        super().__init__(body)
+        self.points, self.cells = geometry.body_surface(body.shape or {})
+        self.element = np.zeros(len(self.cells), dtype=np.int64)
+
+
+def parts_of(results: Results, solids: bool, subdivisions: int) -> list[Part]:
+    """All bodies, then all beams; as solids where asked for and the model gives a shape or outline."""
+    bodies = [BodySolid(b) if solids and b.shape else BodyPoint(b) for b in results.bodies.values()]
+    beams = [
+        BeamSolid(b, subdivisions) if solids and "outline" in b else BeamLine(b, subdivisions)
+        for b in results.beams.values()
+    ]
+    return [*bodies, *beams]
