@@ -96,19 +96,20 @@ class Checks:
             if hint is float or marked:
                 self.fail(name, "is missing")
             return
+        problems: list[str | None] = []
         for option in options:
-            for mark in getattr(option, "__metadata__", ()):
-                if isinstance(mark, Shape):
-                    problem = array_problem(value, mark.dims)
-                    if problem:
-                        self.fail(name, problem)
-                    else:
-                        object.__setattr__(self.item, name, frozen_array(value))
-                    return
-        if float in options:
-            problem = number_problem(value)
-            if problem:
-                self.fail(name, problem)
+            shapes = [mark for mark in getattr(option, "__metadata__", ()) if isinstance(mark, Shape)]
+            if shapes:
+                problems.append(array_problem(value, shapes[0].dims))
+            elif option is float:
+                problems.append(number_problem(value))
+            else:
+                continue
+            if problems[-1] is None:
+                object.__setattr__(self.item, name, frozen_array(value) if shapes else float(value))
+                return
+        if problems:
+            self.fail(name, " or ".join(filter(None, problems)))
 
     def fail(self, field: str, message: str) -> None:
         """Record a problem with a field."""
