@@ -1,0 +1,154 @@
+"""Cases: a file that describes a model and what to do with it, in TOML or in Python.
+
+``load_case`` reads either; see ``femb.case.schema`` for how the words of a file follow from the elements.
+"""
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from femb.case.errors import CaseError, located
+from femb.case.lines import key_lines
+from femb.errors import ModelError, Problem
+from femb.model import Model
+from femb.options import Run
+
+Paths = tuple[tuple[str, ...], ...]
+
+__all__ = ["Case", "CaseError", "load_case"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a case file describes.
+
+    text : that of the file, with what was set on the command line as comments at its end. run : None where the
+    file has no ``[run]``; such a case can be checked but not integrated in time.
+    """
+
+    title: str
+    text: str
+    model: Model
+    run: Run | None
+    path: Path
+    overridden: Paths = ()
+
+    def located(self, error: ModelError) -> CaseError:
+        """An error of the model that showed later, with its lines in the file."""
+        if isinstance(error, CaseError):
+            return error
+        lines = {} if self.path.suffix == ".py" else key_lines(self.text)
+        return located(self.path, lines, error.problems, self.overridden)
+
+
+def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
+    """Read a case file (TOML), or a Python script where the name ends in ``.py``.
+
+    overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; of a Python case
+    those of ``run``. Raises CaseError with every problem found, each with its line.
+    """
+    path = Path(path)
+    overrides = tuple(overrides)
+    text = _text(path)
+    read = _from_python if path.suffix == ".py" else _from_toml
+    model, run, set_paths = read(path, text, overrides)
+    noted = "".join(f"# --set {each}\n" for each in overrides)
+    return Case(model.title, f"{text}\n{noted}" if noted else text, model, run, path, set_paths)
+
+
+def _text(path: Path) -> str:
+    """The text of a file; a byte order mark, as some editors write it, is dropped."""
+    if path.is_dir():
+        raise CaseError.of_file(path, "is a folder, wanted a case file (TOML or Python)")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise CaseError.of_file(path, "there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise CaseError.of_file(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CaseError.of_file(path, "is not UTF-8 text; wanted a case file (TOML or Python)", line) from error
+
+
+def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:
+    # Imported here because it brings in pydantic, which a case in Python can do without.
+    from femb.case.build import build, kinds
+    from femb.case.overrides import apply_override
+
+    document = _parsed(path, text)
+    if not document and not overrides:
+        raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
+    set_paths = tuple(apply_override(document, each, kinds()) for each in overrides)
+    model, options, problems = build(document)
+    if problems:
+        raise located(path, key_lines(text), problems, set_paths)
+    return model, options.get("run"), set_paths
+
+
+def _parsed(path: Path, text: str) -> dict[str, Any]:
+    try:
+        # With its last line ended, what is wrong there is reported there and not "at end of document".
+        return tomllib.loads(text if text.endswith("\n") else text + "\n")
+    except RecursionError:
+        raise CaseError.of_file(path, "lists or tables are nested too deeply", 1) from None
+    except ValueError as error:
+        line, message = _syntax_problem(text, str(error))
+        raise CaseError.of_file(path, message, line) from error
+
+
+def _syntax_problem(text: str, message: str) -> tuple[int, str]:
+    """Line, and message with column, of a parser's message such as "Invalid value (at line 3, column 5)"."""
+    message = re.sub(
+        r"Cannot (overwrite|declare|mutate)[^(]*(\(.*?,.*?\)[^(]*)?(?=\(at)", "A key or table given twice ", message
+    )
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
+    if match is None:
+        return 1, f"not valid TOML: {message}"
+    if match[2] is None:
+        return text.rstrip("\n").count("\n") + 1, f"not valid TOML: {match[1]}, at the end of the file: is it complete?"
+    return int(match[2]), f"not valid TOML: {match[1]} (column {match[3]})"
+
+
+def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:
+    from femb.case.script import build_script
+
+    model, run = build_script(path, text)
+    problems = model.problems()
+    set_paths: Paths = ()
+    if overrides:
+        from femb.case.overrides import apply_override, refused
+
+        # A script's model is made by then; only the options can still be changed.
+        document = {"run": _given_fields(run) if isinstance(run, Run) else dict(run or {})}
+        set_paths = tuple(apply_override(document, each, ()) for each in overrides)
+        for each, (first, *_) in zip(overrides, set_paths, strict=True):
+            if first != "run":
+                raise refused(each, "of a case in Python only run.KEY can be set")
+        run = document["run"]
+    if isinstance(run, dict):
+        from femb.case.tables import read_table
+
+        run, found = read_table(Run, run)
+        problems += [Problem(("run", *place), text) for place, text in found.items()]
+    elif run is not None and not isinstance(run, Run):
+        raise CaseError.of_file(path, f"run is {run!r}, wanted a femb.Run or a dictionary of its fields")
+    if problems:
+        raise located(path, {}, problems, set_paths)
+    return model, run, set_paths
+
+
+def _given_fields(options: Any) -> dict[str, Any]:
+    """The fields of options as a table; what is None is left to its default."""
+    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    return {
+        name: _given_fields(value) if dataclasses.is_dataclass(value) else value
+        for name, value in values.items()
+        if value is not None
+    }

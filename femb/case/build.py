@@ -1,0 +1,132 @@
+"""From the tables of a case file to a Model and the options of analyses, with every problem on the way."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from femb import elements
+from femb.case.lines import Path
+from femb.case.schema import unknown_key
+from femb.case.tables import given, read_table
+from femb.checks import shown
+from femb.errors import ModelError, Problem
+from femb.model import Model
+from femb.options import Run
+
+# Tables that describe an analysis, not the model.
+OPTIONS: dict[str, type] = {"run": Run}
+
+
+def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem]]:
+    """The model, the options by table name, and the problems found; with problems the model is not whole."""
+    builder = _Builder(document)
+    return builder.model, builder.options, builder.problems
+
+
+def kinds() -> dict[str, dict[str, type]]:
+    """The dataclasses of the catalogue by table and by the word for their kind; the first is the default."""
+    found: dict[str, dict[str, type]] = {}
+    for kind in elements.CATALOGUE:
+        found.setdefault(kind.table, {})[kind.kind] = kind
+    return found
+
+
+class _Builder:
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self.options: dict[str, Any] = {}
+        self.kinds = kinds()
+        known = ["title", "gravity", *self.kinds, *OPTIONS]
+        for key in document:
+            if key not in known:
+                self.fail((key,), unknown_key(key, known))
+        self.model = self.empty_model()
+        for table in self.kinds:
+            for name, values in self.items(table):
+                self.read_item(table, name, values)
+        for table, kind in OPTIONS.items():
+            values = document.get(table, {})
+            if not isinstance(values, dict):
+                self.fail((table,), f"got {shown(values)}, wanted a table [{table}]")
+            elif table in document:
+                self.options[table] = self.read((table,), kind, values)
+        sure = _Certainty(document, self.kinds, self.problems)
+        self.problems += [problem for problem in self.model.problems() if sure.of(problem)]
+
+    def fail(self, item: Path, message: str) -> None:
+        self.problems.append(Problem(item, message))
+
+    def empty_model(self) -> Model:
+        title = self.document.get("title", "")
+        if not isinstance(title, str):
+            self.fail(("title",), f"got {shown(title)}, wanted text in quotes")
+        try:
+            return Model(str(title), self.document.get("gravity", (0.0, 0.0, 0.0)))
+        except ModelError as error:
+            self.problems += error.problems
+            return Model(str(title))
+
+    def items(self, table: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Names and values of the items in a table of tables."""
+        items = self.document.get(table, {})
+        if not isinstance(items, dict):
+            self.fail((table,), f"got {shown(items)}, wanted tables [{table}.NAME]")
+            return
+        for name, values in items.items():
+            if isinstance(values, dict):
+                yield name, values
+            else:
+                self.fail((table, name), f"got {shown(values)}, wanted a table [{table}.NAME]")
+
+    def read_item(self, table: str, name: str, values: dict[str, Any]) -> None:
+        words = self.kinds[table]
+        word = values.get("kind", next(iter(words)))
+        if word not in list(words):
+            self.fail((table, name, "kind"), f"got {shown(word)}, must be one of {', '.join(map(repr, words))}")
+            return
+        rest = {key: value for key, value in values.items() if key != "kind"}
+        self.model.add(self.read((table, name), words[word], rest, name=name))
+
+    def read(self, place: Path, kind: type, values: dict[str, Any], **named: str) -> Any:
+        item, problems = read_table(kind, values, **named)
+        self.problems += [Problem((*place, *path), message) for path, message in problems.items()]
+        return item
+
+
+class _Certainty:
+    """Tells problems of the model as a whole from mere consequences of problems found before.
+
+    What refers by name to an item with a problem, or is about a key that is not given in one, may look wrong
+    for that reason only.
+    """
+
+    def __init__(self, document: dict[str, Any], tables: dict[str, Any], problems: list[Problem]) -> None:
+        self.document = document
+        self.clean = all(problem.item[0] in OPTIONS for problem in problems)
+        self.broken = {problem.item[:2] for problem in problems if problem.item[0] in tables}
+        self.names = {place[1] for place in self.broken if len(place) == 2}
+        for problem in problems:
+            word, content = problem.item[0], document.get(problem.item[0])
+            if word not in tables and word not in OPTIONS and isinstance(content, dict):
+                self.names.update(content)  # a misspelt table's
+
+    def of(self, problem: Problem) -> bool:
+        """Whether a problem stands on its own."""
+        item = problem.item
+        if any(len(place) == 1 for place in self.broken):  # a table that holds no items at all
+            return False
+        if len(item) < 2:
+            return self.clean
+        value = given(self.document, item)
+        if isinstance(value, str):
+            return value not in self.names
+        return item[:2] not in self.broken and self.names.isdisjoint(_texts(given(self.document, item[:2])))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in nested tables and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)

@@ -1,0 +1,51 @@
+"""The error of a case file: every problem of it, each with its line."""
+
+import re
+from collections.abc import Iterable
+
+from femb.case.lines import Path, line_of
+from femb.errors import ModelError, Problem
+
+
+class CaseError(ModelError):
+    """A case that describes no model; its text is one line a problem: ``case.toml:14: beams.right.length: ...``.
+
+    ``problems`` are those of ModelError, without places in the file.
+    """
+
+    def __init__(self, texts: Iterable[str], problems: Iterable[Problem] = ()) -> None:
+        super().__init__(*problems)
+        self.args = ("\n".join(texts),)
+
+    @classmethod
+    def of_file(cls, path: object, message: str, line: int | None = None) -> "CaseError":
+        """The error of a file as a whole, or of one line of it."""
+        place = f"{path}:{line}" if line else f"{path}"
+        return cls([f"{place}: {message}"], [Problem((), message)])
+
+
+def located(
+    path: object, lines: dict[Path, int], problems: Iterable[Problem], overridden: Iterable[Path] = ()
+) -> CaseError:
+    """The error with the lines of ``problems``, in the order of the file.
+
+    What lies below a path in ``overridden``, or was made by it, came from the command line and is reported so.
+    """
+    overridden = tuple(overridden)
+    texts: list[tuple[int, str]] = []
+    problems = tuple(problems)
+    for problem in problems:
+        text = f"{dotted(problem.item)}: {problem.message}" if problem.item else problem.message
+        place = problem.item
+        made = place not in lines and any(each[: len(place)] == place for each in overridden)
+        if made or any(place[: len(each)] == each for each in overridden):
+            texts.append((0, f"--set {text}"))
+        else:
+            line = line_of(lines, problem.item)
+            texts.append((line, f"{path}:{line}: {text}" if lines else f"{path}: {text}"))
+    return CaseError([text for _, text in sorted(texts, key=lambda pair: pair[0])], problems)
+
+
+def dotted(path: Path) -> str:
+    """A path as it is written in TOML."""
+    return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f'"{part}"' for part in path)

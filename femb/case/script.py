@@ -1,0 +1,71 @@
+"""Cases written in Python: a script that defines ``build() -> Model`` and, if it is to be run, ``run``."""
+
+import contextlib
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from femb.case.errors import CaseError
+from femb.errors import FembError, ModelError
+from femb.model import Model
+
+
+def build_script(path: Path, text: str) -> tuple[Model, Any]:
+    """The model of a script and its ``run``: a Run, a dictionary of its fields, or None.
+
+    The script is run as a module, so ``if __name__ == "__main__":`` is not entered; its folder is searched for
+    imports as when Python runs it. Raises CaseError with the script's line: it fails, has no ``build``, or
+    ``build`` returns no Model.
+    """
+    module = types.ModuleType(f"femb_case_{path.stem}")
+    module.__file__ = str(path)
+    # Functions of the case can be pickled only if their module is found, as sweeps in processes need.
+    sys.modules[module.__name__] = module
+    with _failures_located(path), _first_on_path(path.resolve().parent):
+        exec(compile(text, str(path), "exec"), module.__dict__)
+        make = getattr(module, "build", None)
+        if not callable(make):
+            raise CaseError.of_file(path, "defines no build(): a case in Python is def build() -> femb.Model: ...")
+        model = make()
+    if not isinstance(model, Model):
+        raise CaseError.of_file(path, f"build() returned {type(model).__name__}, wanted a femb.Model")
+    return model, getattr(module, "run", None)
+
+
+@contextlib.contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(folder))
+
+
+@contextlib.contextmanager
+def _failures_located(path: Path) -> Iterator[None]:
+    """Turn whatever a script raises into a CaseError with its line."""
+    try:
+        yield
+    except CaseError:
+        raise
+    except ModelError as error:
+        place = f"{path}:{_line(error, path)}"
+        raise CaseError([f"{place}: {problem}" for problem in error.problems], error.problems) from error
+    except SyntaxError as error:
+        where = error.lineno if error.filename == str(path) else _line(error, path)
+        raise CaseError.of_file(path, f"{type(error).__name__}: {error.msg}", where) from error
+    except SystemExit as error:
+        raise CaseError.of_file(path, "the script ended Python (sys.exit)", _line(error, path)) from error
+    except Exception as error:
+        name = "" if isinstance(error, FembError) else f"{type(error).__name__}: "
+        raise CaseError.of_file(path, f"{name}{error}", _line(error, path)) from error
+
+
+def _line(error: BaseException, path: Path) -> int | None:
+    """The line of the script that the error passed last."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return frames[-1].lineno if frames else None
