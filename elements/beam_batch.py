@@ -10,7 +10,6 @@ from femb.layout import Layout, Station
 from femb.rotations import rotation_matrix
 from femb.types import Floats, Ints
 
-
 NO_SECTION = np.empty((0, 0, 0, 0))
 
 
