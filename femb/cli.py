@@ -1,0 +1,232 @@
+"""The command line: ``femb run | check | export | plot``.
+
+Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
+Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
+"""
+
+import contextlib
+import errno
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+import femb
+from femb.errors import FembError, ModelError, ResultError, SolveError
+from femb.progress import Progress, counted
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+CASE = click.argument("case", type=click.Path(path_type=Path), metavar="CASE")
+RESULTS = click.argument("results", type=click.Path(path_type=Path), metavar="RESULTS")
+SET = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Replace an entry, as beams.right.elements=4."
+)
+QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+
+
+class InOrder(click.Group):
+    """Lists its commands in the order they are written."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(femb.__version__, prog_name="femb", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Rigid-flexible multibody dynamics.
+
+    CASE is a case file, in TOML or in Python; RESULTS is a results.h5 or the folder that holds it.
+    """
+
+
+@cli.command()
+@CASE
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [out/CASE].")
+@SET
+@QUIET
+def run(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Integrate a case in time and write DIR/results.h5."""
+    from femb.case import CaseError, load_case
+
+    with _reported():
+        loaded = load_case(case, overrides)
+        if loaded.run is None:
+            raise CaseError.of_file(case, "run: is missing; to be run, a case needs [run] with a duration (s)", 1)
+        file = (out or Path("out") / case.stem) / "results.h5"
+        check_writable(file)
+        simulation = importlib.import_module("femb.simulation")
+        before = _stamp(file)
+        progress = Progress(loaded.run.duration, quiet)
+        try:
+            results = simulation.simulate(loaded.model, loaded.run, out=file, case_text=loaded.text, progress=progress)
+        except ModelError as error:
+            progress.close()
+            raise loaded.located(error) from error
+        except (FembError, OSError, KeyboardInterrupt) as error:
+            progress.close()
+            interrupted = isinstance(error, KeyboardInterrupt)
+            click.echo(f"interrupted at t = {progress.time:.6g} s" if interrupted else _text(error), err=True)
+            if _stamp(file) != before:
+                click.echo(f"the results up to there are in {file}", err=True)
+            sys.exit(INTERRUPTED if interrupted else FAILED)
+        progress.close()
+        if not quiet:
+            click.echo(audit(results))
+            click.echo(f"{'results':22}{file}")
+
+
+@cli.command()
+@CASE
+@SET
+def check(case: Path, overrides: tuple[str, ...]) -> None:
+    """Check a case and print what it describes."""
+    from femb.case import load_case
+
+    with _reported():
+        loaded = load_case(case, overrides)
+        try:
+            click.echo(importlib.import_module("femb.simulation").summary(loaded.model))
+        except ModelError as error:
+            raise loaded.located(error) from error
+
+
+@cli.command()
+@RESULTS
+@click.option("--format", "form", default="vtu", metavar="NAME", show_default=True, help="Kind of file to write.")
+@click.option("--frame", metavar="NAME", help="inertial, or the body whose axes to show the motion in [inertial].")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
+@click.option("--every", type=click.IntRange(min=1), default=1, metavar="N", help="Only each N-th output time.")
+@click.option("--lines-only", is_flag=True, help="Beams as lines, without solids.")
+@QUIET
+def export(
+    results: Path, form: str, frame: str | None, out: Path | None, every: int, lines_only: bool, quiet: bool
+) -> None:
+    """Write results as files for other programs, such as ParaView."""
+    with _reported():
+        exporters = importlib.import_module("femb.export").EXPORTERS
+        if form not in exporters:
+            raise ResultError(f"--format {form}: must be one of {', '.join(exporters)}")
+        file = _result_file(results)
+        options: dict[str, Any] = {"frame": frame} if frame else {}
+        if lines_only:
+            options["solids"] = False
+        taken = inspect.signature(exporters[form]).parameters
+        for name in options.keys() - taken.keys():
+            flag = {"solids": "--lines-only"}.get(name, f"--{name}")
+            raise ResultError(f"{flag}: the format {form} has no such option")
+        with counted(quiet) as progress:
+            data = importlib.import_module("femb.results").Results.read(file)
+            paths = exporters[form](data, out or file.parent / form, every=every, progress=progress, **options)
+        for path in () if quiet else paths:
+            click.echo(path)
+
+
+@cli.command()
+@RESULTS
+@click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
+@click.option("--what", metavar="NAME", help="What to show; an unknown name lists what there is.")
+def plot(results: Path, out: Path | None, what: str | None) -> None:
+    """Draw results over time."""
+    with _reported():
+        file = _result_file(results)
+        data = importlib.import_module("femb.results").Results.read(file)
+        picture = out or file.with_name(f"{what or 'overview'}.png")
+        click.echo(importlib.import_module("femb.plots").plot(data, picture, what))
+
+
+def main() -> None:
+    """Entry point of the command ``femb``."""
+    cli(prog_name="femb")
+
+
+def audit(results: Any) -> str:
+    """What should be conserved or zero in a run, and what it cost, one line each."""
+    import numpy as np
+
+    def largest(name: str) -> float | None:
+        if name not in results.audit or not len(results.audit[name]):
+            return None
+        values = np.asarray(results.audit[name])
+        change = values - values[0] if name.endswith("momentum") else values
+        return float(np.max(np.linalg.norm(change, axis=1) if change.ndim == 2 else np.abs(change)))
+
+    def listed(*entries: tuple[str, str, str]) -> str:
+        sizes = [(largest(name), words) for name, *words in entries]
+        return ", ".join(f"{label}{size:.2g}{unit}" for size, (label, unit) in sizes if size is not None)
+
+    statistics = results.statistics
+    steps = f"{statistics.get('steps', '?')} ({statistics.get('rejected', 0)} rejected)"
+    energy = listed(("energy_error", "", " J"))
+    scale = max((largest(f"{kind}_energy") or 0.0 for kind in ("kinetic", "potential")), default=0.0)
+    if energy and scale:
+        energy += f" (largest energy {scale:.2g} J)"
+    rows = {
+        "status": results.status + (f": {results.message}" if results.message else ""),
+        "steps": steps,
+        "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
+        "energy error": energy,
+        "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
+        "constraint violation": listed(
+            ("constraint_position", "position ", ""),
+            ("constraint_velocity", "velocity ", ""),
+            ("quaternion_norm", "quaternion length ", ""),
+        ),
+    }
+    return "\n".join(f"{label:22}{text}" for label, text in rows.items() if text)
+
+
+def check_writable(file: Path) -> None:
+    """Raise ResultError if a file plainly cannot be written; nothing is made or touched."""
+    folder = file.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if file.is_dir():
+        raise ResultError(f"{file}: cannot be written: it is a folder")
+    if not folder.is_dir():
+        raise ResultError(f"{file}: cannot be written: {folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ResultError(f"{file}: cannot be written: no permission to write in {folder}; try --out DIR")
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Turn errors into messages on stderr and exit codes."""
+    try:
+        yield
+    except SolveError as error:
+        click.echo(_text(error), err=True)
+        sys.exit(FAILED)
+    except (FembError, OSError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            raise  # the reader of a pipe has left; click ends quietly
+        click.echo(_text(error), err=True)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def _text(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """What tells whether a file was replaced."""
+    try:
+        state = file.stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns
+
+
+def _result_file(path: Path) -> Path:
+    return path / "results.h5" if path.is_dir() else path

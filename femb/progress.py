@@ -1,0 +1,49 @@
+"""Progress of long work, on stderr."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+
+class Progress:
+    """The bar of a run on stderr, over its time in s; without a terminal only its messages are printed."""
+
+    FORMAT = "{desc}{percentage:3.0f}% |{bar}| {n:.4g}/{total:.4g} s [{elapsed}<{remaining}]"
+
+    def __init__(self, duration: float, quiet: bool = False) -> None:
+        from tqdm import tqdm
+
+        self.time = 0.0
+        self.duration = duration
+        self.plain = not quiet and not sys.stderr.isatty()
+        self.bar = tqdm(total=duration, file=sys.stderr, bar_format=self.FORMAT, disable=True if quiet else None)
+
+    def message(self, text: str) -> None:
+        """Say what is being done, such as compiling; an empty text takes it back."""
+        if self.plain and text:
+            print(text, file=sys.stderr)
+        self.bar.set_description(text)
+
+    def update(self, t: float) -> None:
+        """The time reached, s."""
+        reached = min(t, self.duration)  # rounding may carry the last step past the end
+        self.bar.update(reached - self.time)
+        self.time = reached
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        self.bar.close()
+
+
+@contextlib.contextmanager
+def counted(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar for work that is counted: a function of what is done and of the total."""
+    from tqdm import tqdm
+
+    with tqdm(file=sys.stderr, unit="file", disable=True if quiet else None) as bar:
+
+        def progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield progress
