@@ -117,6 +117,26 @@ def solve(start, diagonal, parent, lower, upper, data, pivots, x):  # type: igno
                 x[first + i] = s
 
 
+@kernel
+def multiply(start, diagonal, parent, lower, upper, data, x, y):  # type: ignore[no-untyped-def]
+    """y (n_v,) = A x for block data on a tree."""
+    y[:] = 0.0
+    for b in range(parent.size):
+        first = start[b]
+        n = start[b + 1] - first
+        for i in range(n):
+            for j in range(n):
+                y[first + i] += data[diagonal[b] + n * i + j] * x[first + j]
+        p = parent[b]
+        if p >= 0:
+            other = start[p]
+            m = start[p + 1] - other
+            for i in range(n):
+                for j in range(m):
+                    y[first + i] += data[lower[b] + m * i + j] * x[other + j]
+                    y[other + j] += data[upper[b] + n * j + i] * x[first + i]
+
+
 class SingularError(ArithmeticError):
     """A matrix that cannot be factorised; ``first`` and ``last`` bound the velocities it concerns, if known."""
 
@@ -179,6 +199,14 @@ class LinearSolver:
             lower[pattern.edges[:, 0]] = pattern.lower
             upper[pattern.edges[:, 0]] = pattern.upper
             self.places: tuple[Ints, ...] = (pattern.block_start, pattern.diagonal, parent, lower, upper)
+
+    def multiply(self, data: Floats, x: Floats) -> Floats:
+        """A x (n_v,) for block data A."""
+        if not self.is_tree:
+            return self.pattern.to_csc(data) @ x
+        y = np.empty_like(x)
+        multiply(*self.places, data, x, y)
+        return y
 
     def factorise(self, data: Floats) -> Factorisation:
         """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards."""

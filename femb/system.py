@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from femb import kinematics
+from femb import kinematics, rotations
 from femb.batch import Batch, FoldedError, Input
 from femb.blocktree import LinearSolver
 from femb.elements import CATALOGUE, Ground
@@ -128,6 +128,12 @@ class System:
         kinematics.tangents(*self.coordinates, q, dq, out)
         return out
 
+    def quaternion_part(self, dq: Floats) -> Floats:
+        """dq (s, n_q) with zeros for positions and strains."""
+        out = dq.copy()
+        out[:, self.coordinates[0]] = 0.0
+        return out
+
     def normalise(self, q: Floats) -> float:
         """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
         return kinematics.normalise(self.coordinates[2], q)
@@ -168,6 +174,21 @@ class System:
         """v' (n_v,) at one state."""
         force = self.residual(u[np.newaxis], q[np.newaxis], v[np.newaxis], np.zeros((1, self.n_v)))[0]
         return self.solver.factorise(self.mass_data(q)).solve(-force)
+
+    def rigid_velocities(self, q: Floats) -> Floats:
+        """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes.
+
+        Rotations are about the origin.
+        """
+        out = np.zeros((6, self.n_v))
+        for k, frame in enumerate(self.layout.frames):
+            i, j = self.layout.frame_q[k], self.layout.frame_v[k]
+            if frame.freedom:
+                out[:3, j : j + 3] = np.eye(3)
+                out[3:, j : j + 3] = np.cross(np.eye(3), q[i : i + 3])
+            if frame.freedom == 6:
+                out[3:, j + 3 : j + 6] = rotations.rotation_matrix(q[i + 3 : i + 7])
+        return out
 
     # Energy, momentum, errors
 

@@ -1,0 +1,125 @@
+"""The time loop: steps from breakpoint to breakpoint, events, and output at given instants.
+
+The loop is ordinary Python, so controllers, events and progress are ordinary Python too.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.state import State
+from femb.steppers.contract import Step, Stepper
+from femb.types import Floats
+
+
+@dataclass(frozen=True)
+class Event:
+    """A function of (t, state) whose zero is looked for; ``direction`` 1 or -1 takes rising or falling zeros only.
+
+    A terminal event ends the run there.
+    """
+
+    name: str
+    function: Callable[[float, State], float]
+    terminal: bool = True
+    direction: int = 0
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,)."""
+
+    time: Floats
+    q: Floats
+    v: Floats
+    work: Floats
+
+
+@dataclass
+class Outcome:
+    """How a run ended: the zeros of events as (time, name), and which terminal one stopped it."""
+
+    events: list[tuple[float, str]]
+    stopped_by: str | None = None
+
+
+def integrate(
+    system: Any,
+    stepper: Stepper,
+    times: Floats,
+    outcome: Outcome,
+    events: tuple[Event, ...] = (),
+    progress: Any = None,
+) -> Iterator[Frames]:
+    """Yield the output frames of a run over ``times`` (T,), from times[0] = the stepper's time to times[-1].
+
+    outcome is filled as the run goes on. Raises SolveError with everything before it already yielded.
+    """
+    clock, cpu = time.perf_counter(), time.process_time()
+    end = float(times[-1])
+    limits = [t for t in system.breakpoints if stepper.t < t < end] + [end]
+    jumps = set(system.breakpoints)
+    values = _values(system, events, stepper.t, stepper.q, stepper.v)
+    first = np.array([stepper.t])
+    yield Frames(first, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
+    done = 1
+    for limit in limits:
+        while stepper.t < limit:
+            step = stepper.step(limit)
+            stop = None
+            if events:
+                stop, values = _look(system, events, step, values, outcome)
+            last = step.end if stop is None else stop
+            count = int(np.searchsorted(times, last, side="right"))
+            wanted = times[done:count]
+            if stop is not None and (len(wanted) == 0 or wanted[-1] < stop):
+                wanted = np.append(wanted, stop)
+            if len(wanted):
+                yield Frames(wanted, *step(wanted))
+            done = count
+            stepper.statistics.wall_time = time.perf_counter() - clock
+            stepper.statistics.cpu_time = time.process_time() - cpu
+            if progress is not None:
+                progress.update(last)
+            if stop is not None:
+                return
+        if limit in jumps:
+            stepper.restart()
+            values = _values(system, events, stepper.t, stepper.q, stepper.v)
+
+
+def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
+    state = State(system.layout, t, q, v) if events else None
+    return [float(event.function(t, state)) for event in events]  # type: ignore[arg-type]
+
+
+def _look(
+    system: Any, events: tuple[Event, ...], step: Step, before: list[float], outcome: Outcome
+) -> tuple[float | None, list[float]]:
+    """Zeros of the events inside a step, in order; the time of the first terminal one, and the values at the end."""
+    from scipy.optimize import brentq
+
+    def at(event: Event, t: float) -> float:
+        q, v, _ = step(np.array([t]))
+        return float(event.function(t, State(system.layout, t, q[0], v[0])))
+
+    after = [at(event, step.end) for event in events]
+    found = []
+    for event, a, b in zip(events, before, after, strict=True):
+        crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
+        if crossed:
+            t = (
+                step.end
+                if b == 0.0
+                else brentq(lambda s, e=event: at(e, s), step.start, step.end, xtol=1e-14, rtol=1e-15)
+            )
+            found.append((float(t), event))
+    for t, event in sorted(found, key=lambda each: each[0]):
+        outcome.events.append((t, event.name))
+        if event.terminal:
+            outcome.stopped_by = event.name
+            return t, after
+    return None, after

@@ -1,0 +1,20 @@
+"""Time integration: steppers by name, all under the contract of ``femb.steppers.contract``.
+
+Adding a stepper is one file and one line here; see docs/howto/add_a_stepper.md.
+"""
+
+from typing import Any
+
+from femb.options import Run
+from femb.steppers.contract import Stepper
+
+
+def make_stepper(system: Any, run: Run) -> Stepper:
+    """The stepper a run asks for, at the system's start."""
+    if run.method == "radau":
+        from femb.steppers.radau import Radau
+
+        return Radau(system, run)
+    from femb.steppers.runge_kutta import Dop853, RungeKutta4
+
+    return RungeKutta4(system, run) if run.tableau == "rk4" else Dop853(system, run)

@@ -1,0 +1,97 @@
+"""The stepper contract.
+
+A stepper advances the state of a System from one accepted step to the next. It must
+
+1.  start at the system's q0, v0 with ``work`` zero, and take its tolerances from a Run;
+2.  see the system through M, f, tangents and inputs at (t, q, v), never as y' = f(t, y) alone;
+3.  on ``step(limit)`` make one accepted step that ends at or before ``limit``, and exactly at it if it reaches it;
+4.  accept a step only if the local error, in the norm of ``System.error_scale``, is at most one (unless its steps are
+    fixed), and if the equations were solved to a hundredth of that;
+5.  scale quaternions to unit length after acceptance, never inside a step;
+6.  evaluate inputs at the end of a step from the left: ``limit`` may be an instant where they jump;
+7.  on ``restart()`` forget what it assumes of smoothness: the driver calls it after such an instant;
+8.  integrate the power of loads and dampers along with the state, without letting it into the error test;
+9.  return a Step that interpolates the state inside it to about the order of the method;
+10. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from femb.errors import SolveError
+from femb.types import Floats
+
+# A step shorter than this many spacings of the clock cannot be told from none.
+SMALLEST_STEP = 16.0
+
+
+@dataclass
+class Statistics:
+    """Counts of a run; times in s."""
+
+    steps: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    jacobians: int = 0
+    factorizations: int = 0
+    newton_iterations: int = 0
+    wall_time: float = 0.0
+    cpu_time: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name to number."""
+        return asdict(self)
+
+
+class Step(Protocol):
+    """An accepted step from ``start`` to ``end`` (s)."""
+
+    start: float
+    end: float
+
+    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+        """q (s, n_q) with unit quaternions, v (s, n_v) and work (s,) at times inside the step."""
+        ...
+
+
+class Stepper(Protocol):
+    """See the module's text."""
+
+    t: float
+    q: Floats
+    v: Floats
+    work: float
+    statistics: Statistics
+
+    def step(self, limit: float) -> Step: ...
+
+    def restart(self) -> None: ...
+
+
+def before(t: float, start: float) -> float:
+    """The instant just before t, coming from start: where inputs have their left-hand value."""
+    return float(np.nextafter(t, start))
+
+
+def too_small(t: float, h: float) -> bool:
+    """Whether t + h is hardly a later time than t."""
+    return h < SMALLEST_STEP * float(np.spacing(abs(t)))
+
+
+def step_failure(t: float, h: float, cause: str) -> SolveError:
+    """The error of a stepper that cannot go on."""
+    return SolveError(
+        f"the integration stopped at t = {t:.6g} s: the step had to be cut to {h:.2g} s ({cause}). A load or a control "
+        "that jumps without declared breakpoints, an element turned too far, or a tolerance below the rounding of the "
+        "forces are the usual causes; try more elements, a larger rtol, or look at the last state."
+    )
+
+
+def step_to(limit: float, t: float, h: float) -> float:
+    """A step of about h that does not leave a sliver before ``limit``."""
+    left = limit - t
+    if h >= left * (1.0 - 1e-10):
+        return left
+    return 0.5 * left if h > 0.5 * left else h

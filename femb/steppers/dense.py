@@ -1,0 +1,74 @@
+"""Dense output by quintic Hermite interpolation of the coordinates.
+
+A step of a second-order system knows position, velocity and acceleration at both of its ends, so q is interpolated
+with an error of order h^6 and v, as the velocity of the interpolated motion, of order h^5, whatever the method.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb.types import Floats
+
+# Row k: coefficients of theta^0..5 of the weights of q0, h q0', h^2 q0'', q1, h q1', h^2 q1''.
+_QUINTIC = np.array(
+    [
+        [1, 0, 0, -10, 15, -6],
+        [0, 1, 0, -6, 8, -3],
+        [0, 0, 0.5, -1.5, 1.5, -0.5],
+        [0, 0, 0, 10, -15, 6],
+        [0, 0, 0, -4, 7, -3],
+        [0, 0, 0, 0.5, -1, 0.5],
+    ]
+)
+
+
+class HermiteStep:
+    """A Step from the states and accelerations at its ends.
+
+    state0, state1 : (q, v, a, work, power). stages : (fractions of the step, power) inside it, where it is known, at
+    the nodes of the method's quadrature; the work is the integral of the polynomial through them.
+    """
+
+    def __init__(
+        self, system: Any, start: float, end: float, state0: Any, state1: Any, stages: Any = ((), ())
+    ) -> None:
+        self.system, self.start, self.end = system, start, end
+        self.h = end - start
+        self._ends, self._stages = (state0, state1), stages
+        self._coefficients: Floats | None = None
+
+    def _prepare(self) -> Floats:
+        h = self.h
+        (q0, v0, a0, w0, p0), (q1, v1, a1, w1, p1) = self._ends
+        q, v = np.stack([q0, q1]), np.stack([v0, v1])
+        rate = self.system.rates(q, v)
+        # q'' = H(q) a + H(q') v; positions and strains have no second part
+        second = self.system.rates(q, np.stack([a0, a1])) + self.system.quaternion_part(self.system.rates(rate, v))
+        data = np.stack([q[0], h * rate[0], h * h * second[0], q[1], h * rate[1], h * h * second[1]])
+        inside, powers = self._stages
+        instants = np.array([0.0, *inside, 1.0])
+        values = np.array([p0, *powers, p1])
+        if len(inside):
+            # the method's quadrature is exact for this polynomial, so that it also meets w1
+            exponents = np.arange(len(instants))
+            power = np.linalg.solve(instants[:, None] ** exponents, values)
+        else:
+            exponents = np.arange(3)
+            conditions = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
+            power = np.linalg.solve(conditions, np.append(values, (w1 - w0) / h))
+        self._work = np.append(w0, h * power / (exponents + 1.0))
+        return _QUINTIC.T @ data
+
+    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+        if self._coefficients is None:
+            self._coefficients = self._prepare()
+        theta = (np.asarray(times) - self.start) / self.h
+        powers = theta[:, None] ** np.arange(6)
+        q = powers @ self._coefficients
+        slopes = np.arange(1, 6) * powers[:, :5]
+        dq = slopes @ self._coefficients[1:] / self.h
+        v = np.concatenate([self.system.tangents(q[k], dq[k : k + 1]) for k in range(len(q))])
+        for row in q:
+            self.system.normalise(row)
+        return q, v, theta[:, None] ** np.arange(len(self._work)) @ self._work

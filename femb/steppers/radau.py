@@ -1,0 +1,288 @@
+"""Radau IIA of order 5 for second-order systems: stiffly accurate, L-stable, error controlled.
+
+Stage equations, i = 1..3, with K_i = (1/h) sum_j (A^-1)_ij Z_j the derivative of the collocation polynomial:
+
+    K^q_i = H(Q_i) V_i,        M(Q_i) K^v_i + h(Q_i, V_i) + f_el(Q_i) - f(u_i, Q_i, V_i) = 0
+
+Newton's unknowns are the velocities Z^v; the coordinates follow from them by the first equation, which is linear but
+for the quaternions and is iterated along. A^-1 is brought to its real and its complex eigenvalue, so that each
+iteration solves one real and one complex system of the size of M with the matrix mu M + C + K/mu, mu = eigenvalue/h.
+
+E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.8 (transformation, error estimate,
+step-size control); the application to M v' = f with q' = H v is described in docs/theory/integration.md.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb.batch import FoldedError
+from femb.blocktree import SingularError
+from femb.kinematics import error_norm
+from femb.options import Run
+from femb.steppers.contract import Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.dense import HermiteStep
+from femb.steppers.radau_kernels import (
+    frame_turns,
+    stage_coordinates,
+    to_eigenvectors,
+    turn_frames,
+    turn_frames_back,
+    update_velocities,
+)
+from femb.types import Floats
+
+ROOT6 = 6.0**0.5
+C = np.array([(4.0 - ROOT6) / 10.0, (4.0 + ROOT6) / 10.0, 1.0])
+A = np.array(
+    [
+        [(88 - 7 * ROOT6) / 360, (296 - 169 * ROOT6) / 1800, (-2 + 3 * ROOT6) / 225],
+        [(296 + 169 * ROOT6) / 1800, (88 + 7 * ROOT6) / 360, (-2 - 3 * ROOT6) / 225],
+        [(16 - ROOT6) / 36, (16 + ROOT6) / 36, 1 / 9],
+    ]
+)
+INVERSE = np.linalg.inv(A)
+# Eigenvalues of A^-1, and the error estimate's weights.
+REAL = 3.0 + 3.0 ** (2.0 / 3.0) - 3.0 ** (1.0 / 3.0)
+COMPLEX = 3.0 + 0.5 * (3.0 ** (1.0 / 3.0) - 3.0 ** (2.0 / 3.0)) - 0.5j * (3.0 ** (5.0 / 6.0) + 3.0 ** (7.0 / 6.0))
+ESTIMATE = np.array([-13.0 - 7.0 * ROOT6, -13.0 + 7.0 * ROOT6, -1.0]) / 3.0
+
+MAX_ITERATIONS = 7
+MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
+
+
+def _eigenvectors() -> tuple[Floats, Floats]:
+    """T and T^-1 with A^-1 = T diag(real, 2 x 2 block of the complex pair) T^-1."""
+    values, vectors = np.linalg.eig(INVERSE)
+    real = vectors[:, np.argmin(abs(values - REAL))].real
+    pair = vectors[:, np.argmin(abs(values - COMPLEX))]
+    # Left rows: w for the real value, Re and Im of those of the pair.
+    T = np.stack([real, 2.0 * pair.real, -2.0 * pair.imag], axis=1)
+    left = np.linalg.inv(np.stack([real, pair, pair.conj()], axis=1))
+    return T, np.stack([left[0].real, left[1].real, left[1].imag])
+
+
+T, T_INVERSE = _eigenvectors()
+
+
+class Radau:
+    """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes."""
+
+    order = 5
+
+    def __init__(self, system: Any, run: Run) -> None:
+        self.system, self.run = system, run
+        self.t, self.q, self.v, self.work = 0.0, system.q0.copy(), system.v0.copy(), 0.0
+        self.statistics = Statistics()
+        self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
+        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, min(0.03, run.rtol**0.5))
+        self.h = run.first_step or 0.0
+        self.max_step = run.max_step or np.inf
+        self._matrices: tuple[Floats, Floats, Floats] | None = None
+        self._factored_h = 0.0
+        self._old_error = self._old_h = 0.0
+        self.restart()
+        self._zero = np.zeros((1, system.n_v))
+
+    def restart(self) -> None:
+        """Evaluate the start of a smooth stretch; its first stages are not extrapolated."""
+        self._u = self.system.inputs_at(self.t, self.q, self.v)
+        self.a = self.system.acceleration(self._u, self.q, self.v)
+        self.power = self._power(self._u, self.q, self.v)
+        self._polynomial: tuple[float, Floats] | None = None
+        self._fresh = False
+        if not self.h:
+            self.h = self._first_step()
+
+    def _power(self, u: Floats, q: Floats, v: Floats) -> float:
+        return float(self.system.power(u[None], q[None], v[None])[0])
+
+    def _first_step(self) -> float:
+        """A hundredth of the time over which the motion changes the state by itself."""
+        rate = self.system.rates(self.q[None], self.v[None])[0]
+        size = max(error_norm(*self.scale_q, self.q, 0.0 * self.q), error_norm(*self.scale_v, self.v, 0.0 * self.v))
+        change = max(error_norm(*self.scale_q, rate, 0.0 * rate), error_norm(*self.scale_v, self.a, 0.0 * self.a))
+        guess = 0.01 * size / change if change > 0.0 else np.inf
+        return float(min(guess, 0.01 * self.run.duration))
+
+    def step(self, limit: float) -> Step:
+        """One accepted step; raises SolveError where none can be made."""
+        rejected = False
+        h = min(self.h, self.max_step)
+        cause = "the error estimate stayed above the tolerance"
+        while True:
+            h = step_to(limit, self.t, h)
+            if too_small(self.t, h):
+                raise step_failure(self.t, h, cause)
+            end = limit if h == limit - self.t else self.t + h
+            try:
+                solved, iterations, stages, rate = self._newton(h, end)
+            except (FoldedError, SingularError) as problem:
+                solved, cause = False, str(problem)
+            if not solved:
+                self.statistics.rejected += 1
+                if self._fresh:
+                    h *= 0.5
+                    cause = "Newton's iteration did not converge" if "turned" not in cause else cause
+                self._fresh_matrices()
+                self._polynomial = None
+                continue
+            Z, Q, V = stages
+            error = self._error(Z, Q, h, rejected)
+            safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + iterations)
+            factor = self._factor(h, error)
+            if error > 1.0:
+                self.statistics.rejected += 1
+                h *= max(MIN_FACTOR, safety * factor)
+                rejected = True
+                cause = "the error estimate stayed above the tolerance"
+                if not self._fresh:
+                    self._fresh_matrices()
+                continue
+            self.statistics.steps += 1
+            grow = min(MAX_FACTOR, safety * factor)
+            if rejected:
+                grow = min(1.0, grow)
+            keep = rate > 1e-2 and iterations > 2
+            self._old_error, self._old_h = max(error, 1e-4), h
+            next_h = h if (not keep and 1.0 <= grow < 1.2) else h * grow
+            if end == limit and h < self.h:
+                # cut to land on the limit: the step after it may be as long as was planned
+                next_h = max(next_h, self.h * min(1.0, grow))
+            return self._accept(h, end, next_h, Z, Q, V, renew=keep)
+
+    # Newton
+
+    def _fresh_matrices(self) -> None:
+        self._matrices = self.system.matrices(self._u, self.q, self.v)
+        self._matrices_q = self.q
+        self.statistics.jacobians += 1
+        self._fresh = True
+        self._factored_h = 0.0
+
+    def _factorise(self, h: float) -> None:
+        if self._matrices is None:
+            self._fresh_matrices()
+        if self._factored_h == h:
+            return
+        mass, damping, stiffness = self._matrices  # type: ignore[misc]
+        mu, nu = REAL / h, COMPLEX / h
+        self._real = self.system.solver.factorise(mu * mass + damping + stiffness / mu)
+        self._complex = self.system.solver.factorise(nu * mass + damping + stiffness / nu)
+        self._factored_h = h
+        self.statistics.factorizations += 2
+
+    def _newton(self, h: float, end: float) -> Any:
+        """(converged, iterations, (Z^v, Q, V), rate) of the stage equations."""
+        system, n = self.system, self.system.n_v
+        self._factorise(h)
+        times = self.t + h * C
+        times[2] = before(end, self.t)
+        Z = self._predict(h)
+        V, Q = np.empty((3, n)), np.empty((3, system.n_q))
+        stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 3, True)
+        quaternion_q, omega_v = system.coordinates[2:]
+        turns = np.empty((3, omega_v.size, 3, 3))
+        frame_turns(quaternion_q, self._matrices_q, Q, turns)
+        u = None
+        real, pair = np.empty(n), np.empty(n, dtype=complex)
+        rate, previous = 0.0, 0.0
+        for iteration in range(MAX_ITERATIONS):
+            if u is None or system.inputs_of_state:
+                u = np.stack([system.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
+            residual = system.residual(u, Q, V, INVERSE @ Z / h)
+            self.statistics.evaluations += 3
+            to_eigenvectors(T_INVERSE, turns, omega_v, residual, real, pair)
+            self._real.solve(real)
+            self._complex.solve(pair)
+            size = update_velocities(T, turns, omega_v, real, pair, self.scale_v, self.v, Z)
+            stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 2, False)
+            self.statistics.newton_iterations += 1
+            if not np.isfinite(size):
+                return False, iteration, None, 1.0
+            if iteration > 0:
+                rate = size / previous if previous > 0.0 else 0.0
+                left = MAX_ITERATIONS - 1 - iteration
+                if rate >= 1.0 or rate**left / (1.0 - rate) * size > self.tolerance:
+                    return False, iteration, None, rate
+            if size == 0.0 or (iteration > 0 and rate / (1.0 - rate) * size < self.tolerance):
+                self._u_stages = u
+                return True, iteration + 1, (Z, Q, V), rate
+            previous = size
+        return False, MAX_ITERATIONS, None, rate
+
+    def _predict(self, h: float) -> Floats:
+        """Z^v (3, n_v) by extrapolating the last step's collocation polynomial, or along the acceleration."""
+        if self._polynomial is None:
+            return h * C[:, None] * self.a
+        old_h, coefficients = self._polynomial
+        theta = 1.0 + C * h / old_h
+        powers = np.stack([theta, theta**2, theta**3], axis=1)
+        return powers @ coefficients - coefficients.sum(axis=0)
+
+    # Error and acceptance
+
+    def _error(self, Z: Floats, Q: Floats, h: float, rejected: bool) -> float:
+        """Norm of Hairer's filtered estimate; where it is above one, filtered once more.
+
+        The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
+        with their forces; the second removes what an L-stable step will damp anyway.
+        """
+        change_v = ESTIMATE @ Z / h
+        change_q = ESTIMATE @ (Q - self.q) / h
+        coordinates = self.system.coordinates
+        turns = np.empty((1, coordinates[2].size, 3, 3))
+        frame_turns(coordinates[2], self._matrices_q, self.q[None], turns)
+        error_q, error_v, norm = self._filter(self.q, self.v, change_q, change_v, h, turns[0])
+        if norm > 1.0:
+            _, _, norm = self._filter(self.q + error_q, self.v + error_v, change_q, change_v, h, turns[0])
+        return norm
+
+    def _filter(self, q: Floats, v: Floats, change_q: Floats, change_v: Floats, h: float, turns: Floats) -> Any:
+        system, mu = self.system, REAL / h
+        rate = system.rates(q[None], v[None])[0] + change_q
+        drift = system.tangents(self.q, rate[None])[0]
+        try:
+            force = -system.residual(self._u[None], q[None], v[None], -change_v[None])[0]
+        except FoldedError:
+            return rate, v, np.inf
+        self.statistics.evaluations += 1
+        stiffness, omega_v = self._matrices[2], system.coordinates[3]  # type: ignore[index]
+        turn_frames_back(turns, omega_v, force)
+        turn_frames_back(turns, omega_v, drift)
+        error_v = self._real.solve(force - system.solver.multiply(stiffness, drift) / mu)
+        turn_frames(turns, omega_v, error_v)
+        error_q = (system.rates(self.q[None], error_v[None])[0] + rate) / mu
+        norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
+        return error_q, error_v, norm
+
+    def _factor(self, h: float, error: float) -> float:
+        """Step-size factor: Gustafsson's prediction from the last two steps, or the plain one."""
+        if error == 0.0:
+            return MAX_FACTOR
+        plain = error**-0.25
+        if self._old_h > 0.0 and error <= 1.0:
+            return float(min(plain, plain * h / self._old_h * (self._old_error / error) ** 0.25))
+        return float(plain)
+
+    def _accept(self, h: float, end: float, next_h: float, Z: Floats, Q: Floats, V: Floats, renew: bool) -> Step:
+        system = self.system
+        power = system.power(self._u_stages, Q, V)
+        old = (self.q, self.v, self.a, self.work, self.power)
+        # the collocation polynomial of v through (0, 0) and the stages
+        basis = C[:, None] ** np.arange(1, 4)
+        self._polynomial = (h, np.linalg.solve(basis, Z))
+        start = self.t
+        self.t, self.q, self.v = end, Q[2].copy(), V[2]
+        self.a = INVERSE[2] @ Z / h
+        self.work += h * float(A[2] @ power)
+        self.power = float(power[2])
+        system.normalise(self.q)
+        self._u = self._u_stages[2]
+        self._fresh = False
+        self.h = next_h
+        if renew:
+            self._matrices = None
+            self._factored_h = 0.0
+        new = (self.q, self.v, self.a, self.work, self.power)
+        return HermiteStep(system, start, end, old, new, (C[:2], power[:2]))

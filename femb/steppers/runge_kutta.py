@@ -1,0 +1,202 @@
+"""Explicit Runge-Kutta: DOP853 with error control, and the classical method of order 4 with a fixed step.
+
+Quaternions are projected to unit length after every accepted step, which leaves the order unchanged. Sources:
+E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, sections II.1 and II.5 (error norms),
+II.6 (dense output).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb.batch import FoldedError
+from femb.errors import SolveError
+from femb.kinematics import error_norm
+from femb.options import Run
+from femb.steppers import dop853_coefficients as dop
+from femb.steppers.contract import Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.dense import HermiteStep
+from femb.types import Floats
+
+SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
+
+
+class _Explicit:
+    """State y = (q, v, work) in one array and its rate; what both methods share."""
+
+    def __init__(self, system: Any, run: Run) -> None:
+        self.system, self.run = system, run
+        self.n_q, self.n_v = system.n_q, system.n_v
+        self.t = 0.0
+        self.y = np.concatenate([system.q0, system.v0, [0.0]])
+        self.statistics = Statistics()
+        self.restart()
+
+    @property
+    def q(self) -> Floats:
+        """Coordinates (n_q,)."""
+        return self.y[: self.n_q]
+
+    @property
+    def v(self) -> Floats:
+        """Velocities (n_v,)."""
+        return self.y[self.n_q : -1]
+
+    @property
+    def work(self) -> float:
+        """Work of loads and dampers since the start."""
+        return float(self.y[-1])
+
+    def restart(self) -> None:
+        """Evaluate the rate with the inputs as they are from now on."""
+        self.rate = self._rate(self.t, self.y)
+
+    def _rate(self, t: float, y: Floats) -> Floats:
+        system = self.system
+        q, v = y[: self.n_q], y[self.n_q : -1]
+        u = system.inputs_at(t, q, v)
+        self.statistics.evaluations += 1
+        rate = np.empty_like(y)
+        rate[: self.n_q] = system.rates(q[None], v[None])[0]
+        rate[self.n_q : -1] = system.acceleration(u, q, v)
+        rate[-1] = system.power(u[None], q[None], v[None])[0]
+        return rate
+
+    def _state(self, y: Floats, rate: Floats) -> Any:
+        """(q, v, a, work, power) for the dense output."""
+        return y[: self.n_q], y[self.n_q : -1], rate[self.n_q : -1], y[-1], rate[-1]
+
+
+class RungeKutta4(_Explicit):
+    """The classical method of order 4 with the fixed step ``run.step``."""
+
+    order = 4
+
+    def step(self, limit: float) -> Step:
+        """One step of the given length, shorter only to land on ``limit``; raises SolveError if it diverges."""
+        left = limit - self.t
+        h = left if self.run.step >= left * (1.0 - 1e-9) else self.run.step  # type: ignore[operator]
+        start, y0, k1 = self.t, self.y, self.rate
+        end = limit if h == left else start + h
+        middle = start + 0.5 * h
+        k2 = self._rate(middle, y0 + 0.5 * h * k1)
+        k3 = self._rate(middle, y0 + 0.5 * h * k2)
+        k4 = self._rate(before(end, start), y0 + h * k3)
+        y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
+        if not np.all(np.isfinite(y)):
+            raise SolveError(
+                f"rk4 diverged at t = {start:.6g} s with step {h:.6g} s: its limit is about 2.8 over the largest "
+                'natural frequency (rad/s); try a smaller step, or method = "radau"'
+            )
+        self.system.normalise(y[: self.n_q])
+        self.t, self.y = end, y
+        self.rate = self._rate(before(end, start), y)
+        self.statistics.steps += 1
+        return HermiteStep(self.system, start, end, self._state(y0, k1), self._state(y, self.rate))
+
+
+class Dop853(_Explicit):
+    """Dormand and Prince's method of order 8 with the error estimates of order 5 and 3, and dense output of order 7."""
+
+    order = 8
+
+    def __init__(self, system: Any, run: Run) -> None:
+        super().__init__(system, run)
+        self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
+        self.max_step = run.max_step or np.inf
+        self.h = run.first_step or self._first_step()
+
+    def _norm(self, error: Floats, y: Floats) -> float:
+        of_q = error_norm(*self.scale_q, error[: self.n_q], y[: self.n_q])
+        return max(of_q, error_norm(*self.scale_v, error[self.n_q : -1], y[self.n_q : -1]))
+
+    def _first_step(self) -> float:
+        """Hairer's starting step: a hundredth of the state's scale over its rate, then by the second derivative."""
+        size, rate = self._norm(self.y, self.y), self._norm(self.rate, self.y)
+        h = 1e-6 if size < 1e-5 or rate < 1e-5 else 0.01 * size / rate
+        h = min(h, 0.1 * self.run.duration)
+        second = self._norm(self._rate(h, self.y + h * self.rate) - self.rate, self.y) / h
+        top = max(rate, second)
+        guess = max(1e-6, 1e-3 * h) if top <= 1e-15 else (0.01 / top) ** (1.0 / 8.0)
+        return float(min(100.0 * h, guess))
+
+    def step(self, limit: float) -> Step:
+        """One accepted step; raises SolveError where none can be made."""
+        h, rejected, cause = min(self.h, self.max_step), False, "the error estimate stayed above the tolerance"
+        while True:
+            h = step_to(limit, self.t, h)
+            if too_small(self.t, h):
+                raise step_failure(self.t, h, cause)
+            end = limit if h == limit - self.t else self.t + h
+            try:
+                K = self._stages(h, end)
+            except FoldedError as problem:
+                cause = str(problem)
+                h, rejected = 0.5 * h, True
+                self.statistics.rejected += 1
+                continue
+            y = self.y + h * (dop.B @ K[: dop.STAGES])
+            K[dop.STAGES] = self._rate(before(end, self.t), y)
+            error = self._error(K, h, y)
+            if not np.isfinite(error) or error > 1.0:
+                self.statistics.rejected += 1
+                h *= max(MIN_FACTOR, SAFETY * error ** (-1.0 / 8.0)) if np.isfinite(error) else MIN_FACTOR
+                rejected = True
+                continue
+            factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error ** (-1.0 / 8.0))
+            factor = min(1.0, factor) if rejected else factor
+            # a step cut to land on the limit says nothing against the one that was planned
+            self.h = max(h * factor, self.h if h < self.h and not rejected else 0.0)
+            return self._accept(h, end, y, K)
+
+    def _stages(self, h: float, end: float) -> Floats:
+        K = np.empty((dop.EXTENDED, self.y.size))
+        K[0] = self.rate
+        for s in range(1, dop.STAGES):
+            t = before(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
+            K[s] = self._rate(t, self.y + h * (dop.A[s, :s] @ K[:s]))
+        return K
+
+    def _error(self, K: Floats, h: float, y: Floats) -> float:
+        scale = np.maximum(np.abs(self.y), np.abs(y))
+        fifth = self._norm(h * (dop.E5 @ K[: dop.STAGES + 1]), scale)
+        third = self._norm(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
+        return float(fifth**2 / np.sqrt(fifth**2 + 0.01 * third**2)) if fifth > 0.0 else 0.0
+
+    def _accept(self, h: float, end: float, y: Floats, K: Floats) -> Step:
+        step = Dop853Step(self, self.t, end, self.y, y.copy(), K)
+        self.statistics.steps += 1
+        self.system.normalise(y[: self.n_q])
+        self.t, self.y, self.rate = end, y, K[dop.STAGES]
+        return step
+
+
+class Dop853Step:
+    """Dense output of order 7; its three further stages are evaluated when the step is first asked."""
+
+    def __init__(self, stepper: Dop853, start: float, end: float, y0: Floats, y1: Floats, K: Floats) -> None:
+        self.stepper, self.start, self.end = stepper, start, end
+        self._y0, self._y1, self._K = y0, y1, K
+        self._F: Floats | None = None
+
+    def _prepare(self) -> Floats:
+        h, K = self.end - self.start, self._K
+        for s in range(dop.STAGES + 1, dop.EXTENDED):
+            y = self._y0 + h * (dop.A[s, :s] @ K[:s])
+            K[s] = self.stepper._rate(self.start + h * dop.C[s], y)
+        change = self._y1 - self._y0
+        first = [change, h * K[0] - change, 2.0 * change - h * (K[dop.STAGES] + K[0])]
+        return np.concatenate([first, h * (dop.D @ K)])
+
+    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+        if self._F is None:
+            self._F = self._prepare()
+        x = ((np.asarray(times) - self.start) / (self.end - self.start))[:, None]
+        y = np.zeros((len(x), self._y0.size))
+        for i, row in enumerate(self._F[::-1]):
+            y = (y + row) * (x if i % 2 == 0 else 1.0 - x)
+        y += self._y0
+        n_q = self.stepper.n_q
+        for row in y:
+            self.stepper.system.normalise(row[:n_q])
+        return np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
