@@ -15,17 +15,24 @@ class Progress:
 
         self.time = 0.0
         self.duration = duration
+        self.described = False
         self.plain = not quiet and not sys.stderr.isatty()
-        self.bar = tqdm(total=duration, file=sys.stderr, bar_format=self.FORMAT, disable=True if quiet else None)
+        self.bar = tqdm(
+            total=duration, file=sys.stderr, bar_format=self.FORMAT, dynamic_ncols=True, disable=True if quiet else None
+        )
 
     def message(self, text: str) -> None:
-        """Say what is being done, such as compiling; an empty text takes it back."""
-        if self.plain and text:
+        """Say what is being done, such as compiling, until the time moves on."""
+        self.described = True
+        if self.plain:
             print(text, file=sys.stderr)
         self.bar.set_description(text)
 
     def update(self, t: float) -> None:
         """The time reached, s."""
+        if self.described:
+            self.described = False
+            self.bar.set_description("", refresh=False)
         reached = min(t, self.duration)  # rounding may carry the last step past the end
         self.bar.update(reached - self.time)
         self.time = reached

@@ -58,7 +58,6 @@ def simulation(monkeypatch):
             raise module.ending
         progress.message("compiling")
         with ResultWriter(out, {}, {"": {"case": case_text}}) as writer:
-            progress.message("")
             for t in (0.0, 1.0, 2.0):
                 rows = {name: np.full(1, t) for name in ("time", "audit/kinetic_energy", "audit/energy_error")}
                 writer.append({**rows, "audit/linear_momentum": np.full((1, 3), t)})
@@ -221,6 +220,7 @@ def test_audit_of_results_without_any():
 
 def test_progress_never_passes_its_end():
     progress = Progress(1.0, quiet=True)
+    progress.message("compiling")
     for t in (0.5, 1.0 + 1e-12):
         progress.update(t)
     progress.close()
