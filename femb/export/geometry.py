@@ -99,6 +99,15 @@ def wedge_cells(elements: int, subdivisions: int, outline: Floats) -> Ints:
     return np.concatenate([far, near], axis=-1).reshape(-1, 6)
 
 
+def side_cells(elements: int, subdivisions: int, corners: int) -> Ints:
+    """(e s m, 4) outward quadrilaterals around a swept beam with a counterclockwise outline."""
+    lines = line_cells(elements, subdivisions) * corners
+    i = np.arange(corners)
+    j = (i + 1) % corners
+    near, far = lines[:, :1], lines[:, 1:]
+    return np.stack([near + i, near + j, far + j, far + i], axis=-1).reshape(-1, 4)
+
+
 def triangulate(outline: Floats) -> Ints:
     """(m - 2, 3) triangles, counterclockwise, that fill a simple polygon (m, 2), convex or not.
 

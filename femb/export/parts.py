@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -92,9 +92,9 @@ class BeamSolid(BeamLine):
 
     cell_type = "wedge"
 
-    def __init__(self, beam: Beam, subdivisions: int) -> None:
+    def __init__(self, beam: Beam, subdivisions: int, outline: Floats | None = None) -> None:
         super().__init__(beam, subdivisions)
-        self.outline = beam.outline
+        self.outline = beam.outline if outline is None else outline
         self.cells = geometry.wedge_cells(self.length.size, subdivisions, self.outline)
         self.element = np.repeat(np.arange(self.length.size), len(self.cells) // self.length.size)
 
@@ -138,9 +138,9 @@ class BodySolid(BodyPoint):
 
     cell_type = "triangle"
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Body, shape: Mapping[str, Any] | None = None) -> None:
         super().__init__(body)
-        self.points, self.cells = geometry.body_surface(body.shape or {})
+        self.points, self.cells = geometry.body_surface(shape or body.shape or {})
         self.element = np.zeros(len(self.cells), dtype=np.int64)
 
 

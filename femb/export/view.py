@@ -39,8 +39,11 @@ class View:
         spin = rotations.rotate(body.quaternion, body.angular_velocity)
         return cls(body.position, body.velocity, body.quaternion, spin)
 
-    def points(self, k: int, points: Floats) -> Floats:
-        """(..., 3) m: inertial points at output time k, in the frame's coordinates."""
+    def points(self, k: int | slice, points: Floats) -> Floats:
+        """(..., 3) m: inertial points at output time k, in the frame's coordinates.
+
+        For a slice of output times, one point (t, 3) at each of them.
+        """
         return rotations.rotate_back(self.quaternion[k], points - self.origin[k])
 
     def velocities(self, k: int, points: Floats, velocities: Floats) -> Floats:

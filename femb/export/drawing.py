@@ -1,0 +1,152 @@
+"""Tables of time histories drawn with matplotlib, without pyplot and its global state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.errors import ResultError
+from femb.types import Floats
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # safe for colour blindness
+SEQUENCE = "viridis"
+SEQUENCE_END = 0.9  # its last tenth is too pale on white
+LEGEND_LIMIT = 6  # more curves in order get a colour bar instead of a legend
+PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G"}
+INK = "#333333"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over time in one pair of axes.
+
+    ``values`` (T, k) in ``unit`` ("" for none), one of ``labels`` each. Curves with a ``place`` (k,)
+    have an order, such as the node along a beam, named by ``order``: they are coloured along it.
+    ``log`` shows absolute values on a logarithmic axis.
+    """
+
+    title: str
+    quantity: str
+    unit: str
+    values: Floats
+    labels: Sequence[str]
+    place: np.ndarray | None = None
+    order: str = ""
+    log: bool = False
+
+
+def draw_table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, path: Path) -> Path:
+    """Draw rows of panels over a common time into a picture file; returns its path."""
+    return save(table(time, rows, title), path)
+
+
+def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str) -> Any:
+    """The matplotlib figure of rows of panels."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    columns = max(map(len, rows))
+    width = {1: 7.5, 2: 10.8}.get(columns, 4.5 * columns)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
+    figure = Figure(figsize=(width, 2.3 * len(rows) + 0.7), dpi=150, layout=layout)
+    figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
+    grid = figure.add_gridspec(len(rows), columns)
+    for i, row in enumerate(rows):
+        for j, panel in enumerate(row):
+            # A single panel takes the whole row.
+            axes = figure.add_subplot(grid[i, :] if len(row) == 1 else grid[i, j])
+            draw_panel(axes, time, panel)
+            if all(len(below) <= j for below in rows[i + 1 :]):
+                axes.set_xlabel("time (s)", fontsize=9)
+    return figure
+
+
+def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
+    """Curves, names and units of one panel in matplotlib axes."""
+    values = np.abs(panel.values) if panel.log else panel.values
+    factor, unit = (1.0, panel.unit) if panel.log else scale(values, panel.unit)
+    for curve, label, colour in zip(values.T / factor, panel.labels, _colours(panel), strict=True):
+        # A zero has no place on a logarithmic axis.
+        shown = np.where(curve > 0.0, curve, np.nan) if panel.log else curve
+        axes.plot(time, shown, color=colour, label=label, lw=1.3, marker="." if time.size < 3 else None)
+    if panel.log and np.any(values > 0.0):
+        axes.set_yscale("log")
+    else:
+        axes.ticklabel_format(useOffset=False)
+        _keep_flat(axes, values / factor)
+    axes.set_title(panel.title, fontsize=10, loc="left", color=INK)
+    axes.set_ylabel(f"{panel.quantity} ({unit})" if unit else panel.quantity, fontsize=9)
+    axes.tick_params(labelsize=8, color="#bbbbbb", labelcolor=INK)
+    axes.grid(True, color="#e4e4e4", lw=0.7)
+    axes.set_axisbelow(True)
+    axes.margins(x=0.0)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#bbbbbb")
+    if panel.place is not None and len(panel.labels) > LEGEND_LIMIT:
+        _colour_bar(axes, panel.place, panel.order)
+    elif len(panel.labels) > 1:
+        # Beside the axes, where no curve can run into it.
+        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.03), handlelength=1.3)
+
+
+def scale(values: Floats, unit: str) -> tuple[float, str]:
+    """A power of a thousand to divide by, and the unit that goes with it, for numbers of a handy size."""
+    largest = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+    if largest == 0.0 or 0.1 <= largest < 1e4:
+        return 1.0, unit
+    exponent = 3 * int(np.floor(np.log10(largest) / 3))
+    if exponent == 0:  # 0.05 is handier than its thousands
+        return 1.0, unit
+    if unit in ("m", "N", "J") and exponent in PREFIXES:
+        return 10.0**exponent, PREFIXES[exponent] + unit
+    return 10.0**exponent, f"$10^{{{exponent}}}$ {unit}".strip()
+
+
+def save(figure: Any, path: Path) -> Path:
+    """Write a figure in the format of the path's suffix; ResultError where that cannot be done."""
+    path = path if path.suffix else path.with_suffix(".png")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise ResultError(
+            f"{path}: the picture cannot be written ({error}). Check the folder and its permissions; the "
+            "suffix gives the format, such as .png, .svg or .pdf"
+        ) from error
+    return path
+
+
+def _colours(panel: Panel) -> list[Any]:
+    if panel.place is None:
+        return [PALETTE[i % len(PALETTE)] for i in range(len(panel.labels))]
+    from matplotlib import colormaps
+
+    span = max(1, int(np.max(panel.place)))
+    return [colormaps[SEQUENCE](SEQUENCE_END * place / span) for place in panel.place]
+
+
+def _colour_bar(axes: Any, place: np.ndarray, name: str) -> None:
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+    from matplotlib.ticker import MaxNLocator
+
+    shades = ListedColormap(colormaps[SEQUENCE](np.linspace(0.0, SEQUENCE_END, 256)))
+    mappable = ScalarMappable(Normalize(0, np.max(place)), shades)
+    bar = axes.figure.colorbar(mappable, ax=axes, pad=0.02, aspect=18, ticks=MaxNLocator(5, integer=True))
+    bar.set_label(name, fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+    bar.outline.set_visible(False)
+
+
+def _keep_flat(axes: Any, values: Floats) -> None:
+    """Do not blow up the rounding errors of a constant to the full height of the axes."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    largest = max(abs(low), abs(high))
+    if largest > 0.0 and high - low <= 1e-6 * largest:
+        axes.set_ylim(low - 0.1 * largest, high + 0.1 * largest)

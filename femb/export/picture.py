@@ -1,0 +1,233 @@
+"""A still picture of the structure at several instants of its motion, from light to dark.
+
+Drawn flat: a parallel projection with the faces sorted from back to front, so that it needs no
+three-dimensional graphics. Lengths in the plane of the picture are m, on the paper inches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.errors import ResultError
+from femb.export import geometry
+from femb.export.drawing import INK, save
+from femb.export.parts import BeamSolid, BodySolid
+from femb.export.view import INERTIAL, View
+from femb.results import Beam, Body, Results
+from femb.types import Floats, Ints
+
+BEAM_COLOURS = ("#d3e3f0", "#0d3f63")  # first instant, last instant
+BODY_COLOURS = ("#fae0c4", "#c2501c")
+PATH_COLOUR = "#a9b6bf"
+LIGHT = np.array([0.35, 0.55, 0.76])  # towards the light: right, up, to the viewer
+SHADOW = 0.7  # how bright a face is that gets no light
+THINNEST = 0.012  # of the extent: thinner beams are drawn this thick
+SUBDIVISIONS = 16
+WIDTH, FOOTER = 9.0, 0.9  # inches
+NAMED_TIMES = 9  # more than these are not written out
+
+
+def picture(
+    results: Results,
+    path: str | Path,
+    times: int | Sequence[float] = 5,
+    *,
+    frame: str = INERTIAL,
+    azimuth: float = -60.0,
+    elevation: float = 25.0,
+) -> Path:
+    """Draw bodies by their shape and beams by their section; returns the path written.
+
+    Parameters
+    ----------
+    results : a run with bodies or beams.
+    path : path of the picture
+        The suffix gives the format (png, svg, pdf), png without one. Its folder is made.
+    times : how many instants, spread evenly, or the instants themselves in s
+        The output time nearest to each is drawn; the last is the darkest and lies on top.
+    frame : ``"inertial"`` or the name of the body to look from.
+    azimuth, elevation : degrees
+        Where the viewer stands: about z from x, and above the x-y plane.
+
+    Beams thinner than a hundredth of the picture are drawn thicker, bodies without a shape as small
+    balls. Dashed lines are the paths of the beams' ends between the first and the last instant.
+    Raises ResultError where there is nothing to draw or the file cannot be written.
+    """
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.figure import Figure
+
+    instants = _instants(results, times)
+    if not results.bodies and not results.beams:
+        raise ResultError("these results have neither bodies nor beams, so there is nothing to draw")
+    view = View.of(results, frame)
+    camera = _camera(azimuth, elevation)
+    things = _things(results, _extent(results, view, instants))
+    shades = np.linspace(0.0, 1.0, len(instants)) if len(instants) > 1 else np.ones(1)
+    paths = [line @ camera[:2].T for line in _end_paths(results, view, instants)]
+    faces, colours = [], []
+    # Later instants lie over earlier ones whatever their depth, since the order in time is what is shown.
+    for k, shade in zip(instants, shades, strict=True):
+        for face, colour in _faces(things, view, camera, k, float(shade)):
+            faces.append(face)
+            colours.append(colour)
+
+    corners = np.concatenate([*faces, *paths])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    middle, span = 0.5 * (low + high), 1.08 * (high - low)
+    ratio = float(np.clip(span[1] / span[0], 0.35, 1.0))
+    scale = min(WIDTH / span[0], WIDTH * ratio / span[1])  # inches per metre
+    height = WIDTH * ratio + FOOTER
+    figure = Figure(figsize=(WIDTH, height), dpi=150)
+    axes = _sheet(figure, FOOTER / height, 1.0, middle, np.array([WIDTH, WIDTH * ratio]) / scale)
+    axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
+    # Edges of the face's own colour close the hairlines between neighbours.
+    axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
+    footer = _sheet(figure, 0.0, FOOTER / height, np.array([WIDTH, FOOTER]) / 2, np.array([WIDTH, FOOTER]))
+    _draw_axes(footer, camera, frame)
+    _draw_times(footer, results.time[instants], shades)
+    _draw_measure(footer, scale)
+    return save(figure, Path(path))
+
+
+@dataclass(frozen=True)
+class _Thing:
+    """A body or beam, the faces that bound it by number of corners, and its two colours."""
+
+    part: BodySolid | BeamSolid
+    faces: Sequence[Ints]
+    colours: tuple[str, str]
+
+
+def _instants(results: Results, times: int | Sequence[float]) -> list[int]:
+    """Indices of the output times to draw, in the order of time, none twice."""
+    if not results.time.size:
+        raise ResultError("these results have no output times, so there is no motion to draw")
+    wanted = np.linspace(results.time[0], results.time[-1], times) if isinstance(times, int) else np.asarray(times)
+    if not wanted.size:
+        raise ResultError("a picture needs one instant or more; times asks for none")
+    return sorted({int(np.argmin(np.abs(results.time - time))) for time in wanted})
+
+
+def _camera(azimuth: float, elevation: float) -> Floats:
+    """(3, 3): rows are the viewer's right, up, and the direction towards the viewer."""
+    a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    return np.stack([right, np.cross(towards, right), towards])
+
+
+def _extent(results: Results, view: View, instants: Iterable[int]) -> float:
+    """Largest side of the box around all nodes and reference points, m; 1 where they are one point."""
+    positions = [body.position[:, None] for body in results.bodies.values()]
+    positions += [beam.position for beam in results.beams.values()]
+    points = [view.points(k, position[k]) for k in instants for position in positions]
+    return float(np.max(np.ptp(np.concatenate(points), axis=0))) or 1.0
+
+
+def _things(results: Results, extent: float) -> list[_Thing]:
+    bodies = [_body_thing(body, extent) for body in results.bodies.values()]
+    return [*bodies, *(_beam_thing(beam, extent) for beam in results.beams.values())]
+
+
+def _body_thing(body: Body, extent: float) -> _Thing:
+    part = BodySolid(body, body.shape or {"sphere": THINNEST * extent})
+    return _Thing(part, [part.cells], BODY_COLOURS)
+
+
+def _beam_thing(beam: Beam, extent: float) -> _Thing:
+    angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+    outline = beam.outline if "outline" in beam else THINNEST / 2 * extent * np.stack([np.cos(angle), np.sin(angle)], 1)
+    outline = outline * max(1.0, THINNEST * extent / float(np.max(np.ptp(outline, axis=0))))
+    if geometry.signed_area(outline) < 0.0:
+        outline = outline[::-1]
+    part = BeamSolid(beam, SUBDIVISIONS, outline)
+    elements, corners = part.length.size, len(outline)
+    ends = np.arange(corners)[::-1], np.arange(corners) + (elements * (SUBDIVISIONS + 1) - 1) * corners
+    return _Thing(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
+
+
+def _faces(
+    things: Iterable[_Thing], view: View, camera: Floats, k: int, shade: float
+) -> list[tuple[Floats, tuple[float, ...]]]:
+    """Polygons (c, 2) in the picture's plane and their colours at output time k, from back to front."""
+    from matplotlib.colors import to_rgb
+
+    found: list[tuple[float, Floats, tuple[float, ...]]] = []
+    for thing in things:
+        first, last = (np.array(to_rgb(colour)) for colour in thing.colours)
+        base = (1.0 - shade) * first + shade * last
+        points = view.points(k, thing.part.state(k).points) @ camera.T
+        for cells in thing.faces:
+            polygons = points[cells]
+            polygons = polygons[_normals(polygons)[:, 2] > 0.0]  # the others face away
+            light = np.maximum(_normals(polygons) @ LIGHT, 0.0)
+            tints = base * (SHADOW + (1.0 - SHADOW) * light)[:, None]
+            depths = polygons[..., 2].mean(axis=1)
+            found += [
+                (float(depth), polygon[:, :2], tuple(tint))
+                for depth, polygon, tint in zip(depths, polygons, tints, strict=True)
+            ]
+    return [(polygon, tint) for _, polygon, tint in sorted(found, key=lambda each: each[0])]
+
+
+def _normals(polygons: Floats) -> Floats:
+    """(F, 3) unit normals of polygons (F, c, 3), flat or nearly so."""
+    centred = polygons - polygons.mean(axis=1, keepdims=True)
+    normals = np.cross(centred, np.roll(centred, -1, axis=1)).sum(axis=1)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    return normals / np.where(lengths == 0.0, 1.0, lengths)
+
+
+def _end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Floats]:
+    """(t, 3) way of every beam's last node between the first and the last instant."""
+    between = slice(instants[0], instants[-1] + 1)
+    return [view.points(between, beam.position[between, -1]) for beam in results.beams.values()]
+
+
+def _sheet(figure: Any, bottom: float, top: float, middle: Floats, span: Floats) -> Any:
+    """Bare axes over the figure's width that show a rectangle in true proportions."""
+    axes = figure.add_axes((0.0, bottom, 1.0, top - bottom))
+    axes.set_axis_off()
+    axes.set_xlim(middle[0] - span[0] / 2, middle[0] + span[0] / 2)
+    axes.set_ylim(middle[1] - span[1] / 2, middle[1] + span[1] / 2)
+    return axes
+
+
+def _draw_axes(footer: Any, camera: Floats, frame: str) -> None:
+    """The three directions, and whose they are."""
+    for name, direction in zip("xyz", camera[:2].T, strict=True):
+        tip = np.array([0.6, 0.36]) + 0.3 * direction
+        footer.annotate("", tip, (0.6, 0.36), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0})
+        footer.text(*(tip + 0.11 * direction), name, fontsize=9, color=INK, ha="center", va="center")
+    if frame != INERTIAL:
+        footer.text(1.1, 0.36, f"axes of {frame}", fontsize=9, color=INK, va="center")
+
+
+def _draw_times(footer: Any, times: Floats, shades: Floats) -> None:
+    """A swatch and the time of each instant; of many only the first and last time."""
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
+
+    step = min(0.75, 4.4 / len(times))
+    left = WIDTH / 2 - step * len(times) / 2
+    first, last = (np.array(to_rgb(colour)) for colour in BEAM_COLOURS)
+    for i, (time, shade) in enumerate(zip(times, shades, strict=True)):
+        colour = (1.0 - shade) * first + shade * last
+        footer.add_patch(Rectangle((left + i * step, 0.42), step, 0.12, facecolor=colour))
+        if len(times) <= NAMED_TIMES or i in (0, len(times) - 1):
+            footer.text(left + (i + 0.5) * step, 0.24, f"{time:.3g} s", fontsize=9, color=INK, ha="center", va="center")
+
+
+def _draw_measure(footer: Any, scale: float) -> None:
+    """A bar of a round length, at most 1.5 inches."""
+    longest = 1.5 / scale
+    power = 10.0 ** np.floor(np.log10(longest))
+    length = max(factor * power for factor in (1, 2, 5) if factor * power <= longest)
+    right = WIDTH - 0.4
+    footer.plot([right - length * scale, right], [0.48, 0.48], color=INK, lw=2.0, solid_capstyle="butt")
+    footer.text(right - length * scale / 2, 0.24, f"{length:g} m", fontsize=9, color=INK, ha="center", va="center")
