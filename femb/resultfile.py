@@ -50,6 +50,9 @@ class Writer(Protocol):
     def finish(self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING) -> None:
         """Record how the run ended."""
 
+    def close(self) -> None:
+        """Take no more."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -111,6 +114,9 @@ class MemoryWriter:
         """Record how the run ended."""
         self._attributes[""].update(status=status, message=message)
         self._attributes.setdefault("statistics", {}).update(statistics)
+
+    def close(self) -> None:
+        """Nothing to do: memory has no file to close."""
 
     def results(self) -> Results:
         """What was appended so far."""

@@ -105,7 +105,8 @@ class Beam(Group):
     velocity = Quantity("(T, n, 3)", "m/s", "nodes, inertial axes")
     angular_velocity = Quantity("(T, n, 3)", "rad/s", "section axes")
     strain = Quantity("(T, e, 2)", "-", "axial strain at both ends of every element")
-    section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes")
+    # Both are positive on the face whose outward normal is the tangent: a positive first force is tension.
+    section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
     section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")
     rotation = Quantity("(T, n, 4)", "-", "rotation of the nodes from the reference shape")
 

@@ -157,6 +157,8 @@ def test_zeros_on_a_logarithmic_axis_are_left_out():
         np.arange(3.0), [[drawing.Panel("c", "violation", "", 0 * values, ["a", "b"], log=True)]], ""
     )
     assert figure.axes[0].get_yscale() == "linear"
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), 0.0)
+    assert figure.axes[0].get_xlim() == (0.0, 2.0)
 
 
 # Files

@@ -69,21 +69,23 @@ def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
     """Curves, names and units of one panel in matplotlib axes."""
     values = np.abs(panel.values) if panel.log else panel.values
     factor, unit = (1.0, panel.unit) if panel.log else scale(values, panel.unit)
+    log = panel.log and bool(np.any(values > 0.0))
     for curve, label, colour in zip(values.T / factor, panel.labels, _colours(panel), strict=True):
         # A zero has no place on a logarithmic axis.
-        shown = np.where(curve > 0.0, curve, np.nan) if panel.log else curve
+        shown = np.where(curve > 0.0, curve, np.nan) if log else curve
         axes.plot(time, shown, color=colour, label=label, lw=1.3, marker="." if time.size < 3 else None)
-    if panel.log and np.any(values > 0.0):
+    if log:
         axes.set_yscale("log")
     else:
         axes.ticklabel_format(useOffset=False)
         _keep_flat(axes, values / factor)
     axes.set_title(panel.title, fontsize=10, loc="left", color=INK)
     axes.set_ylabel(f"{panel.quantity} ({unit})" if unit else panel.quantity, fontsize=9)
-    axes.tick_params(labelsize=8, color="#bbbbbb", labelcolor=INK)
+    axes.tick_params(which="both", labelsize=8, color="#bbbbbb", labelcolor=INK)
     axes.grid(True, color="#e4e4e4", lw=0.7)
     axes.set_axisbelow(True)
-    axes.margins(x=0.0)
+    if time[-1] > time[0]:
+        axes.set_xlim(time[0], time[-1])
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color("#bbbbbb")
