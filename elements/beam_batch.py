@@ -6,6 +6,7 @@ import numpy as np
 
 from femb.batch import Batch, FoldedError
 from femb.elements import beam_kernels as kernels
+from femb.elements import beam_tangent
 from femb.layout import Layout, Station
 from femb.rotations import rotation_matrix
 from femb.types import Floats, Ints
@@ -73,6 +74,10 @@ class BeamBatch(Batch):
                 self.index, self.ends, self.data, *places, q, v, self.fixed, with_stiffness, mass, damping, stiffness
             )
         )
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        args = (self.index, self.ends, self.data, self.offset, self.stride, q, v, a, self.fixed, self.gravity)
+        self._check(beam_tangent.tangent(*args, damping, stiffness))
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._check(kernels.energy_momentum(self.index, self.ends, self.data, q, v, self.fixed, self.gravity, out))

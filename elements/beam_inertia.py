@@ -73,6 +73,73 @@ def section_axes(X, i, spin_symmetric, t, m, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def twist_rates(Q, beta, omega1, w2, alpha1, a2):  # type: ignore[no-untyped-def]
+    """Rate and second rate of the twist alpha; all vectors (3,) in the axes of the first section."""
+    c = 1.0 / (1.0 + Q[0, 0])
+    # l_I = e1 and l_II = Q[:, 0] turn with their sections
+    l2, l3 = Q[1, 0], Q[2, 0]
+    rate = 0.0
+    second = 0.0
+    for k in range(3):
+        rate += beta[k] * (w2[k] - omega1[k])
+        second += beta[k] * (a2[k] - alpha1[k])
+    s1 = w2[1] * l3 - w2[2] * l2
+    s2 = omega1[2] + w2[2] * Q[0, 0] - w2[0] * l3
+    s3 = -omega1[1] + w2[0] * l2 - w2[1] * Q[0, 0]
+    c_rate = s1 + omega1[2] * l2 - omega1[1] * l3
+    second += c * (s1 * (w2[0] - omega1[0]) + s2 * (w2[1] - omega1[1]) + s3 * (w2[2] - omega1[2]) - rate * c_rate)
+    return rate, second
+
+
+@kernel
+def at_point(i, x, out):  # type: ignore[no-untyped-def]
+    """out (3,): derivative by xi, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
+    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
+    for k in range(3):
+        out[k] = n3 * (x[2, k] - x[0, k]) + n2 * x[1, k] + n4 * x[3, k]
+
+
+@kernel
+def tangent_rates(t, g, ud, udd, td, tdd):  # type: ignore[no-untyped-def]
+    """td, tdd (3,): rate and second rate of the tangent t of r' = g t, from those of r'.
+
+    Returns the rate of g, t . udd and |td|^2.
+    """
+    along = dot(t, ud)
+    for k in range(3):
+        td[k] = (ud[k] - along * t[k]) / g
+    along2 = dot(t, udd)
+    speed2 = dot(td, td)
+    for k in range(3):
+        tdd[k] = (udd[k] - along2 * t[k] - 2.0 * along * td[k]) / g - speed2 * t[k]
+    return along, along2, speed2
+
+
+@kernel
+def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
+    """Spin of the swung section about t, and its rate: [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t), l = e1.
+
+    Returns spin, rate, and the rates of numerator and denominator.
+    """
+    d = 1.0 / (1.0 + t[0])
+    num = omega[0] * (1.0 + t[0]) + omega[1] * t[1] + omega[2] * t[2] + t[2] * td[1] - t[1] * td[2]
+    spin = num * d
+    # rate of l: (0, omega_3, -omega_2)
+    num_rate = (
+        alpha[0] * (1.0 + t[0])
+        + alpha[1] * t[1]
+        + alpha[2] * t[2]
+        + dot(omega, td)
+        + t[2] * tdd[1]
+        - t[1] * tdd[2]
+        - omega[2] * (t[2] * td[0] - t[0] * td[2])
+        + omega[1] * (t[0] * td[1] - t[1] * td[0])
+    )
+    den_rate = omega[2] * t[1] - omega[1] * t[2] + td[0]
+    return spin, (num_rate - spin * den_rate) * d, num_rate, den_rate
+
+
+@kernel
 def inertia_force(  # type: ignore[no-untyped-def]
     X, Q, beta, length, mass, inertia, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
@@ -81,7 +148,7 @@ def inertia_force(  # type: ignore[no-untyped-def]
     mass : per length. inertia (3,) : per length about t, m, n. omega, alpha (3,) : angular velocity and acceleration
     of the ends, own axes. v (4, 3), x2 (4, 3) : first and second rates of x = (r_I, g_I, r_II, g_II).
     Adds to F (4, 3), conjugate to x; M1 (3,), conjugate to the spin of end I at fixed x; and returns the force
-    conjugate to alpha. work : (8, 3).
+    conjugate to alpha. work : (10, 3).
     """
     for a in range(4):
         for b in range(4):
@@ -89,59 +156,22 @@ def inertia_force(  # type: ignore[no-untyped-def]
             for k in range(3):
                 F[a, k] += f * x2[b, k]
     symmetric = inertia[1] == inertia[2]
-    t, m, n, td, tdd, w2, p, a2 = work[0], work[1], work[2], work[3], work[4], work[5], work[6], work[7]
-    # rate and second rate of the twist alpha
+    t, m, n, td, tdd, w2, a2, p = work[0], work[1], work[2], work[3], work[4], work[5], work[6], work[7]
+    ud, udd = work[8], work[9]
     turn(Q, omega2, w2)
     turn(Q, alpha2, a2)
-    c = 1.0 / (1.0 + Q[0, 0])
-    # l_I = e1 and l_II = Q[:, 0] turn with their sections
-    l2, l3 = Q[1, 0], Q[2, 0]
-    twist_rate = 0.0
-    twist_acc = 0.0
-    for k in range(3):
-        twist_rate += beta[k] * (w2[k] - omega1[k])
-        twist_acc += beta[k] * (a2[k] - alpha1[k])
-    s1 = w2[1] * l3 - w2[2] * l2
-    s2 = omega1[2] + w2[2] * Q[0, 0] - w2[0] * l3
-    s3 = -omega1[1] + w2[0] * l2 - w2[1] * Q[0, 0]
-    c_rate = s1 + omega1[2] * l2 - omega1[1] * l3
-    twist_acc += c * (
-        s1 * (w2[0] - omega1[0]) + s2 * (w2[1] - omega1[1]) + s3 * (w2[2] - omega1[2]) - twist_rate * c_rate
-    )
+    twist_rate, twist_acc = twist_rates(Q, beta, omega1, w2, alpha1, a2)
     twist_force = 0.0
     for i in range(3):
         g = section_axes(X, i, symmetric, t, m, n)
         n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
-        for k in range(3):
-            td[k] = n3 * (v[2, k] - v[0, k]) + n2 * v[1, k] + n4 * v[3, k]
-            tdd[k] = n3 * (x2[2, k] - x2[0, k]) + n2 * x2[1, k] + n4 * x2[3, k]
-        along = dot(t, td)
-        for k in range(3):
-            td[k] = (td[k] - along * t[k]) / g
-        along2 = dot(t, tdd)
-        speed2 = dot(td, td)
-        for k in range(3):
-            tdd[k] = (tdd[k] - along2 * t[k] - 2.0 * along * td[k]) / g - speed2 * t[k]
-        # spin about t: [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t) + xi alphadot, with l = e1
+        at_point(i, v, ud)
+        at_point(i, x2, udd)
+        tangent_rates(t, g, ud, udd, td, tdd)
         d = 1.0 / (1.0 + t[0])
-        num = omega1[0] * (1.0 + t[0]) + omega1[1] * t[1] + omega1[2] * t[2] + t[2] * td[1] - t[1] * td[2]
-        wt = num * d
-        # rate of l: (0, omega_3, -omega_2)
-        num_rate = (
-            alpha1[0] * (1.0 + t[0])
-            + alpha1[1] * t[1]
-            + alpha1[2] * t[2]
-            + omega1[0] * td[0]
-            + omega1[1] * (omega1[2] + td[1])
-            + omega1[2] * (td[2] - omega1[1])
-            + t[2] * tdd[1]
-            - t[1] * tdd[2]
-            - omega1[2] * (t[2] * td[0] - t[0] * td[2])
-            + omega1[1] * (t[0] * td[1] - t[1] * td[0])
-        )
-        den_rate = omega1[2] * t[1] - omega1[1] * t[2] + td[0]
-        wt_rate = (num_rate - wt * den_rate) * d + POINTS[i] * twist_acc
+        wt, wt_rate, _, _ = swing_spin(t, td, tdd, omega1, alpha1)
         wt += POINTS[i] * twist_rate
+        wt_rate += POINTS[i] * twist_acc
         wm = -dot(n, td)
         wn = dot(m, td)
         wm_rate = wt * wn - dot(n, tdd)

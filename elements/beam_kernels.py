@@ -184,7 +184,7 @@ def element_force(  # type: ignore[no-untyped-def]
         M1[:] = 0.0
         n[7] += inertia_force(
             X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3],
-            omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:].reshape(8, 3), F, M1,
+            omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:].reshape(12, 3), F, M1,
         )  # fmt: skip
         # a force on x = (r, g) acts on the ends through their centreline derivatives g
         turn_back(Q, F[3], work)
@@ -240,7 +240,7 @@ def forces(  # type: ignore[no-untyped-def]
     """
     R = np.empty((5, 3, 3))
     small = np.empty((12, 3))
-    vectors = np.empty((6, 4, 3))
+    vectors = np.empty((7, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     F, force, torque = np.empty(3), np.empty(3), np.empty(3)
@@ -449,28 +449,33 @@ def matrices(  # type: ignore[no-untyped-def]
         expand(K11, A)
         to_frames(A, R[1], T, attached, W)
         if attached:
-            attachment_stiffness(n, ends[k], R, A)
+            for i in range(3):
+                rate1[i], rate2[i] = -n[i], n[i]
+            attachment_stiffness(rate1, rate2, ends[k], R, A)
         scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], stiffness)
     return -1
 
 
 @kernel
-def attachment_stiffness(n, ends, R, A):  # type: ignore[no-untyped-def]
-    """A (14, 14) += the change of the moment d x (Rn^T F) of the chord force F with the frame's turn, per end."""
+def attachment_stiffness(force1, force2, ends, R, A):  # type: ignore[no-untyped-def]
+    """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the frame's turn, per end.
+
+    force1, force2 (3,) : on the ends, axes of the first section, held in inertial directions.
+    """
     for end in range(2):
         if ends[end, 0] == 0.0:
             continue
-        sign = 1.0 if end == 1 else -1.0
+        force = force1 if end == 0 else force2
         o = 7 * end + 3
         along = 0.0
-        # F in frame axes is Rn^T R1 n_d; d~ F~ = F d^T - (d . F) I
+        # F in frame axes is Rn^T R1 force; d~ F~ = F d^T - (d . F) I
         for i in range(3):
             f = 0.0
             for k in range(3):
-                f += R[2 * end, k, i] * (R[1, k, 0] * n[0] + R[1, k, 1] * n[1] + R[1, k, 2] * n[2])
-            along += sign * f * ends[end, 1 + i]
+                f += R[2 * end, k, i] * (R[1, k, 0] * force[0] + R[1, k, 1] * force[1] + R[1, k, 2] * force[2])
+            along += f * ends[end, 1 + i]
             for j in range(3):
-                A[o + i, o + j] += sign * f * ends[end, 1 + j]
+                A[o + i, o + j] += f * ends[end, 1 + j]
         for i in range(3):
             A[o + i, o + i] -= along
 

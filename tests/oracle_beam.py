@@ -198,7 +198,7 @@ class Beam:
 
 
 class Oracle:
-    """All beams, rigid bodies and point masses on frames of a System."""
+    """All beams, rigid bodies, point masses on frames and point loads of a System."""
 
     def __init__(self, system, twist_rule=None):
         layout = system.layout
@@ -212,6 +212,10 @@ class Oracle:
         self.places.sort()
         self.beams, self.masses = [], []
         self.gravity = numpy.array(system.model.gravity)
+        self.loads = []
+        for load in system.model.loads.values():
+            station = layout.station(load.on)
+            self.loads.append((load, (layout.frame_q[station.frame], station.offset, station.rotation)))
         for batch in system.batches:
             if isinstance(batch, BeamBatch):
                 for index, ends, data in zip(batch.index, batch.ends, batch.data, strict=True):
@@ -378,18 +382,38 @@ class Oracle:
         held = np.concatenate([np.ravel(force), np.ravel(turning_force(p, torque))])
         return self.to_velocities(q, grad(lambda x: np.dot(self.matter(x), held))(q))
 
-    def residual(self, q, v, a):
-        """Everything but loads."""
+    def load_force(self, q, u):
+        """Generalized force of the point loads, from their virtual work."""
+        total = numpy.zeros(self.n_v)
+        inputs = iter(u)
+        for load, (i, offset, rotation) in self.loads:
+            p = q[i + 3 : i + 7]
+            axes = multiply(p, rotation)
+            for value, is_force in ((load.force, True), (load.torque, False)):
+                if value is None:
+                    continue
+                vector = next(inputs) * numpy.array(value)
+                vector = rotate(axes, vector) if load.frame == "body" else vector
+                if is_force:
+                    work = lambda x: np.dot(x[i : i + 3] + rotate(x[i + 3 : i + 7], offset), vector)  # noqa: B023, E731
+                else:
+                    held = turning_force(p, rotate(conjugate(p), vector))
+                    work = lambda x: np.dot(x[i + 3 : i + 7], held)  # noqa: B023, E731
+                total = total + self.to_velocities(q, grad(work)(q))
+        return total
+
+    def residual(self, q, v, a, u=()):
+        """Inertia, elastic and damping force less loads and weight."""
         total = self.inertia_force(q, v, a)
         if self.beams:
             total = total + self.elastic_force(q) + self.damping_force(q, v)
-        return total
+        return total - self.load_force(q, u) if len(u) else total
 
-    def residual_change(self, q, v, a, dx, dv):
-        """Change of the residual with q' = H dx and v' = dv, a held."""
+    def residual_change(self, q, v, a, dx, dv, u=()):
+        """Change of the residual with q' = H dx and v' = dv, a and u held."""
         n = self.n_q
         both = np.concatenate([np.dot(self.map(q), dx), dv])
-        return change(lambda x: self.residual(x[:n], x[n:], a), np.concatenate([q, v]), both)
+        return change(lambda x: self.residual(x[:n], x[n:], a, u), np.concatenate([q, v]), both)
 
     def director_stress_change(self, q, v, dx):
         """Change, with q' = H dx, of the force H^T (dX/dq)^T n at held forces n on the natural coordinates X."""

@@ -531,3 +531,58 @@ def test_mass_of_the_rigid_motion():
     close(shift.T @ mass @ shift, total * np.eye(3), 1e-14)
     slender = total * length**2 / 3
     close(spin.T @ mass @ spin, np.diag(length * own + [0.0, slender, slender]), 1e-14)
+
+
+# Exact tangent
+
+
+def check_tangent(system, rng):
+    """Along random changes of coordinates and velocities, under random inputs."""
+    oracle = plain.Oracle(system, RULE)
+    q, v, a = deformed(system, rng)
+    u = rng.standard_normal(system.n_u)
+    damping, stiffness = (dense(system, data) for data in system.tangent(u, q, v, a))
+    for dx, dv in rng.standard_normal((2, 2, system.n_v)):
+        close(stiffness @ dx + damping @ dv, oracle.residual_change(q, v, a, dx, dv, u))
+
+
+@every_model
+def test_tangent(name):
+    rng = np.random.default_rng(20)
+    check_tangent(general(System(MODELS[name]()), rng), rng)
+
+
+@pytest.mark.parametrize("part", ["elastic", "damping", "inertia"])
+@pytest.mark.parametrize("strain", ["exact", "source"])
+def test_tangent_part_by_part(part, strain):
+    rng = np.random.default_rng(21)
+    system = general(System(one_element(strain=strain)), rng)
+    # damping force is damping times the elastic one of the strain rates: it needs the stiffness
+    keep(system, elastic=part != "inertia", damping=part == "damping", inertia=part == "inertia")
+    check_tangent(system, rng)
+
+
+def test_tangent_of_inertia_at_equal_inertias():
+    rng = np.random.default_rng(22)
+    system = keep(general(System(with_hub()), rng), elastic=False, damping=False)
+    beams_of(system).data[:, beam_kernels.INERTIA + 2] = beams_of(system).data[:, beam_kernels.INERTIA + 1]
+    check_tangent(system, rng)
+
+
+def test_tangent_of_a_body():
+    rng = np.random.default_rng(23)
+    check_tangent(System(free_body()), rng)
+
+
+def test_loads():
+    """Force and tangent of all kinds of point loads against their virtual work."""
+    rng = np.random.default_rng(24)
+    system = keep(System(loaded()), elastic=False, damping=False, inertia=False)
+    oracle = plain.Oracle(system, RULE)
+    q, v, a = deformed(system, rng)
+    u = rng.standard_normal(system.n_u)
+    close(residual(system, q, v, a, u), -oracle.load_force(q, u))
+    _, stiffness = system.tangent(u, q, v, a)
+    for dx in rng.standard_normal((3, system.n_v)):
+        change = plain.change(lambda x: oracle.load_force(x, u), q, oracle.rates(q, dx))
+        close(dense(system, stiffness) @ dx, -change)
