@@ -21,7 +21,9 @@ class BeamBatch(Batch):
     """
 
     def __init__(self, beams: list[Any], layout: Layout, model: Any) -> None:
-        index, ends, data = [], [], []
+        index: list[Floats] = []
+        ends: list[list[Floats]] = []
+        data: list[Floats] = []
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:

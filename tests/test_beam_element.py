@@ -279,6 +279,19 @@ def test_twist_is_uniform():
     close(twist, twist[0] * np.ones(3), 1e-13)
 
 
+def test_section_forces_are_end_reactions():
+    """In section axes, positive on the face whose outward normal is the tangent: tension is positive at both ends."""
+    rng = np.random.default_rng(13)
+    system = general(System(one_element()), rng)
+    q, v, a = deformed(system, rng)
+    reaction = residual(system, q, v, a)
+    got = beams_of(system).section_forces(q[None], v[None], a[None])[0, 0]
+    for end, outward in ((0, -1.0), (1, 1.0)):
+        i, j = system.layout.frame_q[end], system.layout.frame_v[end]
+        force = rotations.rotate_back(q[i + 3 : i + 7], reaction[j : j + 3])
+        close(got[end], outward * np.concatenate([force, reaction[j + 3 : j + 6]]), 1e-14)
+
+
 # Iteration tangent
 
 
