@@ -43,7 +43,7 @@ class Load:
             if self.force is None and self.torque is None:
                 check.fail("force", "neither force nor torque is given")
             if (self.body is None) == (self.beam is None):
-                check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
+                check.fail("body", "give either body or beam: the one the load acts on")
 
     @property
     def on(self) -> Place:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.errors import SolveError
 from femb.state import State
 from femb.steppers.contract import Step, Stepper
 from femb.types import Floats
@@ -53,6 +54,7 @@ def integrate(
     outcome: Outcome,
     events: tuple[Event, ...] = (),
     progress: Any = None,
+    max_steps: float = np.inf,
 ) -> Iterator[Frames]:
     """Yield the output frames of a run over ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
@@ -68,6 +70,10 @@ def integrate(
     done = 1
     for limit in limits:
         while stepper.t < limit:
+            if stepper.statistics.steps >= max_steps:
+                raise SolveError(
+                    f"the integration was given up at t = {stepper.t:.6g} s after max_steps = {max_steps} steps"
+                )
             step = stepper.step(limit)
             stop = None
             if events:

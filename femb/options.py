@@ -15,18 +15,24 @@ FORMULATIONS = ("velocity",)
 class Tolerances:
     """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
 
-    The tolerance of a rate is that of its quantity divided by ``time`` (s), the shortest time over which the
+    By default 1e-7, or a tenth of ``rtol`` where that is more, since a strain cannot be better known than the
+    positions it is the derivative of. The tolerance of a rate is that of its quantity divided by ``time`` (s), the shortest time over which the
     motion is of interest: an error of a rate that lives longer than that is an error of the quantity.
     """
 
-    position: float = 1e-7
-    quaternion: float = 1e-7
-    strain: float = 1e-7
+    position: float | None = None
+    quaternion: float | None = None
+    strain: float | None = None
     time: float = 0.1
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol") as check:
             check.positive("position", "quaternion", "strain", "time")
+
+    def values(self, rtol: float) -> list[float]:
+        """Those of position, quaternion and strain."""
+        default = max(1e-7, 0.1 * rtol)
+        return [default if each is None else each for each in (self.position, self.quaternion, self.strain)]
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ def simulate(
     system = System(model)
     _announce(progress)
     if run.start == "equilibrium":
-        from femb.equilibrium import start_in_equilibrium
+        from femb.equilibrium import steady_start
 
-        start_in_equilibrium(system)
+        system = system.starting_at(*steady_start(system))
     recorder = Recorder(system)
     static, attributes = recorder.static(), recorder.attributes(case_text, run.method)
     memory = MemoryWriter(static, attributes)
@@ -60,7 +60,7 @@ def simulate(
         stepper = make_stepper(system, run)
         collected: list[Frames] = []
         try:
-            for frames in integrate(system, stepper, run.output_times(), outcome, events, progress):
+            for frames in integrate(system, stepper, run.output_times(), outcome, events, progress, run.max_steps):
                 collected.append(frames)
                 if sum(len(each.time) for each in collected) >= BLOCK:
                     _write(writers, recorder, collected)
@@ -71,11 +71,12 @@ def simulate(
     except BaseException as error:
         message = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
         if isinstance(error, SolveError):
-            error.results = memory  # type: ignore[attr-defined]
+            error.results = memory.results()  # type: ignore[attr-defined]
         raise
     finally:
         for writer in writers:
             writer.finish(status, message, stepper.statistics.as_dict() if stepper is not None else {})
+            writer.close()
     return memory.results()
 
 

@@ -27,7 +27,7 @@ def body_angular_velocity(item: Any, quaternion: Floats) -> Floats | None:
 def start_velocities(model: Model, layout: Layout, placement: Placement) -> Floats:
     """v (n_v,) at the start; raises ModelError naming items whose velocities contradict each other."""
     v = np.zeros(layout.n_v)
-    component = _components(layout)
+    component = components(layout)
     leaders: dict[int, tuple[tuple[str, str], Floats, Floats, Floats]] = {}
     problems: list[Problem] = []
     for item, station, twist in _given(model, layout):
@@ -101,7 +101,7 @@ def _set(v: Floats, layout: Layout, k: int, velocity: Floats, omega: Floats) -> 
         v[i + 3 : i + 6] = rotations.rotate_back(frame.quaternion, omega)
 
 
-def _components(layout: Layout) -> list[int]:
+def components(layout: Layout) -> list[int]:
     """For every frame, the number of the connected structure it belongs to."""
     parent = list(range(len(layout.frames)))
 

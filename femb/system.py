@@ -7,6 +7,7 @@ inputs: what loads are multiplied with. M is symmetric positive definite. An eva
 Source: docs/theory/beam.md, equation (1), and docs/theory/rigid_body.md.
 """
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -62,6 +63,12 @@ class System:
         self._list_coordinates()
         self.q0 = layout.start_coordinates()
         self.v0 = start_velocities(model, layout, placement)
+
+    def starting_at(self, q: Floats, v: Floats) -> "System":
+        """The same system with another start."""
+        other = copy(self)
+        other.q0, other.v0 = q, v
+        return other
 
     def _add(self, batch: Batch) -> None:
         batch.first_input = sum(each.width for each in self.inputs)
@@ -208,7 +215,7 @@ class System:
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
-        absolute = (atol.position, atol.quaternion, atol.strain)
+        absolute = atol.values(rtol)
         result = []
         for groups, sizes, time in ((self._groups_q, (3, 4, 1), 1.0), (self._groups_v, (3, 3, 1), atol.time)):
             counts = [len(group) for group in groups]

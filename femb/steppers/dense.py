@@ -30,9 +30,7 @@ class HermiteStep:
     the nodes of the method's quadrature; the work is the integral of the polynomial through them.
     """
 
-    def __init__(
-        self, system: Any, start: float, end: float, state0: Any, state1: Any, stages: Any = ((), ())
-    ) -> None:
+    def __init__(self, system: Any, start: float, end: float, state0: Any, state1: Any, stages: Any = ((), ())) -> None:
         self.system, self.start, self.end = system, start, end
         self.h = end - start
         self._ends, self._stages = (state0, state1), stages

@@ -90,7 +90,7 @@ class Radau:
         self.a = self.system.acceleration(self._u, self.q, self.v)
         self.power = self._power(self._u, self.q, self.v)
         self._polynomial: tuple[float, Floats] | None = None
-        self._fresh = False
+        self._starting, self._fresh = True, False
         if not self.h:
             self.h = self._first_step()
 
@@ -268,10 +268,14 @@ class Radau:
     def _accept(self, h: float, end: float, next_h: float, Z: Floats, Q: Floats, V: Floats, renew: bool) -> Step:
         system = self.system
         power = system.power(self._u_stages, Q, V)
-        old = (self.q, self.v, self.a, self.work, self.power)
         # the collocation polynomial of v through (0, 0) and the stages
-        basis = C[:, None] ** np.arange(1, 4)
-        self._polynomial = (h, np.linalg.solve(basis, Z))
+        coefficients = np.linalg.solve(C[:, None] ** np.arange(1, 4), Z)
+        self._polynomial = (h, coefficients)
+        # Members that start out of equilibrium have accelerations the step does not resolve: they would swing the dense
+        # output, so that it takes the polynomial's own at the start of a stretch.
+        a = coefficients[0] / h if self._starting else self.a
+        self._starting = False
+        old = (self.q, self.v, a, self.work, self.power)
         start = self.t
         self.t, self.q, self.v = end, Q[2].copy(), V[2]
         self.a = INVERSE[2] @ Z / h
