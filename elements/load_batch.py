@@ -23,16 +23,18 @@ class LoadBatch(Batch):
         for load in loads:
             station = layout.station(load.on)
             frame = layout.frames[station.frame]
-            for value, kind in ((load.force, FORCE), (load.torque, TORQUE)):
+            for word, value, kind in (("force", load.force, FORCE), ("torque", load.torque, TORQUE)):
                 if value is None:
                     continue
+                label = f"loads.{load.name}.{word}"
                 if callable(value):
                     matrix, count = np.eye(3), 3
-                    inputs.append(Input(3, value, of_state=True))
+                    inputs.append(Input(3, value, of_state=True, label=label))
                 else:
                     matrix, count = np.zeros((3, 3)), 1
                     matrix[:, 0] = value
-                    inputs.append(Input(1, load.profile, breakpoints=getattr(load.profile, "breakpoints", ())))
+                    breakpoints = getattr(load.profile, "breakpoints", ())
+                    inputs.append(Input(1, load.profile, breakpoints=breakpoints, label=label))
                 if load.frame == "body":
                     # a beam node's own axes, given by the station on the frame
                     matrix = rotation_matrix(station.rotation) @ matrix

@@ -17,8 +17,16 @@ from femb.errors import SolveError
 from femb.types import Floats
 
 
-class FoldedError(SolveError):
-    """A trial state in which an element turned by 180 degrees: a shorter step, or more elements."""
+class TrialError(SolveError):
+    """A trial state at which the equations cannot be evaluated; a shorter step may stay clear of it."""
+
+
+class FoldedError(TrialError):
+    """An element turned by 180 degrees: a shorter step, or more elements."""
+
+
+class InputError(TrialError):
+    """A load that is not a finite number."""
 
 
 @runtime_checkable
@@ -37,12 +45,16 @@ class Element(Protocol):
 
 @dataclass(frozen=True)
 class Input:
-    """``width`` numbers of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``."""
+    """``width`` numbers of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``.
+
+    label says in messages what it is.
+    """
 
     width: int
     function: Callable[..., Any]
     of_state: bool = False
     breakpoints: tuple[float, ...] = ()
+    label: str = "input"
 
 
 class Batch:

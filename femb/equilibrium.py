@@ -3,12 +3,13 @@
 import numpy as np
 
 from femb import rotations
+from femb.batch import TrialError
 from femb.blocktree import SingularError
 from femb.errors import SolveError
 from femb.kinematics import error_norm
 from femb.options import Tolerances
 from femb.start import components
-from femb.system import FoldedError, System
+from femb.system import System
 from femb.types import Floats
 
 ITERATIONS = 200
@@ -41,7 +42,7 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
             mass, _, stiffness = system.matrices(u, q, v)
             shift = max(spin2, 1e-6 * float(np.max(np.abs(stiffness)) / np.max(np.abs(mass)))) if any_free else 0.0
             change = system.solver.factorise(stiffness + shift * mass).solve(-force)
-        except (FoldedError, SingularError) as error:
+        except (TrialError, SingularError) as error:
             raise SolveError(f"no equilibrium found to start from: {error}") from error
         largest = float(np.max(np.abs(change)))
         if not np.isfinite(largest):

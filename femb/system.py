@@ -9,14 +9,17 @@ Source: docs/theory/beam.md, equation (1), and docs/theory/rigid_body.md.
 
 from copy import copy
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from femb import kinematics, rotations
-from femb.batch import Batch, FoldedError, Input
+from femb.batch import Batch, FoldedError, Input, InputError
 from femb.blocktree import LinearSolver
+from femb.checks import shown
 from femb.elements import CATALOGUE, Ground
+from femb.errors import SolveError
 from femb.layout import Layout
 from femb.model import Model
 from femb.options import Tolerances
@@ -112,12 +115,17 @@ class System:
         return sorted({t for each in self.inputs for t in each.breakpoints})
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) at time t and state q (n_q,), v (n_v,)."""
+        """u (n_u,) at time t and state q (n_q,), v (n_v,). Raises InputError where one is not finite."""
         u = np.empty(self.n_u)
         at = 0
         state = State(self.layout, t, q, v) if self.inputs_of_state else None
         for each in self.inputs:
-            u[at : at + each.width] = each.function(t, state) if each.of_state else each.function(t)
+            value = each.function(t, state) if each.of_state else each.function(t)
+            if each.of_state and np.shape(value) != (each.width,):
+                raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
+            u[at : at + each.width] = value
+            if not all(map(isfinite, u[at : at + each.width])):
+                raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
             at += each.width
         return u
 

@@ -25,6 +25,8 @@ from femb.types import Floats
 
 # A step shorter than this many spacings of the clock cannot be told from none.
 SMALLEST_STEP = 16.0
+# Cause of a failure that no evaluation gives a better one for.
+ABOVE_TOLERANCE = "the error estimate stayed above the tolerance"
 
 
 @dataclass
@@ -75,9 +77,9 @@ def before(t: float, start: float) -> float:
     return float(np.nextafter(t, start))
 
 
-def too_small(t: float, h: float) -> bool:
-    """Whether t + h is hardly a later time than t."""
-    return h < SMALLEST_STEP * float(np.spacing(abs(t)))
+def too_small(limit: float, h: float) -> bool:
+    """Whether a step h towards ``limit`` is no more than the rounding of times there."""
+    return h < SMALLEST_STEP * float(np.spacing(abs(limit)))
 
 
 def step_failure(t: float, h: float, cause: str) -> SolveError:

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from femb.batch import FoldedError
+from femb.batch import TrialError
 from femb.blocktree import SingularError
 from femb.kinematics import error_norm
 from femb.options import Run
-from femb.steppers.contract import Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
 from femb.steppers.radau_kernels import (
     frame_turns,
@@ -48,6 +48,7 @@ COMPLEX = 3.0 + 0.5 * (3.0 ** (1.0 / 3.0) - 3.0 ** (2.0 / 3.0)) - 0.5j * (3.0 **
 ESTIMATE = np.array([-13.0 - 7.0 * ROOT6, -13.0 + 7.0 * ROOT6, -1.0]) / 3.0
 
 MAX_ITERATIONS = 7
+NEGLIGIBLE = 1e-3
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
 
 
@@ -102,28 +103,28 @@ class Radau:
         rate = self.system.rates(self.q[None], self.v[None])[0]
         size = max(error_norm(*self.scale_q, self.q, 0.0 * self.q), error_norm(*self.scale_v, self.v, 0.0 * self.v))
         change = max(error_norm(*self.scale_q, rate, 0.0 * rate), error_norm(*self.scale_v, self.a, 0.0 * self.a))
-        guess = 0.01 * size / change if change > 0.0 else np.inf
+        guess = 0.01 * max(size, 1.0) / change if change > 0.0 else np.inf
         return float(min(guess, 0.01 * self.run.duration))
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
         rejected = False
         h = min(self.h, self.max_step)
-        cause = "the error estimate stayed above the tolerance"
+        cause = ABOVE_TOLERANCE
         while True:
             h = step_to(limit, self.t, h)
-            if too_small(self.t, h):
+            if too_small(limit, h):
                 raise step_failure(self.t, h, cause)
             end = limit if h == limit - self.t else self.t + h
             try:
                 solved, iterations, stages, rate = self._newton(h, end)
-            except (FoldedError, SingularError) as problem:
+                cause = cause if solved else "Newton's iteration did not converge"
+            except (TrialError, SingularError) as problem:
                 solved, cause = False, str(problem)
             if not solved:
                 self.statistics.rejected += 1
                 if self._fresh:
                     h *= 0.5
-                    cause = "Newton's iteration did not converge" if "turned" not in cause else cause
                 self._fresh_matrices()
                 self._polynomial = None
                 continue
@@ -134,8 +135,7 @@ class Radau:
             if error > 1.0:
                 self.statistics.rejected += 1
                 h *= max(MIN_FACTOR, safety * factor)
-                rejected = True
-                cause = "the error estimate stayed above the tolerance"
+                rejected, cause = True, ABOVE_TOLERANCE
                 if not self._fresh:
                     self._fresh_matrices()
                 continue
@@ -200,12 +200,16 @@ class Radau:
             self.statistics.newton_iterations += 1
             if not np.isfinite(size):
                 return False, iteration, None, 1.0
+            if size <= NEGLIGIBLE * self.tolerance:
+                # of a change as small as this, rounding alone may be the half, and its rate says nothing
+                self._u_stages = u
+                return True, iteration + 1, (Z, Q, V), rate
             if iteration > 0:
                 rate = size / previous if previous > 0.0 else 0.0
                 left = MAX_ITERATIONS - 1 - iteration
                 if rate >= 1.0 or rate**left / (1.0 - rate) * size > self.tolerance:
                     return False, iteration, None, rate
-            if size == 0.0 or (iteration > 0 and rate / (1.0 - rate) * size < self.tolerance):
+            if iteration > 0 and rate / (1.0 - rate) * size < self.tolerance:
                 self._u_stages = u
                 return True, iteration + 1, (Z, Q, V), rate
             previous = size
@@ -244,7 +248,7 @@ class Radau:
         drift = system.tangents(self.q, rate[None])[0]
         try:
             force = -system.residual(self._u[None], q[None], v[None], -change_v[None])[0]
-        except FoldedError:
+        except TrialError:
             return rate, v, np.inf
         self.statistics.evaluations += 1
         stiffness, omega_v = self._matrices[2], system.coordinates[3]  # type: ignore[index]

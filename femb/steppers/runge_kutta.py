@@ -5,16 +5,17 @@ E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 
 II.6 (dense output).
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
-from femb.batch import FoldedError
+from femb.batch import TrialError
 from femb.errors import SolveError
 from femb.kinematics import error_norm
 from femb.options import Run
 from femb.steppers import dop853_coefficients as dop
-from femb.steppers.contract import Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
 from femb.types import Floats
 
@@ -79,18 +80,22 @@ class RungeKutta4(_Explicit):
         start, y0, k1 = self.t, self.y, self.rate
         end = limit if h == left else start + h
         middle = start + 0.5 * h
-        k2 = self._rate(middle, y0 + 0.5 * h * k1)
-        k3 = self._rate(middle, y0 + 0.5 * h * k2)
-        k4 = self._rate(before(end, start), y0 + h * k3)
-        y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
-        if not np.all(np.isfinite(y)):
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                k2 = self._rate(middle, y0 + 0.5 * h * k1)
+                k3 = self._rate(middle, y0 + 0.5 * h * k2)
+                k4 = self._rate(before(end, start), y0 + h * k3)
+                y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
+            if not np.all(np.isfinite(y)):
+                raise TrialError("the state is not finite")
+            self.system.normalise(y[: self.n_q])
+            rate = self._rate(before(end, start), y)
+        except TrialError as problem:
             raise SolveError(
-                f"rk4 diverged at t = {start:.6g} s with step {h:.6g} s: its limit is about 2.8 over the largest "
-                'natural frequency (rad/s); try a smaller step, or method = "radau"'
-            )
-        self.system.normalise(y[: self.n_q])
-        self.t, self.y = end, y
-        self.rate = self._rate(before(end, start), y)
+                f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem}). If it diverged: its limit is about "
+                '2.8 over the largest natural frequency (rad/s); try a smaller step, or method = "radau"'
+            ) from problem
+        self.t, self.y, self.rate = end, y, rate
         self.statistics.steps += 1
         return HermiteStep(self.system, start, end, self._state(y0, k1), self._state(y, self.rate))
 
@@ -115,33 +120,36 @@ class Dop853(_Explicit):
         size, rate = self._norm(self.y, self.y), self._norm(self.rate, self.y)
         h = 1e-6 if size < 1e-5 or rate < 1e-5 else 0.01 * size / rate
         h = min(h, 0.1 * self.run.duration)
-        second = self._norm(self._rate(h, self.y + h * self.rate) - self.rate, self.y) / h
+        try:
+            second = self._norm(self._rate(h, self.y + h * self.rate) - self.rate, self.y) / h
+        except TrialError:
+            return float(h)
         top = max(rate, second)
         guess = max(1e-6, 1e-3 * h) if top <= 1e-15 else (0.01 / top) ** (1.0 / 8.0)
         return float(min(100.0 * h, guess))
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        h, rejected, cause = min(self.h, self.max_step), False, "the error estimate stayed above the tolerance"
+        h, rejected, cause = min(self.h, self.max_step), False, ABOVE_TOLERANCE
         while True:
             h = step_to(limit, self.t, h)
-            if too_small(self.t, h):
+            if too_small(limit, h):
                 raise step_failure(self.t, h, cause)
             end = limit if h == limit - self.t else self.t + h
             try:
                 K = self._stages(h, end)
-            except FoldedError as problem:
+                y = self.y + h * (dop.B @ K[: dop.STAGES])
+                K[dop.STAGES] = self._rate(before(end, self.t), y)
+            except TrialError as problem:
                 cause = str(problem)
                 h, rejected = 0.5 * h, True
                 self.statistics.rejected += 1
                 continue
-            y = self.y + h * (dop.B @ K[: dop.STAGES])
-            K[dop.STAGES] = self._rate(before(end, self.t), y)
             error = self._error(K, h, y)
             if not np.isfinite(error) or error > 1.0:
                 self.statistics.rejected += 1
                 h *= max(MIN_FACTOR, SAFETY * error ** (-1.0 / 8.0)) if np.isfinite(error) else MIN_FACTOR
-                rejected = True
+                rejected, cause = True, ABOVE_TOLERANCE
                 continue
             factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error ** (-1.0 / 8.0))
             factor = min(1.0, factor) if rejected else factor
@@ -161,7 +169,9 @@ class Dop853(_Explicit):
         scale = np.maximum(np.abs(self.y), np.abs(y))
         fifth = self._norm(h * (dop.E5 @ K[: dop.STAGES + 1]), scale)
         third = self._norm(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
-        return float(fifth**2 / np.sqrt(fifth**2 + 0.01 * third**2)) if fifth > 0.0 else 0.0
+        if not fifth + third < math.inf:
+            return math.inf
+        return fifth**2 / math.hypot(fifth, 0.1 * third) if fifth > 0.0 else 0.0
 
     def _accept(self, h: float, end: float, y: Floats, K: Floats) -> Step:
         step = Dop853Step(self, self.t, end, self.y, y.copy(), K)
