@@ -123,7 +123,10 @@ class Placement:
         elif start is not None and start.body not in self.bodies:
             self._place_body_at(start, at, axes)
         if end is not None:
-            self._check_tip(beam, end, tip, axes)
+            self._check_tip(beam, end, tip)
+        for word, each in (("start", start), ("end", end)):
+            if each is not None:
+                self._check_direction(beam, word, each, axes)
         self.clamps[beam.name] = (self._clamp_rotation(start, axes), self._clamp_rotation(end, axes))
 
     def _section_at(self, beam: Beam, end: Attachment, other_known: bool) -> Floats:
@@ -160,7 +163,7 @@ class Placement:
             return None
         return rotations.multiply(rotations.conjugate(self.bodies[str(end.body)][1]), axes)
 
-    def _check_tip(self, beam: Beam, end: Attachment, tip: Floats, axes: Floats) -> None:
+    def _check_tip(self, beam: Beam, end: Attachment, tip: Floats) -> None:
         gap = self._clamp_point(end) - tip
         if np.linalg.norm(gap) > 1e-6 * beam.length:
             raise ModelError.at(
@@ -168,14 +171,18 @@ class Placement:
                 f"the beam ends at {_shown(tip)} but its place on {end.body!r} is at {_shown(tip + gap)} m: "
                 "check length, direction and the position of the body, or leave that position out",
             )
-        if end.direction is not None:
-            x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
-            wanted = rotations.rotate(self.bodies[str(end.body)][1], end.direction)
-            if np.linalg.norm(np.cross(x, wanted)) > 1e-6 * np.linalg.norm(wanted) or x @ wanted < 0.0:
-                raise ModelError.at(
-                    ("beams", beam.name, "end", "direction"),
-                    f"got {_shown(wanted)} in inertial axes, but the beam arrives along {_shown(x)}",
-                )
+
+    def _check_direction(self, beam: Beam, word: str, end: Attachment, axes: Floats) -> None:
+        if end.direction is None:
+            return
+        x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+        given = rotations.rotate(self.bodies[str(end.body)][1], end.direction)
+        if np.linalg.norm(np.cross(x, given)) > 1e-6 * np.linalg.norm(given) or x @ given < 0.0:
+            raise ModelError.at(
+                ("beams", beam.name, word, "direction"),
+                f"got {_shown(given)} in inertial axes, but the beam {'leaves' if word == 'start' else 'arrives'} "
+                f"along {_shown(x)}",
+            )
 
 
 def _shown(x: Floats) -> str:

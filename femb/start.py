@@ -37,12 +37,16 @@ def start_velocities(model: Model, layout: Layout, placement: Placement) -> Floa
             continue
         name = (item.table, item.name)
         if group not in leaders:
-            leaders[group] = (name, *twist)
+            leaders[group] = (name, position, _or_zero(velocity), _or_zero(omega))
             continue
         other, origin, first_velocity, first_omega = leaders[group]
-        expected = first_velocity + np.cross(first_omega, position - origin)
-        for got, wanted, word in ((velocity, expected, "velocity"), (omega, first_omega, "angular velocity")):
-            if np.linalg.norm(got - wanted) > AGREEMENT * (np.linalg.norm(got) + np.linalg.norm(wanted)):
+        arm = position - origin
+        expected = first_velocity + np.cross(first_omega, arm)
+        spin = float(np.linalg.norm(first_omega))
+        speed = float(np.linalg.norm(first_velocity)) + spin * float(np.linalg.norm(arm))
+        pairs = ((velocity, expected, speed, "velocity"), (omega, first_omega, spin, "angular velocity"))
+        for got, wanted, size, word in pairs:
+            if got is not None and np.linalg.norm(got - wanted) > AGREEMENT * (np.linalg.norm(got) + size):
                 problems.append(
                     Problem(
                         name,
@@ -67,14 +71,14 @@ def start_velocities(model: Model, layout: Layout, placement: Placement) -> Floa
             _set(v, layout, k, velocity + np.cross(omega, layout.frames[k].position - origin), omega)
     for item, station, (_, velocity, omega) in _given(model, layout):
         if getattr(item, "moves_alone", False):
-            _set(v, layout, station.frame, velocity, omega)
+            _set(v, layout, station.frame, _or_zero(velocity), _or_zero(omega))
     if problems:
         raise ModelError(*problems)
     return v
 
 
-def _given(model: Model, layout: Layout) -> list[tuple[Any, Station, tuple[Floats, Floats, Floats]]]:
-    """Items that state a velocity: position, velocity and angular velocity, inertial axes."""
+def _given(model: Model, layout: Layout) -> list[tuple[Any, Station, tuple[Floats, Floats | None, Floats | None]]]:
+    """Items that state a velocity: position, and velocity and angular velocity, inertial axes, where given."""
     found = []
     for item in (*model.bodies.values(), *model.beams.values()):
         velocity = getattr(item, "velocity", None)
@@ -88,9 +92,13 @@ def _given(model: Model, layout: Layout) -> list[tuple[Any, Station, tuple[Float
         omega = body_angular_velocity(item, frame.quaternion)
         if velocity is None and omega is None:
             continue
-        spin = np.zeros(3) if omega is None else rotations.rotate(frame.quaternion, omega)
-        found.append((item, station, (frame.position, np.zeros(3) if velocity is None else velocity, spin)))
+        spin = None if omega is None else rotations.rotate(frame.quaternion, omega)
+        found.append((item, station, (frame.position, velocity, spin)))
     return found
+
+
+def _or_zero(x: Floats | None) -> Floats:
+    return np.zeros(3) if x is None else x
 
 
 def _set(v: Floats, layout: Layout, k: int, velocity: Floats, omega: Floats) -> None:
