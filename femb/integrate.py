@@ -16,11 +16,17 @@ from femb.steppers.contract import Step, Stepper
 from femb.types import Floats
 
 
+# An event's sign is looked at so many times a step.
+LOOKS = 8
+# Instants closer to each other than this part of the run's length differ by rounding.
+SAME_INSTANT = 1e-12
+
+
 @dataclass(frozen=True)
 class Event:
     """A function of (t, state) whose zero is looked for; ``direction`` 1 or -1 takes rising or falling zeros only.
 
-    A terminal event ends the run there.
+    A terminal event ends the run there. Two zeros within an eighth of a step may be missed: limit ``max_step``.
     """
 
     name: str
@@ -62,13 +68,11 @@ def integrate(
     """
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
-    limits = [t for t in system.breakpoints if stepper.t < t < end] + [end]
-    jumps = set(system.breakpoints)
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     first = np.array([stepper.t])
     yield Frames(first, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
     done = 1
-    for limit in limits:
+    for limit, instant in _landings(system.breakpoints, stepper.t, end):
         while stepper.t < limit:
             if stepper.statistics.steps >= max_steps:
                 raise SolveError(
@@ -78,7 +82,8 @@ def integrate(
             stop = None
             if events:
                 stop, values = _look(system, events, step, values, outcome)
-            last = step.end if stop is None else stop
+            reached = instant if step.end == limit else step.end
+            last = reached if stop is None else stop
             count = int(np.searchsorted(times, last, side="right"))
             wanted = times[done:count]
             if stop is not None and (len(wanted) == 0 or wanted[-1] < stop):
@@ -92,9 +97,21 @@ def integrate(
                 progress.update(last)
             if stop is not None:
                 return
-        if limit in jumps:
+        stepper.t = instant
+        if instant < end:
             stepper.restart()
             values = _values(system, events, stepper.t, stepper.q, stepper.v)
+
+
+def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
+    """Instants to step to, each with the last one that differs from it only by rounding: the time to go on from."""
+    found: list[tuple[float, float]] = []
+    for t in [*(t for t in breakpoints if start < t < end), end]:
+        if found and t - found[-1][1] <= SAME_INSTANT * (end - start):
+            found[-1] = (found[-1][0], t)
+        else:
+            found.append((t, t))
+    return found
 
 
 def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
@@ -112,17 +129,19 @@ def _look(
         q, v, _ = step(np.array([t]))
         return float(event.function(t, State(system.layout, t, q[0], v[0])))
 
-    after = [at(event, step.end) for event in events]
+    instants = np.linspace(step.start, step.end, LOOKS + 1)
+    q, v, _ = step(instants)
+    after = before
     found = []
-    for event, a, b in zip(events, before, after, strict=True):
-        crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
-        if crossed:
-            t = (
-                step.end
-                if b == 0.0
-                else brentq(lambda s, e=event: at(e, s), step.start, step.end, xtol=1e-14, rtol=1e-15)
-            )
-            found.append((float(t), event))
+    for k in range(1, LOOKS + 1):
+        before, after = after, _values(system, events, float(instants[k]), q[k], v[k])
+        for event, a, b in zip(events, before, after, strict=True):
+            crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
+            if crossed:
+                t = instants[k]
+                if b != 0.0:
+                    t = brentq(lambda s, e=event: at(e, s), instants[k - 1], t, xtol=1e-14, rtol=1e-15)
+                found.append((float(t), event))
     for t, event in sorted(found, key=lambda each: each[0]):
         outcome.events.append((t, event.name))
         if event.terminal:
