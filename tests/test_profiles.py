@@ -1,5 +1,6 @@
 """Profiles of time: values, integrals in closed form, and breakpoints exactly where they are not smooth."""
 
+import itertools
 import math
 
 import numpy as np
@@ -20,7 +21,7 @@ every_profile = pytest.mark.parametrize("shape", PROFILES)
 
 def integral(profile, end):
     corners = [0.0, *(t for t in profile.breakpoints if 0.0 < t < end), end]
-    return sum(quad(profile, a, b, epsabs=1e-14)[0] for a, b in zip(corners, corners[1:], strict=False))
+    return sum(quad(profile, a, b, epsabs=1e-14)[0] for a, b in itertools.pairwise(corners))
 
 
 @every_profile
@@ -42,7 +43,7 @@ def test_smooth_between_breakpoints(shape):
     """Between two neighbouring breakpoints the second difference falls with the square of its step."""
     profile = EXAMPLES[shape]
     corners = [-0.5, *profile.breakpoints, 2.0]
-    for a, b in zip(corners, corners[1:], strict=False):
+    for a, b in itertools.pairwise(corners):
         for t in np.linspace(a, b, 9)[1:-1]:
             h = 1e-4 * (b - a)
             assert abs(profile(t - h) - 2.0 * profile(t) + profile(t + h)) < 100.0 * h * h + 1e-14
