@@ -271,30 +271,44 @@ def forces(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def frame_map(R, Q, ends, T):  # type: ignore[no-untyped-def]
-    """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
-    T[:] = 0.0
+def frame_map(R, ends, T):  # type: ignore[no-untyped-def]
+    """T (2, 3, 3): per end, what its frame's spin adds to its velocity, -(R1^T Rn) d~, axes of the first section."""
     for end in range(2):
-        o = 7 * end
+        d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
         for i in range(3):
-            for j in range(3):
-                T[o + i, o + j] = R[1, j, i]
-        if ends[end, 0] == 0.0:
-            for i in range(3):
-                T[o + 3 + i, o + 3 + i] = 1.0
-        else:
-            d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
-            for i in range(3):
-                # row i of R1^T Rn, then - (R1^T Rn) d~
-                a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
-                b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
-                c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
-                T[o + i, o + 3] = c * d2 - b * d3
-                T[o + i, o + 4] = a * d3 - c * d1
-                T[o + i, o + 5] = b * d1 - a * d2
-                for j in range(3):
-                    T[o + 3 + i, o + 3 + j] = ends[end, 4 + 3 * j + i]
-        T[o + 6, o + 6] = 1.0
+            # row i of R1^T Rn
+            a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
+            b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
+            c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
+            T[end, i, 0] = c * d2 - b * d3
+            T[end, i, 1] = a * d3 - c * d1
+            T[end, i, 2] = b * d1 - a * d2
+
+
+@kernel
+def product_into(A, B, C):  # type: ignore[no-untyped-def]
+    """C = A B, row by row so that the compiler can use vector instructions."""
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = 0.0
+        for k in range(A.shape[1]):
+            x = A[i, k]
+            for j in range(B.shape[1]):
+                C[i, j] += x * B[k, j]
+
+
+@kernel
+def product_back_into(A, B, C):  # type: ignore[no-untyped-def]
+    """C = A^T B."""
+    for i in range(A.shape[1]):
+        for j in range(B.shape[1]):
+            C[i, j] = 0.0
+    for k in range(A.shape[0]):
+        for i in range(A.shape[1]):
+            x = A[k, i]
+            if x != 0.0:
+                for j in range(B.shape[1]):
+                    C[i, j] += x * B[k, j]
 
 
 @kernel
@@ -315,30 +329,33 @@ def expand(A, B):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def to_frames(A, R1, T, attached, W):  # type: ignore[no-untyped-def]
-    """A (14, 14) = T^T A T; W is a work array. Elements not attached off their frames only turn directions."""
-    if attached:
-        for i in range(14):
-            for j in range(14):
-                x = 0.0
-                for k in range(14):
-                    x += A[i, k] * T[k, j]
-                W[i, j] = x
-        for i in range(14):
-            for j in range(14):
-                x = 0.0
-                for k in range(14):
-                    x += T[k, i] * W[k, j]
-                A[i, j] = x
-        return
-    for o in (0, 7):
+def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
+    """A (14, 14) from end velocities in the axes of the first section to velocities of the frames, both sides.
+
+    Directions turn by R1; an end attached off its frame moves with T (see ``frame_map``) and spins by its rotation.
+    """
+    for end in range(2):
+        o = 7 * end
+        attached = ends[end, 0] != 0.0
         for i in range(14):
             a, b, c = A[i, o], A[i, o + 1], A[i, o + 2]
+            if attached:
+                x, y, z = A[i, o + 3], A[i, o + 4], A[i, o + 5]
+                for j in range(3):
+                    spin = x * ends[end, 4 + 3 * j] + y * ends[end, 5 + 3 * j] + z * ends[end, 6 + 3 * j]
+                    A[i, o + 3 + j] = spin + a * T[end, 0, j] + b * T[end, 1, j] + c * T[end, 2, j]
             for j in range(3):
                 A[i, o + j] = a * R1[j, 0] + b * R1[j, 1] + c * R1[j, 2]
-    for o in (0, 7):
+    for end in range(2):
+        o = 7 * end
+        attached = ends[end, 0] != 0.0
         for i in range(14):
             a, b, c = A[o, i], A[o + 1, i], A[o + 2, i]
+            if attached:
+                x, y, z = A[o + 3, i], A[o + 4, i], A[o + 5, i]
+                for j in range(3):
+                    spin = x * ends[end, 4 + 3 * j] + y * ends[end, 5 + 3 * j] + z * ends[end, 6 + 3 * j]
+                    A[o + 3 + j, i] = spin + a * T[end, 0, j] + b * T[end, 1, j] + c * T[end, 2, j]
             for j in range(3):
                 A[o + j, i] = R1[j, 0] * a + R1[j, 1] * b + R1[j, 2] * c
 
@@ -359,7 +376,7 @@ def matrices(  # type: ignore[no-untyped-def]
     B, K8, KB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
     S = np.empty((4, 8))
     spin = np.empty((3, 11))
-    T, W, A = np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14))
+    T, A = np.empty((2, 3, 3)), np.empty((14, 14))
     for k in range(index.shape[0]):
         r1, r2, rate1, rate2 = small[0], small[1], small[2], small[3]
         omega1, omega2, beta, gamma = small[4], small[5], small[6], small[7]
@@ -375,7 +392,7 @@ def matrices(  # type: ignore[no-untyped-def]
         twist_directions(Q, beta, gamma)
         attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
         if attached:
-            frame_map(R, Q, ends[k], T)
+            frame_map(R, ends[k], T)
         # mass
         K11[:] = 0.0
         symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2]
@@ -390,7 +407,7 @@ def matrices(  # type: ignore[no-untyped-def]
         A[:] = 0.0
         translation_mass(Q, X[3], length * (1.0 + q[row[5]]), length, data[k, MASS] * length, A)
         expand(K11, A)
-        to_frames(A, R[1], T, attached, W)
+        to_frames(A, R[1], T, ends[k])
         scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], mass)
         if not with_stiffness:
             continue
@@ -413,25 +430,15 @@ def matrices(  # type: ignore[no-untyped-def]
                     for i2 in range(8):
                         K8[i1, i2] += x * S[j, i2]
         shape_gradient(X, Q, beta, gamma, length, B)
-        for i1 in range(8):
-            for i2 in range(11):
-                x = 0.0
-                for j in range(8):
-                    x += K8[i1, j] * B[j, i2]
-                KB[i1, i2] = x
-        for i1 in range(11):
-            for i2 in range(11):
-                x = 0.0
-                for j in range(8):
-                    x += B[j, i1] * KB[j, i2]
-                K11[i1, i2] = x
+        product_into(K8, B, KB)
+        product_back_into(B, KB, K11)
         if data[k, DAMPING] > 0.0:
             A[:] = 0.0
             expand(K11, A)
             for i1 in range(14):
                 for i2 in range(14):
                     A[i1, i2] *= data[k, DAMPING]
-            to_frames(A, R[1], T, attached, W)
+            to_frames(A, R[1], T, ends[k])
             scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], damping)
         end_rates(row[2], ends[k, 0], v, R[0], rate1, omega1)
         end_rates(row[3], ends[k, 1], v, R[2], rate2, omega2)
@@ -447,7 +454,7 @@ def matrices(  # type: ignore[no-untyped-def]
         geometric_stiffness(X, Q, beta, gamma, length, n, K11)
         A[:] = 0.0
         expand(K11, A)
-        to_frames(A, R[1], T, attached, W)
+        to_frames(A, R[1], T, ends[k])
         if attached:
             for i in range(3):
                 rate1[i], rate2[i] = -n[i], n[i]

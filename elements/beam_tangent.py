@@ -39,7 +39,6 @@ from femb.elements.beam_kernels import (
     attachment_stiffness,
     element_force,
     expand,
-    frame_map,
     to_frames,
 )
 from femb.elements.beam_strain import (
@@ -51,6 +50,7 @@ from femb.elements.beam_strain import (
     WEIGHTS,
     geometric_stiffness,
     shape_gradient,
+    twist_rule,
 )
 from femb.jit import kernel
 from femb.smallmath import cross, dot, scatter, turn, turn_back
@@ -74,7 +74,8 @@ def twist_hessian(X, S):  # type: ignore[no-untyped-def]
     H, t = np.empty((3, 3)), np.empty(3)
     whole, first = np.zeros(4), np.zeros((4, 8))  # integrals of f and of its gradient
     S[:] = 0.0
-    for j in range(TWIST_POINTS.size):
+    start, stop = twist_rule(X)
+    for j in range(start, stop):
         n2, n3, n4 = TWIST_HERMITE[j, 0], TWIST_HERMITE[j, 1], TWIST_HERMITE[j, 2]
         t[0] = n3 * X[0] + n2 * X[3] + n4 * X[4]
         t[1] = n3 * X[1] + n4 * X[5]
@@ -590,10 +591,37 @@ def add_arm(A, B, R, Rn, end, arm, sign):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def frame_matrix(R, ends, T):  # type: ignore[no-untyped-def]
+    """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
+    T[:] = 0.0
+    for end in range(2):
+        o = 7 * end
+        for i in range(3):
+            for j in range(3):
+                T[o + i, o + j] = R[1, j, i]
+        if ends[end, 0] == 0.0:
+            for i in range(3):
+                T[o + 3 + i, o + 3 + i] = 1.0
+        else:
+            d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
+            for i in range(3):
+                # row i of R1^T Rn, then - (R1^T Rn) d~
+                a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
+                b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
+                c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
+                T[o + i, o + 3] = c * d2 - b * d3
+                T[o + i, o + 4] = a * d3 - c * d1
+                T[o + i, o + 5] = b * d1 - a * d2
+                for j in range(3):
+                    T[o + 3 + i, o + 3 + j] = ends[end, 4 + 3 * j + i]
+        T[o + 6, o + 6] = 1.0
+
+
+@kernel
 def attached_tangent(index, ends, R, v, a, T, f, M, C, K):  # type: ignore[no-untyped-def]
     """Turn K, C (14, 14) by the ends' motion, axes of the first section, into those by the frames' motion.
 
-    M (14, 14) : mass by the ends' motion. f (14,) : residual force on the ends. T : ``frame_map``.
+    M (14, 14) : mass by the ends' motion. f (14,) : residual force on the ends. T : ``frame_matrix``.
     A frame that turns by theta moves the velocity R (omega x d) of its end and the acceleration
     R (alpha x d + omega x (omega x d)); its angular velocity changes the latter too.
     """
@@ -652,7 +680,8 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     S, B, Xd, dXd = np.empty((4, 8, 8)), np.empty((8, 11)), np.empty(8), np.empty((8, 11))
     K11, C11 = np.empty((11, 11)), np.empty((11, 11))
-    K, C, M, T, W = np.empty((5, 14, 14))
+    K, C, M, T = np.empty((4, 14, 14))
+    none = np.zeros((2, 3, 3))  # no end of the element is attached off its frame
     x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
     changes, dl, dtwist = np.empty((5, ALL, 4, 3)), np.empty((ALL, 3)), np.empty((ALL, 3))
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
@@ -737,11 +766,11 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
                             K11[i1, i2] += weight * spin_rows[j, i1] * spin_rows[j, i2]
             translation_mass(Q, s1, s2, length, data[k, MASS] * length, M)
             expand(K11, M)
-            frame_map(R, Q, ends[k], T)
+            frame_matrix(R, ends[k], T)
             attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
         else:
-            to_frames(K, R[1], T, False, W)
-            to_frames(C, R[1], T, False, W)
+            to_frames(K, R[1], none, ends[k])
+            to_frames(C, R[1], none, ends[k])
         scatter(C, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], damping)
         scatter(K, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], stiffness)
     return -1
