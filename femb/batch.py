@@ -64,6 +64,8 @@ class Batch:
     inputs: "tuple[Input, ...]" = ()
     # first input in u, set by the system when it numbers the inputs
     first_input: int = 0
+    # Where the batch's equations end, a femb.posture.Posture for each vector of posture_vectors.
+    postures: tuple[Any, ...] = ()
 
     def couple(self, pattern: Any) -> None:
         """Look up where the batch's blocks are in the matrices."""
@@ -83,6 +85,10 @@ class Batch:
 
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
+
+    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Vectors (s, k, m) that must not vanish in a motion, and their rates; k as in ``postures``."""
+        raise NotImplementedError
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add d(residual)/dv and d(residual)/dq H, exact, at one state to block data."""

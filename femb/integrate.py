@@ -64,21 +64,28 @@ def integrate(
 ) -> Iterator[Frames]:
     """Yield the output frames of a run over ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
-    outcome is filled as the run goes on. Raises SolveError with everything before it already yielded.
+    outcome is filled as the run goes on. Raises SolveError with everything before it already yielded, the last state
+    reached among it.
     """
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     first = np.array([stepper.t])
     yield Frames(first, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
-    done = 1
+    done, shown = 1, stepper.t
     for limit, instant in _landings(system.breakpoints, stepper.t, end):
         while stepper.t < limit:
             if stepper.statistics.steps >= max_steps:
                 raise SolveError(
                     f"the integration was given up at t = {stepper.t:.6g} s after max_steps = {max_steps} steps"
                 )
-            step = stepper.step(limit)
+            try:
+                step = stepper.step(limit)
+            except SolveError:
+                if stepper.t > shown:
+                    now = np.array([stepper.t])
+                    yield Frames(now, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
+                raise
             stop = None
             if events:
                 stop, values = _look(system, events, step, values, outcome)
@@ -89,6 +96,7 @@ def integrate(
             if stop is not None and (len(wanted) == 0 or wanted[-1] < stop):
                 wanted = np.append(wanted, stop)
             if len(wanted):
+                shown = float(wanted[-1])
                 yield Frames(wanted, *step(wanted))
             done = count
             stepper.statistics.wall_time = time.perf_counter() - clock

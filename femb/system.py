@@ -25,6 +25,7 @@ from femb.model import Model
 from femb.options import Tolerances
 from femb.pattern import Pattern
 from femb.placement import Placement
+from femb.posture import watch
 from femb.start import start_velocities
 from femb.state import State
 from femb.types import Floats
@@ -130,6 +131,19 @@ class System:
         return u
 
     # Equations of motion
+
+    @cached_property
+    def watched(self) -> list[Batch]:
+        """The batches that have postures which a motion cannot go on through."""
+        return [batch for batch in self.batches if batch.postures]
+
+    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+        """Refuse a step from t with the states q (s, n_q), v (s, n_v) if it meets such a posture.
+
+        Raises TrialError if a shorter step can come nearer to it; PostureError if none can, or the step is ``last``.
+        """
+        for batch in self.watched:
+            watch(batch, t, q, v, last)
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """H(q) v (s, n_q)."""

@@ -12,7 +12,8 @@ A stepper advances the state of a System from one accepted step to the next. It 
 7.  on ``restart()`` forget what it assumes of smoothness: the driver calls it after such an instant;
 8.  integrate the power of loads and dampers along with the state, without letting it into the error test;
 9.  return a Step that interpolates the state inside it to about the order of the method;
-10. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
+10. show the states of a step (start, stages in order of time, end) to ``System.watch`` before accepting it;
+11. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
 """
 
 from dataclasses import asdict, dataclass

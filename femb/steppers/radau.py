@@ -119,6 +119,9 @@ class Radau:
             try:
                 solved, iterations, stages, rate = self._newton(h, end)
                 cause = cause if solved else "Newton's iteration did not converge"
+                if solved and self.system.watched:
+                    _, Q, V = stages
+                    self.system.watch(self.t, np.vstack([self.q, Q]), np.vstack([self.v, V]))
             except (TrialError, SingularError) as problem:
                 solved, cause = False, str(problem)
             if not solved:

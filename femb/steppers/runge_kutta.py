@@ -19,6 +19,8 @@ from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, st
 from femb.steppers.dense import HermiteStep
 from femb.types import Floats
 
+# The stages in order of time.
+IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 
 
@@ -63,6 +65,12 @@ class _Explicit:
         rate[-1] = system.power(u[None], q[None], v[None])[0]
         return rate
 
+    def _watch(self, states: list[Floats], last: bool) -> None:
+        """Show the states of a step to the system; ``last`` where no shorter one can be made."""
+        y = np.array(states)
+        q, v = np.ascontiguousarray(y[:, : self.n_q]), np.ascontiguousarray(y[:, self.n_q : -1])
+        self.system.watch(self.t, q, v, last)
+
     def _state(self, y: Floats, rate: Floats) -> Any:
         """(q, v, a, work, power) for the dense output."""
         return y[: self.n_q], y[self.n_q : -1], rate[self.n_q : -1], y[-1], rate[-1]
@@ -88,6 +96,8 @@ class RungeKutta4(_Explicit):
                 y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
             if not np.all(np.isfinite(y)):
                 raise TrialError("the state is not finite")
+            if self.system.watched:
+                self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
             self.system.normalise(y[: self.n_q])
             rate = self._rate(before(end, start), y)
         except TrialError as problem:
@@ -140,6 +150,9 @@ class Dop853(_Explicit):
                 K = self._stages(h, end)
                 y = self.y + h * (dop.B @ K[: dop.STAGES])
                 K[dop.STAGES] = self._rate(before(end, self.t), y)
+                if self.system.watched:
+                    stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
+                    self._watch([*stages[IN_TIME], y], last=False)
             except TrialError as problem:
                 cause = str(problem)
                 h, rejected = 0.5 * h, True
