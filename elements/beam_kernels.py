@@ -34,11 +34,9 @@ from femb.elements.beam_strain import (
     twist_directions,
 )
 from femb.jit import kernel
-from femb.smallmath import cross, pose, scatter, turn, turn_back
+from femb.smallmath import cross, pose, turn, turn_back
 
 LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, REFERENCE = 0, 1, 2, 5, 6, 7, 23
-GROUP_STARTS = np.array([0, 6, 7, 13])
-GROUP_SIZES = np.array([6, 1, 6, 1])
 
 
 @kernel
@@ -286,46 +284,68 @@ def frame_map(R, ends, T):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def product_into(A, B, C):  # type: ignore[no-untyped-def]
-    """C = A B, row by row so that the compiler can use vector instructions."""
-    for i in range(A.shape[0]):
-        for j in range(B.shape[1]):
-            C[i, j] = 0.0
-        for k in range(A.shape[1]):
-            x = A[i, k]
-            for j in range(B.shape[1]):
-                C[i, j] += x * B[k, j]
+def ends_stiffness(K8, B, KB, K):  # type: ignore[no-untyped-def]
+    """K (11, 11) = B^T K8 B with B (8, 11) mostly zeros; KB (8, 11) is a work array.
+
+    Inner loops of fixed length run over columns, so that the compiler can use vector instructions.
+    """
+    KB[:] = 0.0
+    K[:] = 0.0
+    for k in range(8):
+        for j in range(11):
+            x = B[k, j]
+            if x != 0.0:
+                for i in range(8):
+                    KB[i, j] += x * K8[k, i]
+    for k in range(8):
+        for i in range(11):
+            x = B[k, i]
+            if x != 0.0:
+                for j in range(11):
+                    K[i, j] += x * KB[k, j]
 
 
 @kernel
-def product_back_into(A, B, C):  # type: ignore[no-untyped-def]
-    """C = A^T B."""
-    for i in range(A.shape[1]):
-        for j in range(B.shape[1]):
-            C[i, j] = 0.0
-    for k in range(A.shape[0]):
-        for i in range(A.shape[1]):
-            x = A[k, i]
-            if x != 0.0:
-                for j in range(B.shape[1]):
-                    C[i, j] += x * B[k, j]
+def scatter_ends(local, offset, stride, data):  # type: ignore[no-untyped-def]
+    """``smallmath.scatter`` for the groups of a beam element, frame and strain of each end, with loops unrolled."""
+    for a in range(2):
+        for b in range(2):
+            base, step = offset[2 * a, 2 * b], stride[2 * a, 2 * b]
+            if base >= 0:
+                for k in range(6):
+                    for m in range(6):
+                        data[base + k * step + m] += local[7 * a + k, 7 * b + m]
+            base, step = offset[2 * a, 2 * b + 1], stride[2 * a, 2 * b + 1]
+            if base >= 0:
+                for k in range(6):
+                    data[base + k * step] += local[7 * a + k, 7 * b + 6]
+            base = offset[2 * a + 1, 2 * b]
+            if base >= 0:
+                for m in range(6):
+                    data[base + m] += local[7 * a + 6, 7 * b + m]
+            data[offset[2 * a + 1, 2 * b + 1]] += local[7 * a + 6, 7 * b + 6]
 
 
 @kernel
 def expand(A, B):  # type: ignore[no-untyped-def]
     """B (14, 14) += A (11, 11), whose first three coordinates are r_II - r_I."""
     for i in range(11):
-        for j in range(11):
-            x = A[i, j]
-            i2 = 7 + i if i < 3 else (i if i < 7 else i + 3)
-            j2 = 7 + j if j < 3 else (j if j < 7 else j + 3)
-            B[i2, j2] += x
-            if i < 3:
-                B[i, j2] -= x
-            if j < 3:
-                B[i2, j] -= x
-                if i < 3:
-                    B[i, j] += x
+        i2 = i if 3 <= i < 7 else (i + 7 if i < 3 else i + 3)
+        for j in range(3):
+            B[i2, j] -= A[i, j]
+            B[i2, 7 + j] += A[i, j]
+        for j in range(3, 7):
+            B[i2, j] += A[i, j]
+        for j in range(7, 11):
+            B[i2, j + 3] += A[i, j]
+    for i in range(3):
+        for j in range(3):
+            B[i, j] += A[i, j]
+            B[i, 7 + j] -= A[i, j]
+        for j in range(3, 7):
+            B[i, j] -= A[i, j]
+        for j in range(7, 11):
+            B[i, j + 3] -= A[i, j]
 
 
 @kernel
@@ -408,7 +428,7 @@ def matrices(  # type: ignore[no-untyped-def]
         translation_mass(Q, X[3], length * (1.0 + q[row[5]]), length, data[k, MASS] * length, A)
         expand(K11, A)
         to_frames(A, R[1], T, ends[k])
-        scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], mass)
+        scatter_ends(A, offset[k], stride[k], mass)
         if not with_stiffness:
             continue
         # stiffness
@@ -430,8 +450,7 @@ def matrices(  # type: ignore[no-untyped-def]
                     for i2 in range(8):
                         K8[i1, i2] += x * S[j, i2]
         shape_gradient(X, Q, beta, gamma, length, B)
-        product_into(K8, B, KB)
-        product_back_into(B, KB, K11)
+        ends_stiffness(K8, B, KB, K11)
         if data[k, DAMPING] > 0.0:
             A[:] = 0.0
             expand(K11, A)
@@ -439,7 +458,7 @@ def matrices(  # type: ignore[no-untyped-def]
                 for i2 in range(14):
                     A[i1, i2] *= data[k, DAMPING]
             to_frames(A, R[1], T, ends[k])
-            scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], damping)
+            scatter_ends(A, offset[k], stride[k], damping)
         end_rates(row[2], ends[k, 0], v, R[0], rate1, omega1)
         end_rates(row[3], ends[k, 1], v, R[2], rate2, omega2)
         for i in range(3):
@@ -459,7 +478,7 @@ def matrices(  # type: ignore[no-untyped-def]
             for i in range(3):
                 rate1[i], rate2[i] = -n[i], n[i]
             attachment_stiffness(rate1, rate2, ends[k], R, A)
-        scatter(A, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], stiffness)
+        scatter_ends(A, offset[k], stride[k], stiffness)
     return -1
 
 

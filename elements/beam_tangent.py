@@ -29,8 +29,6 @@ from femb.elements.beam_inertia import (
 )
 from femb.elements.beam_kernels import (
     DAMPING,
-    GROUP_SIZES,
-    GROUP_STARTS,
     INERTIA,
     LENGTH,
     MASS,
@@ -39,6 +37,7 @@ from femb.elements.beam_kernels import (
     attachment_stiffness,
     element_force,
     expand,
+    scatter_ends,
     to_frames,
 )
 from femb.elements.beam_strain import (
@@ -53,7 +52,7 @@ from femb.elements.beam_strain import (
     twist_rule,
 )
 from femb.jit import kernel
-from femb.smallmath import cross, dot, scatter, turn, turn_back
+from femb.smallmath import cross, dot, turn, turn_back
 
 ENDS = 11  # directions of one kind
 ALL = 22
@@ -771,6 +770,6 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
         else:
             to_frames(K, R[1], none, ends[k])
             to_frames(C, R[1], none, ends[k])
-        scatter(C, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], damping)
-        scatter(K, GROUP_STARTS, GROUP_SIZES, offset[k], stride[k], stiffness)
+        scatter_ends(C, offset[k], stride[k], damping)
+        scatter_ends(K, offset[k], stride[k], stiffness)
     return -1

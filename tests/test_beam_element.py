@@ -206,6 +206,16 @@ def test_elastic_force(seed, strain):
     close(residual(system, q, v, a), oracle.elastic_force(q))
 
 
+def test_elastic_force_of_a_slightly_bent_element():
+    """Below SLIGHTLY_BENT the twist is integrated with fewer points, of which the rule has to be exact enough too."""
+    rng = np.random.default_rng(6)
+    system = keep(general(System(one_element()), rng), damping=False, inertia=False)
+    q, v, a = deformed(system, rng, turn=0.15)
+    few = plain.Oracle(system, (TWIST_POINTS[:FEW], TWIST_WEIGHTS[:, :FEW]))
+    close(residual(system, q, v, a), few.elastic_force(q))
+    close(residual(system, q, v, a), plain.Oracle(system, RULE).elastic_force(q))
+
+
 @pytest.mark.parametrize("equal", [False, True])
 @pytest.mark.parametrize("make", [one_element, with_hub])
 def test_inertia_and_gyroscopic_force(make, equal):
