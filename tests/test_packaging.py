@@ -1,0 +1,97 @@
+"""What is installed is what is there, and importing femb costs next to nothing."""
+
+import ast
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import femb
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+# The distribution that brings a module of another name (of pydantic_core pydantic asks for one exact version).
+DISTRIBUTIONS = {"typing_extensions": "typing-extensions", "pydantic_core": "pydantic"}
+HEAVY = ("numpy", "numba", "scipy", "matplotlib", "sparse", "meshio", "h5py", "pydantic", "click", "tqdm")
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh interpreter, in the checkout."""
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def sources() -> list[Path]:
+    return [
+        *(path for path in (ROOT / "femb").rglob("*.py") if "elements" not in path.parts),
+        *(ROOT / "elements").rglob("*.py"),
+    ]
+
+
+def test_packages_listed_are_the_folders_that_are_packages():
+    # femb/elements is a link to elements, which pathlib does not descend into on every version: list it by its target.
+    found = {"femb", "femb.elements"}
+    for init in (ROOT / "femb").rglob("__init__.py"):
+        found.add(".".join(init.parent.relative_to(ROOT).parts))
+    assert sorted(SETUPTOOLS["packages"]) == sorted(found)
+    assert SETUPTOOLS["package-dir"] == {"femb.elements": "elements"}
+
+
+def test_elements_are_flat():
+    assert [path for path in (ROOT / "elements").iterdir() if path.is_dir() and path.name != "__pycache__"] == []
+
+
+def test_link_and_mapping_lead_to_the_same_folder():
+    link = ROOT / "femb" / "elements"
+    assert link.resolve() == ROOT / "elements"
+    assert str(link.readlink()) == "../elements"
+
+
+def test_elements_are_not_importable_at_the_top_level():
+    result = python("import elements")
+    assert result.returncode != 0
+    assert "ImportError: the element library is imported as femb.elements" in result.stderr
+
+
+def test_version_is_written_once_as_the_project_has_it():
+    assert PROJECT["project"]["version"] == femb.__version__
+
+
+def test_public_names_exist():
+    for name in femb.__all__:
+        assert getattr(femb, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Bream'"):
+        _ = femb.Bream
+
+
+def test_import_is_light():
+    code = f"import sys, femb; print([name for name in {HEAVY!r} if name in sys.modules])"
+    assert python(code).stdout.strip() == "[]"
+
+
+def test_import_is_quick():
+    def seconds() -> float:
+        begin = time.perf_counter()
+        assert python("import femb").returncode == 0
+        return time.perf_counter() - begin
+
+    assert min(seconds() for _ in range(5)) < 0.3
+
+
+def test_everything_imported_is_declared():
+    declared = {re.split(r"[<>=\[ ]", each)[0] for each in PROJECT["project"]["dependencies"]}
+    found = set()
+    for source in sources():
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                found.add(str(node.module).split(".")[0])
+    ours = {name for name in found if name != "femb" and name not in sys.stdlib_module_names}
+    optional = {"mpl_toolkits"}
+    missing = {DISTRIBUTIONS.get(name, name) for name in ours - optional} - declared
+    assert missing == set()
