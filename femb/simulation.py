@@ -56,6 +56,7 @@ def simulate(
     outcome = Outcome([])
     stepper = None
     status, message = "failed", ""
+    failure: BaseException | None = None
     try:
         stepper = make_stepper(system, run)
         collected: list[Frames] = []
@@ -70,13 +71,14 @@ def simulate(
         message = f"stopped by event {outcome.stopped_by!r}" if outcome.stopped_by else ""
     except BaseException as error:
         message = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        if isinstance(error, SolveError):
-            error.results = memory.results()  # type: ignore[attr-defined]
+        failure = error
         raise
     finally:
         for writer in writers:
             writer.finish(status, message, stepper.statistics.as_dict() if stepper is not None else {})
             writer.close()
+        if isinstance(failure, SolveError):
+            failure.results = memory.results()  # type: ignore[attr-defined]
     return memory.results()
 
 
