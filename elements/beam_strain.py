@@ -325,39 +325,28 @@ def geometric_stiffness(X, Q, beta, gamma, length, n, K):  # type: ignore[no-unt
         K[row, 3] += sign * h1
         K[row, 4] += sign * h2
         K[row, 5] += sign * h3
-    # twist: moments -n_a beta on I and n_a gamma on II
+    # twist: moments -n_a beta on I and n_a gamma on II, where l_II in axes I changes by l~ spin_I - Q e1~ spin_II and
+    # l_I in axes II likewise with Q^T
     c = n[7] / (1.0 + Q[0, 0])
+    l1, l2, l3 = Q[0, 0], Q[1, 0], Q[2, 0]
+    K[4, 3] -= c * l3
+    K[4, 4] -= c * beta[1] * l3
+    K[4, 5] += c * (l1 + beta[1] * l2)
+    K[5, 3] += c * l2
+    K[5, 4] -= c * (l1 + beta[2] * l3)
+    K[5, 5] += c * beta[2] * l2
+    k2, k3 = Q[0, 1], Q[0, 2]
+    K[8, 7] += c * k3
+    K[8, 8] += c * gamma[1] * k3
+    K[8, 9] -= c * (l1 + gamma[1] * k2)
+    K[9, 7] -= c * k2
+    K[9, 8] += c * (l1 + gamma[2] * k3)
+    K[9, 9] -= c * gamma[2] * k2
     for i in range(1, 3):
-        # change of l_II in axes I: l x spin_I - Q e1~ spin_II; of l_I in axes II likewise with Q^T
-        for j in range(3):
-            first = _l_by_spin(Q, i, j, False) - beta[i] * _l_by_spin(Q, 0, j, False)
-            second = _l_by_other_spin(Q, i, j, False) - beta[i] * _l_by_other_spin(Q, 0, j, False)
-            K[3 + i, 3 + j] -= c * first
-            K[3 + i, 7 + j] -= c * second
-            first = _l_by_spin(Q, i, j, True) - gamma[i] * _l_by_spin(Q, 0, j, True)
-            second = _l_by_other_spin(Q, i, j, True) - gamma[i] * _l_by_other_spin(Q, 0, j, True)
-            K[7 + i, 7 + j] += c * first
-            K[7 + i, 3 + j] += c * second
-
-
-@kernel
-def _l_by_spin(Q, i, j, back):  # type: ignore[no-untyped-def]
-    """Entry (i, j) of l~, l the other end's tangent in these axes."""
-    if i == j:
-        return 0.0
-    k = 3 - i - j
-    value = Q[0, k] if back else Q[k, 0]
-    return -value if (i, j) in ((0, 1), (1, 2), (2, 0)) else value
-
-
-@kernel
-def _l_by_other_spin(Q, i, j, back):  # type: ignore[no-untyped-def]
-    """Entry (i, j) of -Q e1~ (or -Q^T e1~), the change of the other end's tangent with that end's spin."""
-    if j == 1:
-        return -(Q[2, i] if back else Q[i, 2])
-    if j == 2:
-        return Q[1, i] if back else Q[i, 1]
-    return 0.0
+        K[3 + i, 8] += c * (Q[i, 2] - beta[i] * Q[0, 2])
+        K[3 + i, 9] -= c * (Q[i, 1] - beta[i] * Q[0, 1])
+        K[7 + i, 4] -= c * (Q[2, i] - gamma[i] * Q[2, 0])
+        K[7 + i, 5] += c * (Q[1, i] - gamma[i] * Q[1, 0])
 
 
 @kernel

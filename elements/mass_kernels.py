@@ -15,16 +15,24 @@ POINT_SIZES = np.array([3])
 
 
 @kernel
+def unpack(data, s, inertia):  # type: ignore[no-untyped-def]
+    """Offset s (3,) and inertia (3, 3) from a row of data."""
+    for i in range(3):
+        s[i] = data[1 + i]
+        for j in range(3):
+            inertia[i, j] = data[4 + 3 * i + j]
+
+
+@kernel
 def residual(index, data, q, v, a, gravity, out):  # type: ignore[no-untyped-def]
     """out (s, n_v) += inertia and gyroscopic force less gravity."""
-    R, w = np.empty((3, 3)), np.empty((7, 3))
+    R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
     s, acc, force, c1, c2, inertia_w, torque = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
             i, j = index[k, 0], index[k, 1]
             m = data[k, 0]
-            s[:] = data[k, 1:4]
-            inertia = data[k, 4:13].reshape(3, 3)
+            unpack(data[k], s, inertia)
             rotation(q[state, i + 3 : i + 7], R)
             omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
             # acceleration of the mass centre: r'' + R (alpha x s + omega x (omega x s))
@@ -74,14 +82,13 @@ def mass(index, data, offset, stride, q, out):  # type: ignore[no-untyped-def]
 @kernel
 def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness):  # type: ignore[no-untyped-def]
     """Add the exact d(residual)/dv and d(residual)/dq H to block data."""
-    R, w = np.empty((3, 3)), np.empty((8, 3))
+    R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((8, 3))
     r, s, acc, c1, c2, jw, x, y = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
     C, K = np.empty((6, 6)), np.empty((6, 6))
     for k in range(index.shape[0]):
         i, j = index[k, 0], index[k, 1]
         m = data[k, 0]
-        s[:] = data[k, 1:4]
-        inertia = data[k, 4:13].reshape(3, 3)
+        unpack(data[k], s, inertia)
         rotation(q[i + 3 : i + 7], R)
         omega, alpha = v[j + 3 : j + 6], a[j + 3 : j + 6]
         cross(omega, s, c1)
@@ -133,22 +140,23 @@ def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness): 
 @kernel
 def energy_momentum(index, data, q, v, gravity, out):  # type: ignore[no-untyped-def]
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the inertial origin."""
-    R, w = np.empty((3, 3)), np.empty((6, 3))
-    r, vel, c1, c2, spin, p = w[0], w[1], w[2], w[3], w[4], w[5]
+    R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
+    r, vel, c1, c2, spin, p, s = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
             i, j = index[k, 0], index[k, 1]
             m = data[k, 0]
             rotation(q[state, i + 3 : i + 7], R)
             omega = v[state, j + 3 : j + 6]
-            cross(omega, data[k, 1:4], c1)
+            unpack(data[k], s, inertia)
+            cross(omega, s, c1)
             turn(R, c1, vel)
-            turn(R, data[k, 1:4], c2)
+            turn(R, s, c2)
             for o in range(3):
                 vel[o] += v[state, j + o]
                 r[o] = q[state, i + o] + c2[o]
                 p[o] = m * vel[o]
-            turn(data[k, 4:13].reshape(3, 3), omega, c1)
+            turn(inertia, omega, c1)
             turn(R, c1, spin)
             cross(r, p, c2)
             out[state, 0] += 0.5 * dot(p, vel) + 0.5 * dot(omega, c1)

@@ -42,9 +42,10 @@ def simulate(
     from femb.resultfile import MemoryWriter, ResultWriter
     from femb.steppers import make_stepper
     from femb.system import System
+    from femb.warmup import compile_first
 
     system = System(model)
-    _announce(progress)
+    compile_first(system, progress)
     if run.start == "equilibrium":
         from femb.equilibrium import steady_start
 
@@ -92,13 +93,6 @@ def _write(writers: list[Any], recorder: Any, collected: list[Frames]) -> None:
     block = recorder.block(joined)
     for writer in writers:
         writer.append(block)
-
-
-def _announce(progress: Any) -> None:
-    from femb.jit import is_compiled
-
-    if progress is not None and not is_compiled():
-        progress.message("compiling kernels: once on this machine, about 15 s")
 
 
 def summary(model: Model) -> str:
