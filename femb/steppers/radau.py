@@ -49,6 +49,8 @@ ESTIMATE = np.array([-13.0 - 7.0 * ROOT6, -13.0 + 7.0 * ROOT6, -1.0]) / 3.0
 
 MAX_ITERATIONS = 7
 NEGLIGIBLE = 1e-3
+# Of the step at which Newton's iteration failed with fresh matrices: the longest to try next, and how it recovers.
+BELOW_FAILURE, RECOVERY = 0.6, 1.1
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
 
 
@@ -82,6 +84,7 @@ class Radau:
         self._matrices: tuple[Floats, Floats, Floats] | None = None
         self._factored_h = 0.0
         self._old_error = self._old_h = 0.0
+        self._ceiling = np.inf
         self.restart()
         self._zero = np.zeros((1, system.n_v))
 
@@ -127,6 +130,7 @@ class Radau:
             if not solved:
                 self.statistics.rejected += 1
                 if self._fresh:
+                    self._ceiling = BELOW_FAILURE * h
                     h *= 0.5
                 self._fresh_matrices()
                 self._polynomial = None
@@ -152,6 +156,8 @@ class Radau:
             if end == limit and h < self.h:
                 # cut to land on the limit: the step after it may be as long as was planned
                 next_h = max(next_h, self.h * min(1.0, grow))
+            next_h = min(next_h, self._ceiling)
+            self._ceiling *= RECOVERY
             return self._accept(h, end, next_h, Z, Q, V, renew=keep)
 
     # Newton
