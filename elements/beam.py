@@ -46,7 +46,7 @@ class Beam:
     def __post_init__(self) -> None:
         with Checks(self, "beams", self.name) as check:
             check.positive("length")
-            whole = isinstance(self.elements, int) and not isinstance(self.elements, bool)
+            whole = isinstance(self.elements, int | np.integer) and not isinstance(self.elements, bool)
             check.require("elements", whole and self.elements >= 1, "must be a whole number of at least 1")
             check.one_of("strain", ("exact", "source"))
             check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
