@@ -35,7 +35,8 @@ class Ground:
 
     def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
         """A fixed frame."""
-        layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name], freedom=0)
+        position, quaternion = placement.bodies[self.name]
+        layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=0)
 
     @staticmethod
     def batches(items: list["Ground"], layout: Layout, model: Any) -> list[Batch]:

@@ -42,7 +42,8 @@ class PointMass:
     def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
         """A point of its own, if it is free."""
         if self.on is None:
-            layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name], freedom=3)
+            position, quaternion = placement.bodies[self.name]
+            layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=3)
 
     @staticmethod
     def batches(items: list["PointMass"], layout: Layout, model: Any) -> list[Batch]:

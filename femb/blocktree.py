@@ -208,6 +208,6 @@ class LinearSolver:
         multiply(*self.places, data, x, y)
         return y
 
-    def factorise(self, data: Floats) -> Factorisation:
+    def factorise(self, data: Any) -> Factorisation:
         """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards."""
         return TreeFactorisation(self, data) if self.is_tree else SparseFactorisation(self, data)

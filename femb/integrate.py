@@ -15,7 +15,6 @@ from femb.state import State
 from femb.steppers.contract import Step, Stepper
 from femb.types import Floats
 
-
 # An event's sign is looked at so many times a step.
 LOOKS = 8
 # Instants closer to each other than this part of the run's length differ by rounding.

@@ -106,13 +106,13 @@ class Placement:
         start, end = beam.attached
         known_start = start is not None and start.body in self.bodies
         known_end = end is not None and end.body in self.bodies
-        free = beam.start or beam.end
         if known_start:
             at, axes = self._clamp_point(start), self._section_at(beam, start, known_end)
         elif known_end:
             axes = self._section_at(beam, end, False)
             at = self._clamp_point(end) - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
         else:
+            free: Any = beam.start or beam.end
             at, axes = free.at, section_axes(free.direction, free.up)
             if beam.start is None or beam.start.direction is None:
                 at = at - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))

@@ -47,7 +47,7 @@ class System:
         self.model = model
         placement = Placement(model)
         layout = self.layout = Layout()
-        kinds = [kind for kind in CATALOGUE if hasattr(kind, "lay_out")]
+        kinds: list[Any] = [kind for kind in CATALOGUE if hasattr(kind, "lay_out")]
         if "ground" in placement.bodies and "ground" not in model.bodies:
             Ground().lay_out(layout, placement, model)
         items = {kind: [item for item in model.items() if type(item) is kind] for kind in kinds}

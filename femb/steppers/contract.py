@@ -62,11 +62,19 @@ class Step(Protocol):
 class Stepper(Protocol):
     """See the module's text."""
 
-    t: float
-    q: Floats
-    v: Floats
-    work: float
     statistics: Statistics
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def q(self) -> Floats: ...
+
+    @property
+    def v(self) -> Floats: ...
+
+    @property
+    def work(self) -> float: ...
 
     def step(self, limit: float) -> Step: ...
 

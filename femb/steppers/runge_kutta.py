@@ -84,7 +84,8 @@ class RungeKutta4(_Explicit):
     def step(self, limit: float) -> Step:
         """One step of the given length, shorter only to land on ``limit``; raises SolveError if it diverges."""
         left = limit - self.t
-        h = left if self.run.step >= left * (1.0 - 1e-9) else self.run.step  # type: ignore[operator]
+        length = float(self.run.step or self.run.duration)
+        h = left if length >= left * (1.0 - 1e-9) else length
         start, y0, k1 = self.t, self.y, self.rate
         end = limit if h == left else start + h
         middle = start + 0.5 * h
