@@ -63,9 +63,7 @@ class Stepper(Protocol):
     """See the module's text."""
 
     statistics: Statistics
-
-    @property
-    def t(self) -> float: ...
+    t: float
 
     @property
     def q(self) -> Floats: ...
