@@ -1,0 +1,90 @@
+"""Make every picture of the documentation: ``python docs/make_images.py``, less than a minute.
+
+Runs the cases of ``cases/`` into a temporary folder and draws into ``docs/images``.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from femb import Results, load_case, rotations, simulate
+from femb.euler import euler_rates, to_euler
+from femb.export.drawing import Panel, table
+from femb.plots import picture, plot
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+NODES = [f"node {k}" for k in range(1, 6)]
+
+
+def run(name: str, *overrides: str) -> Results:
+    """Results of a case of ``cases/``."""
+    case = load_case(ROOT / "cases" / f"{name}.toml", overrides)
+    with tempfile.TemporaryDirectory() as folder:
+        return simulate(case.model, case.run, case_text=case.text, out=Path(folder) / "results.h5")
+
+
+def satellite_nodes(results: Results) -> dict[str, np.ndarray]:
+    """Motion of the five nodes of the satellite, from the end of the left boom to that of the right one, (T, 5, ...).
+
+    displacement (m) from the start and velocity (m/s), inertial axes; quaternion and its rate (1/s), Euler angles and
+    their rates (deg, deg/s) of each node's rotation since the start.
+    """
+    hub, left, right = results.bodies["hub"], results.beams["left"], results.beams["right"]
+    columns = []
+    for beam, nodes in ((left, (2, 1)), (None, (0,)), (right, (1, 2))):
+        for k in nodes:
+            if beam is None:
+                turn, omega = hub.quaternion, hub.angular_velocity
+                columns.append((hub.position - hub.position[0], hub.velocity, turn, omega))
+            else:
+                # the node's section is turned by a constant from the axes in which its rotation is counted
+                omega = rotations.rotate(beam.reference_quaternion[k], beam.angular_velocity[:, k])
+                columns.append((beam.displacement[:, k], beam.velocity[:, k], beam.rotation[:, k], omega))
+    move, speed, turn, omega = (np.stack(each, axis=1) for each in zip(*columns, strict=True))
+    return {
+        "displacement": move,
+        "velocity": speed,
+        "quaternion": turn,
+        "quaternion rate": rotations.quaternion_rate(turn, omega),
+        "Euler angle": np.degrees(to_euler(turn, unwrap=True)),
+        "Euler rate": np.degrees(euler_rates(turn, omega)),
+    }
+
+
+def draw_nodes(results: Results, title: str, path: Path) -> None:
+    """The quantities of chapter 4 of the thesis, one row each, for every node."""
+    components = {
+        "displacement": ("u", "v", "w"),
+        "velocity": ("u'", "v'", "w'"),
+        "quaternion": ("p0", "p1", "p2", "p3"),
+        "quaternion rate": ("p0'", "p1'", "p2'", "p3'"),
+        "Euler angle": (r"$\psi$", r"$\varphi$", r"$\theta$"),
+        "Euler rate": (r"$\psi'$", r"$\varphi'$", r"$\theta'$"),
+    }
+    units = ("m", "m/s", "", "1/s", "deg", "deg/s")
+    rows = []
+    for (name, values), unit in zip(satellite_nodes(results).items(), units, strict=True):
+        words = components[name]
+        rows.append([Panel(name, word, unit, values[..., i], NODES) for i, word in enumerate(words)])
+    table(results.time, rows, title).savefig(path, dpi=64)
+
+
+def main() -> None:
+    """Draw all pictures."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for name in ("satellite_free", "satellite_forced"):
+        results = run(name)
+        draw_nodes(results, name.replace("_", " ") + ": all nodes", IMAGES / f"{name}_nodes.png")
+    plot(results, IMAGES / "satellite_forced_tips.png", "tips")
+    softer = run("satellite_forced", "sections.boom.youngs_modulus=2e7", "sections.boom.shear_modulus=8e6")
+    picture(softer, IMAGES / "soft_satellite.png", [0.0, 0.75, 1.5, 2.25, 3.0], azimuth=-70.0, elevation=20.0)
+    results = run("cantilever_tip_load")
+    picture(results, IMAGES / "cantilever_tip_load.png", [0.0, 0.03, 0.036, 0.049], azimuth=-90.0, elevation=90.0)
+    plot(results, IMAGES / "cantilever_tip_load_tips.png", "tips")
+    plot(run("spinning_boom"), IMAGES / "spinning_boom_audit.png", "audit")
+
+
+if __name__ == "__main__":
+    main()
