@@ -24,6 +24,7 @@ class PointMass:
 
     table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "point_mass"
+    turns: ClassVar[bool] = True
 
     name: str
     mass: float
@@ -38,6 +39,11 @@ class PointMass:
             if self.on is not None:
                 for name in ("position", "velocity"):
                     check.require(name, getattr(self, name) is None, "but the mass is fixed by 'on': give one of them")
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {} if self.on is None else {("on",): self.on}
 
     def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
         """A point of its own, if it is free."""

@@ -62,6 +62,11 @@ class Model:
         """Loads, by name."""
         return self.tables["loads"]
 
+    @property
+    def springs(self) -> dict[str, Any]:
+        """Springs and dashpots, by name."""
+        return self.tables["springs"]
+
     def items(self) -> Iterator[Any]:
         """Every item, table by table in the order of the catalogue."""
         for table in self.tables.values():
@@ -92,11 +97,8 @@ class Model:
             start, end = beam.attached
             if start is not None and end is not None and beam.elements < 2 and start.body == end.body:
                 found.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
-        for item in (*self.loads.values(), *self.bodies.values()):
-            on = getattr(item, "on", None)
-            if on is not None:
-                # A load names the place in its own fields, a mass in its field ``on``.
-                field = () if isinstance(item, Load) else ("on",)
+        for item in self.items():
+            for field, on in getattr(item, "places", {}).items():
                 found += self._place_problems((item.table, item.name, *field), item, on)
         return found
 
@@ -124,8 +126,11 @@ class Model:
             if on.body not in self.bodies and on.body != "ground":
                 return [self._unknown((*item, "body"), "body", on.body, self.bodies)]
             body = self.body(on.body)
-            if isinstance(body, PointMass) and (thing.table != "loads" or thing.torque is not None):
+            if isinstance(body, PointMass) and thing.turns:
                 return [Problem((*item, "body"), f"got {on.body!r}, a point mass, which only takes forces")]
+            if isinstance(body, PointMass) and body.on is not None:
+                what = f"body {body.on.body!r}" if body.on.body is not None else f"beam {body.on.beam!r}"
+                return [Problem((*item, "body"), f"got {on.body!r}, a point mass fixed to {what}: give that instead")]
             return []
         if on.beam not in self.beams:
             return [self._unknown((*item, "beam"), "beam", str(on.beam), self.beams)]

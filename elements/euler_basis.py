@@ -1,0 +1,93 @@
+"""Kernels of the Euler basis and its dual: base vectors, and how they change as the axes turn.
+
+With the first turn about an axis g_1 fixed in one frame, the third about an axis g_3 fixed in the other, and the second
+about g_2 perpendicular to both,
+
+    omega = sum rate_m g_m,    g^m . g_n = 1 if m = n else 0,    rate_m = g^m . omega,
+    g_2 = g^2 = +-(g_3 x g_1)/d,    g^1 = (g_1 - s g_3)/d2,    g^3 = (g_3 - s g_1)/d2,    s = g_1 . g_3,
+
+d = |g_3 x g_1| being |cos phi| where the three axes differ and |sin phi| where the first is also the last; it is taken
+from the cross product, since 1 - s2 cancels where d is small. The Euler basis g_m has unit length; |g^1| = |g^3| = 1/d.
+Source: Choi, USC thesis 2014, equations (8) to (11); docs/theory/rigid_body.md.
+"""
+
+import math
+
+import numpy as np
+
+from femb.jit import kernel
+from femb.rotations import rotate
+from femb.smallmath import cross, dot
+from femb.types import Floats
+
+# Nearest to gimbal lock that a motion may come: d there, and 1e-4 of the length of the dual base vectors.
+NEAREST = 1e-4
+
+
+def axes_of(sequence: str) -> tuple[int, int, float]:
+    """First and last axis (0, 1, 2) of a sequence such as "xyz", and the sign of g_3 x g_1 along g_2."""
+    first, second, third = ("xyz".index(axis) for axis in sequence)
+    if first == third:
+        return first, third, -1.0
+    return first, third, 1.0 if (second - first) % 3 == 1 else -1.0
+
+
+def measure_of(sequence: str) -> str:
+    """What the distance d from gimbal lock is called: the middle angle is phi."""
+    return "|sin phi|" if sequence[0] == sequence[2] else "|cos phi|"
+
+
+def lock_vector(first: int, third: Floats, quaternion: Floats, omega: Floats) -> tuple[Floats, Floats]:
+    """The vector (s, 2) of length d, and its rate: the part of the last axis perpendicular to the first.
+
+    quaternion (s, 4) and omega (s, 3) are of the turning frame as seen from the one that holds axis ``first``, third
+    (3,) the last axis; omega and third are in axes of the turning frame.
+    """
+    across = [axis for axis in range(3) if axis != first]
+    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    return rotate(quaternion, third)[..., across], rotate(quaternion, np.cross(omega, third))[..., across]
+
+
+@kernel
+def basis(g1, g3, sign, dual, b):  # type: ignore[no-untyped-def]
+    """b (3, 3): the base vectors, a row each, of the Euler basis or its dual."""
+    x = np.empty(3)
+    cross(g3, g1, x)
+    square, s = dot(x, x), dot(g1, g3)
+    d = math.sqrt(square)
+    for o in range(3):
+        b[1, o] = sign * x[o] / d
+        if dual:
+            b[0, o] = (g1[o] - s * g3[o]) / square
+            b[2, o] = (g3[o] - s * g1[o]) / square
+        else:
+            b[0, o] = g1[o]
+            b[2, o] = g3[o]
+
+
+@kernel
+def basis_change(g1, g3, sign, dual, b, change):  # type: ignore[no-untyped-def]
+    """change (3, 3, 3): [m, :, k] is the rate of base vector m, in axes fixed to g_3, as these turn about their axis k.
+
+    g_1 then turns back: its rate is g_1 x e_k.
+    """
+    w = np.empty((4, 3))
+    x, unit, dg, dx = w[0], w[1], w[2], w[3]
+    cross(g3, g1, x)
+    square, s = dot(x, x), dot(g1, g3)
+    d = math.sqrt(square)
+    for k in range(3):
+        unit[:] = 0.0
+        unit[k] = 1.0
+        cross(g1, unit, dg)
+        cross(g3, dg, dx)
+        ds, along = dot(g3, dg), dot(x, dx) / square
+        for o in range(3):
+            change[1, o, k] = sign * (dx[o] - x[o] * along) / d
+            if dual:
+                # d2 changes at the rate 2 x . dx
+                change[0, o, k] = (dg[o] - ds * g3[o]) / square - 2.0 * along * b[0, o]
+                change[2, o, k] = (-ds * g1[o] - s * dg[o]) / square - 2.0 * along * b[2, o]
+            else:
+                change[0, o, k] = dg[o]
+                change[2, o, k] = 0.0
