@@ -13,7 +13,25 @@ from femb.elements.load import Load
 from femb.elements.point_mass import PointMass
 from femb.elements.rigid_body import RigidBody
 from femb.elements.section import Section
+from femb.elements.spring_end import SpringEnd
+from femb.elements.spring_euler import EulerSpringDamper
+from femb.elements.spring_point import SpringDamper
+from femb.elements.spring_torsion import TorsionSpringDamper
 
-CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, Load)
+CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, Load, SpringDamper, TorsionSpringDamper, EulerSpringDamper)
 
-__all__ = ["CATALOGUE", "Attachment", "Beam", "Ground", "Load", "Place", "PointMass", "RigidBody", "Section"]
+__all__ = [
+    "CATALOGUE",
+    "Attachment",
+    "Beam",
+    "EulerSpringDamper",
+    "Ground",
+    "Load",
+    "Place",
+    "PointMass",
+    "RigidBody",
+    "Section",
+    "SpringDamper",
+    "SpringEnd",
+    "TorsionSpringDamper",
+]

@@ -61,9 +61,11 @@ class Layout:
         self.strain_owner: list[int | None] = []
         self.strain_labels: list[str] = []
         self.couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        self.spring_couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
         self.bodies: dict[str, int] = {}
         self.beams: dict[str, BeamLayout] = {}
         self.shared_strain: dict[int, int] = {}
+        self._inertial: int | None = None
 
     def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
         """A new frame in its start pose; freedom is 6, 3 (a point, without axes) or 0 (fixed)."""
@@ -80,6 +82,17 @@ class Layout:
     def couple(self, frames: Iterable[int], strains: Iterable[int] = ()) -> None:
         """State that an element couples these frames and strains with each other."""
         self.couplings.append((tuple(frames), tuple(strains)))
+
+    def couple_by_spring(self, frames: Iterable[int]) -> None:
+        """State that a spring or dashpot couples these frames: they are not one structure for the start velocities."""
+        self.spring_couplings.append((tuple(frames), ()))
+
+    def inertial_frame(self) -> int:
+        """A fixed frame at the origin with the inertial axes, which is no body; made when it is first asked for."""
+        if self._inertial is None:
+            axes = np.array([1.0, 0.0, 0.0, 0.0])
+            self._inertial = self.add_frame("the inertial frame", np.zeros(3), axes, freedom=0)
+        return self._inertial
 
     def station(self, place: Any) -> Station:
         """The station of a Place: a point of a body, or a node of a beam."""
@@ -112,7 +125,7 @@ class Layout:
         if not members:
             raise ModelError("the model has nothing that can move")
         pairs = set()
-        for frames, strains in self.couplings:
+        for frames, strains in (*self.couplings, *self.spring_couplings):
             touched = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
             touched |= {int(block_of_strain[s]) for s in strains}
             pairs |= {(a, b) for a in touched for b in touched if a < b}

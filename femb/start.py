@@ -109,8 +109,8 @@ def _set(v: Floats, layout: Layout, k: int, velocity: Floats, omega: Floats) -> 
         v[i + 3 : i + 6] = rotations.rotate_back(frame.quaternion, omega)
 
 
-def components(layout: Layout) -> list[int]:
-    """For every frame, the number of the connected structure it belongs to."""
+def components(layout: Layout, through_springs: bool = False) -> list[int]:
+    """For every frame, the number of the connected structure it belongs to; springs connect if asked to."""
     parent = list(range(len(layout.frames)))
 
     def root(k: int) -> int:
@@ -119,7 +119,7 @@ def components(layout: Layout) -> list[int]:
             k = parent[k]
         return k
 
-    for frames, _ in layout.couplings:
+    for frames, _ in (*layout.couplings, *(layout.spring_couplings if through_springs else ())):
         for k in frames[1:]:
             parent[root(k)] = root(frames[0])
     return [root(k) for k in range(len(parent))]

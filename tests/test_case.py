@@ -123,7 +123,7 @@ def test_windows_line_ends_and_byte_order_mark(tmp_path):
 class Spring:
     """An element that femb does not have."""
 
-    table: ClassVar[str] = "springs"
+    table: ClassVar[str] = "gadgets"
     kind: ClassVar[str] = "linear"
 
     name: str
@@ -133,7 +133,7 @@ class Spring:
     damping: float | None = None
 
     def __post_init__(self) -> None:
-        with Checks(self, "springs", self.name) as check:
+        with Checks(self, "gadgets", self.name) as check:
             check.not_negative("damping")
 
 
@@ -150,8 +150,8 @@ BODY = "[bodies.hub]\nmass = 1\ninertia = 1\n"
 @pytest.mark.usefixtures("with_springs")
 @pytest.mark.parametrize("stiffness", ["3.0", "[1.0, 2.0, 3.0]"])
 def test_an_element_of_the_catalogue_needs_no_change_here(tmp_path, stiffness):
-    text = BODY + f'[springs.s]\nstiffness = {stiffness}\nstart = {{ body = "hub" }}\ncolours = ["red"]\n'
-    spring = load_case(written(tmp_path, text)).model.tables["springs"]["s"]
+    text = BODY + f'[gadgets.s]\nstiffness = {stiffness}\nstart = {{ body = "hub" }}\ncolours = ["red"]\n'
+    spring = load_case(written(tmp_path, text)).model.tables["gadgets"]["s"]
     assert isinstance(spring, Spring)
     assert spring.start.body == "hub"
     assert np.shape(spring.stiffness) == np.shape(tomllib.loads(f"x = {stiffness}")["x"])
@@ -159,12 +159,12 @@ def test_an_element_of_the_catalogue_needs_no_change_here(tmp_path, stiffness):
 
 @pytest.mark.usefixtures("with_springs")
 def test_mistakes_in_an_element_of_the_catalogue(tmp_path):
-    text = BODY + '[springs.s]\nstiffness = "x"\ncolours = ["red", 3]\ndamping = -1\nstart = { bdy = "hub" }\n'
+    text = BODY + '[gadgets.s]\nstiffness = "x"\ncolours = ["red", 3]\ndamping = -1\nstart = { bdy = "hub" }\n'
     assert messages(written(tmp_path, text)) == [
-        "case.toml:5: springs.s.stiffness: got 'x', wanted a number or 3 numbers",
-        "case.toml:6: springs.s.colours.1: got 3, wanted text in quotes",
-        "case.toml:7: springs.s.damping: got -1.0, must be greater than 0".replace("greater than", "at least"),
-        "case.toml:8: springs.s.start.bdy: unknown key; did you mean 'body'?",
+        "case.toml:5: gadgets.s.stiffness: got 'x', wanted a number or 3 numbers",
+        "case.toml:6: gadgets.s.colours.1: got 3, wanted text in quotes",
+        "case.toml:7: gadgets.s.damping: got -1.0, must be greater than 0".replace("greater than", "at least"),
+        "case.toml:8: gadgets.s.start.bdy: unknown key; did you mean 'body'?",
     ]
 
 
