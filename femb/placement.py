@@ -109,38 +109,32 @@ class Placement:
         if known_start:
             at, axes = self._clamp_point(start), self._section_at(beam, start, known_end)
         elif known_end:
-            at, axes = self._start_of(beam, self._clamp_point(end), self._section_at(beam, end, False))
+            axes = self._section_at(beam, end, False)
+            at = self._clamp_point(end) - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
         else:
             free: Any = beam.start or beam.end
             at, axes = free.at, section_axes(free.direction, free.up)
             if beam.start is None or beam.start.direction is None:
-                at, axes = self._start_of(beam, at, axes)
+                at = at - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
         self.beams[beam.name] = (at, axes)
-        positions, turns = beam.reference()
-        tip, tip_axes = at + rotations.rotate(axes, positions[-1]), rotations.multiply(axes, turns[-1])
+        tip = at + beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
         if end is not None and end.body not in self.bodies:
-            self._place_body_at(end, tip, tip_axes)
+            self._place_body_at(end, tip, axes)
         elif start is not None and start.body not in self.bodies:
             self._place_body_at(start, at, axes)
         if end is not None:
             self._check_tip(beam, end, tip)
-        for word, each, section in (("start", start, axes), ("end", end, tip_axes)):
+        for word, each in (("start", start), ("end", end)):
             if each is not None:
-                self._check_direction(beam, word, each, section)
-        self.clamps[beam.name] = (self._clamp_rotation(start, axes), self._clamp_rotation(end, tip_axes))
-
-    def _start_of(self, beam: Beam, tip: Floats, tip_axes: Floats) -> Pose:
-        """Pose of the start of a beam whose end has this pose."""
-        positions, turns = beam.reference()
-        axes = rotations.multiply(tip_axes, rotations.conjugate(turns[-1]))
-        return tip - rotations.rotate(axes, positions[-1]), axes
+                self._check_direction(beam, word, each, axes)
+        self.clamps[beam.name] = (self._clamp_rotation(start, axes), self._clamp_rotation(end, axes))
 
     def _section_at(self, beam: Beam, end: Attachment, other_known: bool) -> Floats:
         """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
         if end.direction is not None:
             return rotations.multiply(self.bodies[str(end.body)][1], section_axes(end.direction, end.up))
         other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
-        if other is not None and other.body in self.bodies and beam.curvature is None:
+        if other is not None and other.body in self.bodies:
             chord = self._clamp_point(beam.attached[1]) - self._clamp_point(beam.attached[0])
             if np.linalg.norm(chord) > 0.0:
                 inward = rotations.rotate_back(self.bodies[str(end.body)][1], chord)
