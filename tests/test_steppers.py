@@ -1,0 +1,775 @@
+"""The stepper contract over every stepper: orders, tolerances, landing on breakpoints, events, work, and failures.
+
+References: a free asymmetric body in Jacobi's elliptic functions (docs/theory, equations of motion, section 8), closed
+forms of point masses, and DOP853 at a tolerance near rounding.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ellipj
+
+import femb.steppers.radau as radau_module
+from femb import (
+    Attachment,
+    Beam,
+    Ground,
+    Load,
+    Model,
+    PointMass,
+    RigidBody,
+    Run,
+    Section,
+    SolveError,
+    Tolerances,
+    rotations,
+)
+from femb.integrate import Event, Outcome, integrate
+from femb.profiles import Step, Versine
+from femb.simulation import simulate
+from femb.steppers import make_stepper
+from femb.system import System
+
+X = (1.0, 0.0, 0.0)
+STEPPERS = {
+    "radau": {"method": "radau", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
+    "dop853": {"method": "rk", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
+    "rk4": {"method": "rk", "tableau": "rk4", "step": 1e-3},
+}
+every_stepper = pytest.mark.parametrize("name", STEPPERS)
+with_error_control = pytest.mark.parametrize("name", ["radau", "dop853"])
+
+
+# Problems
+
+
+def free_body():
+    model = Model("free body")
+    model.add(RigidBody("b", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 0.0, 1.2)))
+    return model
+
+
+def driven_body():
+    """A body with an offset mass centre, pulled at an offset by a force of time, position and velocity."""
+
+    def pull(t, state):
+        body = state.bodies["b"]
+        return -8.0 * body.position - 0.5 * body.velocity + [np.sin(3.0 * t), 0.0, 1.0]
+
+    model = Model("driven body")
+    model.add(
+        RigidBody(
+            "b",
+            mass=2.0,
+            inertia=(1.0, 2.0, 2.5),
+            center_of_mass=(0.2, 0.1, -0.1),
+            angular_velocity=(1.0, 0.4, -1.2),
+            velocity=(0.3, 0, 0),
+        )
+    )
+    model.add(Load("pull", body="b", at=(0.3, -0.2, 0.5), force=pull))
+    return model
+
+
+def stubby_beam(damping=0.005):
+    """A beam so short and soft that no stepper finds it stiff, turning, bent and pushed by a turning force."""
+    section = Section(
+        "soft",
+        area=1.0,
+        second_moments=(0.3, 0.2),
+        torsion_constant=0.3,
+        density=1.0,
+        youngs_modulus=20.0,
+        shear_modulus=10.0,
+        damping=damping,
+    )
+    model = Model("stubby beam")
+    start = Attachment(direction=X)
+    model.add(Beam("b", section=section, length=2.0, start=start, angular_velocity=(0.2, 0.3, 0.5)))
+    model.add(Load("push", beam="b", force=(0.5, 0, 1.0), frame="body", profile=lambda t: math.sin(2.0 * t)))
+    return model
+
+
+def boom(**words):
+    given = {
+        "area": 2.5e-3,
+        "second_moments": (5.2e-7, 5.2e-7),
+        "torsion_constant": 1.04e-6,
+        "density": 2800.0,
+        "youngs_modulus": 7.17e10,
+        "shear_modulus": 2.68e10,
+    }
+    return Section("boom", **{**given, **words})
+
+
+def satellite(forced=True, **words):
+    """The satellite of docs/theory/beam.md, section 8: stiff, frequencies from 79 to 49000 rad/s."""
+    model = Model("satellite")
+    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.1, 0.1)))
+    section = boom(**words)
+    for name, x in (("right", 1), ("left", -1)):
+        start = hub.at((0.1 * x, 0, 0), direction=(x, 0, 0))
+        model.add(Beam(name, section=section, length=2.0, elements=2, start=start))
+    if forced:
+        model.add(Load("slew", body="hub", torque=(0, 15.0, 0), frame="body", profile=Versine(1.0)))
+    return model
+
+
+def cantilever(**words):
+    model = Model("cantilever", gravity=(0, 0, -9.81))
+    section = boom(**{"youngs_modulus": 1e8, "shear_modulus": 4e7, **words})
+    model.add(Beam("beam", section=section, length=2.0, elements=2, start=Ground().at(direction=X)))
+    return model
+
+
+def oscillator(k=50.0, m=2.0, x0=0.4):
+    model = Model("oscillator")
+    model.add(PointMass("m", mass=m, position=(x0, 0, 0)))
+    model.add(Load("spring", body="m", force=lambda t, s: -k * s.bodies["m"].position))
+    return model
+
+
+PROBLEMS = {"free body": free_body, "driven body": driven_body, "stubby beam": stubby_beam}
+
+
+def reached(system, stepper, end):
+    """Steps until ``end``."""
+    steps = []
+    while stepper.t < end:
+        steps.append(stepper.step(end))
+    return steps
+
+
+def reference(system, times):
+    """States by DOP853 near rounding, landing on every time."""
+    tight = Run(duration=times[-1], method="rk", rtol=1e-13, atol=Tolerances(1e-14, 1e-14, 1e-14))
+    stepper = make_stepper(system, tight)
+    states = []
+    for t in times:
+        reached(system, stepper, t)
+        states.append((stepper.q.copy(), stepper.v.copy()))
+    return states
+
+
+# Orders, at fixed steps: the error estimate is silenced, so that the largest step is always taken
+
+
+def fixed_steps(system, name, count, end, monkeypatch):
+    h = end / count
+    if name == "rk4":
+        return make_stepper(system, Run(duration=end, method="rk", tableau="rk4", step=h))
+    tight = Tolerances(1e-8, 1e-8, 1e-8, time=1.0)
+    method = "radau" if name == "radau" else "rk"
+    stepper = make_stepper(system, Run(duration=end, method=method, rtol=1e-8, atol=tight, first_step=h, max_step=h))
+    stepper._error = lambda *_: 1e-8
+    monkeypatch.setattr(radau_module, "MAX_ITERATIONS", 60)  # the stages solved whatever the step
+    return stepper
+
+
+MESHES = {
+    ("free body", "rk4"): (40, 80, 160),
+    ("free body", "dop853"): (4, 6, 8),
+    ("free body", "radau"): (10, 20, 40),
+    ("driven body", "rk4"): (40, 80, 160),
+    ("driven body", "dop853"): (8, 12, 16),
+    ("driven body", "radau"): (20, 40, 80),
+    ("stubby beam", "rk4"): (160, 320, 640),
+    ("stubby beam", "dop853"): (36, 48, 64),
+    ("stubby beam", "radau"): (40, 80, 120),
+}
+ORDERS = {"rk4": 4.0, "dop853": 8.0, "radau": 5.0}
+
+
+def slope(counts, errors):
+    return -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+
+
+@pytest.mark.parametrize(("problem", "name"), MESHES)
+def test_order(problem, name, monkeypatch):
+    system, end = System(PROBLEMS[problem]()), 2.0
+    ((q, v),) = reference(system, [end])
+    counts = MESHES[problem, name]
+    errors = []
+    for count in counts:
+        stepper = fixed_steps(system, name, count, end, monkeypatch)
+        assert len(reached(system, stepper, end)) == count
+        errors.append((np.max(np.abs(stepper.q - q)), np.max(np.abs(stepper.v - v))))
+    for each in np.transpose(errors):
+        assert np.max(each) > 1e-11  # above rounding
+        # an order of 8 shows between the coarse meshes and rounding only roughly
+        assert slope(counts, each) == pytest.approx(ORDERS[name], abs=0.9 if name == "dop853" else 0.2)
+
+
+DENSE_ORDERS = {"rk4": 4.0, "dop853": 7.0, "radau": 5.0}
+
+
+@pytest.mark.parametrize("problem", ["driven body", "stubby beam"])
+@every_stepper
+def test_order_of_dense_output(problem, name, monkeypatch):
+    """Inside the last step, in q, v and work; of at least the order the interpolant has."""
+    system, end = System(PROBLEMS[problem]()), 2.0
+    counts = MESHES[problem, name]
+    errors = []
+    for count in counts:
+        stepper = fixed_steps(system, name, count, end, monkeypatch)
+        last = reached(system, stepper, end)[-1]
+        times = end - end / count * np.array([0.7, 0.45, 0.2])
+        q, v, _ = last(times)
+        wanted = reference(system, times)
+        errors.append([max(np.max(np.abs(x[k] - w[i])) for k, w in enumerate(wanted)) for i, x in ((0, q), (1, v))])
+        ends = last(np.array([last.start, last.end]))
+        np.testing.assert_allclose(ends[0][1], stepper.q, rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(ends[1][1], stepper.v, rtol=0.0, atol=1e-14 * count)
+        assert ends[2][1] == pytest.approx(stepper.work, abs=1e-13)
+    for each in np.transpose(errors):
+        assert slope(counts, each) > DENSE_ORDERS[name] - 0.4
+
+
+@every_stepper
+def test_dense_output_is_continuous(name):
+    """In q, v and work at every step's ends; v is a slope, with the rounding of q over the step."""
+    system = System(stubby_beam())
+    stepper = make_stepper(system, Run(duration=2.0, **STEPPERS[name]))
+    before, length = (system.q0, system.v0, 0.0), 1.0
+    for step in reached(system, stepper, 2.0):
+        q, v, work = step(np.array([step.start, step.end]))
+        np.testing.assert_allclose(q[0], before[0], rtol=0.0, atol=1e-13)
+        rounding = 5e-14 / min(length, step.end - step.start)
+        np.testing.assert_allclose(v[0], before[1], rtol=0.0, atol=1e-13 + rounding)
+        assert work[0] == pytest.approx(before[2], abs=1e-14)
+        before, length = (q[1], v[1], work[1]), step.end - step.start
+
+
+# Tolerance
+
+
+def jacobi(t):
+    """Angular velocity of ``free_body``: cn, largest sn, 1.2 dn, from twice the energy and the momentum squared."""
+    a, b, c = 1.0, 2.0, 3.0
+    energy, momentum = a * 1.0**2 + c * 1.2**2, (a * 1.0) ** 2 + (c * 1.2) ** 2
+    rate = math.sqrt((c - b) * (momentum - energy * a) / (a * b * c))
+    m = (b - a) * (energy * c - momentum) / ((c - b) * (momentum - energy * a))
+    sn, cn, dn, _ = ellipj(rate * t, m)
+    return np.array([cn, math.sqrt((energy * c - momentum) / (b * (c - b))) * sn, 1.2 * dn])
+
+
+@every_stepper
+def test_free_asymmetric_body(name):
+    options = STEPPERS[name] if name == "rk4" else {**STEPPERS[name], "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
+    results = simulate(free_body(), duration=10.0, output_interval=0.5, **options)
+    body = results.bodies["b"]
+    wanted = np.array([jacobi(t) for t in results.time])
+    np.testing.assert_allclose(wanted[-1], [0.2342940840529, -0.9721657688778, 1.0606434710153], rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(body.angular_velocity, wanted, rtol=0.0, atol=1e-10)
+    attitude = [0.8917936290702, -0.1802140290616, -0.0181771704109, 0.4146041694859]
+    np.testing.assert_allclose(body.quaternion[-1], attitude, rtol=0.0, atol=1e-10)
+    momentum = rotations.rotate(body.quaternion, np.array([1.0, 2.0, 3.0]) * body.angular_velocity)
+    np.testing.assert_allclose(momentum, np.broadcast_to([1.0, 0, 3.6], momentum.shape), rtol=0.0, atol=2e-10)
+    np.testing.assert_allclose(results.audit.energy_error, 0.0, rtol=0.0, atol=1e-10)
+
+
+@every_stepper
+def test_oscillator_with_a_force_of_state(name):
+    results = simulate(oscillator(), duration=3.0, output_interval=0.1, **STEPPERS[name])
+    x, v = results.bodies["m"].position[:, 0], results.bodies["m"].velocity[:, 0]
+    np.testing.assert_allclose(x, 0.4 * np.cos(5.0 * results.time), rtol=0.0, atol=2e-8)
+    np.testing.assert_allclose(v, -2.0 * np.sin(5.0 * results.time), rtol=0.0, atol=1e-7)
+
+
+@with_error_control
+def test_error_falls_with_rtol(name):
+    """By two powers of ten over every two of the tolerance, and no larger than a hundred times the tolerance."""
+    system = System(driven_body())
+    ((q, v),) = reference(system, [3.0])
+    errors = []
+    tolerances = 10.0 ** -np.arange(3.0, 10.0, 2.0)
+    for rtol in tolerances:
+        atol = Tolerances(*[rtol] * 3, time=1.0)
+        run = Run(duration=3.0, method=STEPPERS[name]["method"], rtol=rtol, atol=atol)
+        stepper = make_stepper(system, run)
+        reached(system, stepper, 3.0)
+        errors.append(max(np.max(np.abs(stepper.q - q)), np.max(np.abs(stepper.v - v))))
+    assert np.all(np.array(errors) < 100.0 * tolerances)
+    assert np.polyfit(np.log(tolerances), np.log(errors), 1)[0] == pytest.approx(1.0, abs=0.3)
+
+
+def test_error_of_a_stiff_satellite_falls_with_rtol():
+    """Positions and quaternions; what lives shorter than the steps (axial waves) is not followed and need not be."""
+    times = {"duration": 2.0, "output_interval": 0.05}
+    fine = simulate(satellite(), rtol=1e-8, atol=Tolerances(1e-8, 1e-8, 1e-8), **times)
+    for rtol in (1e-3, 1e-4, 1e-5, 1e-6):
+        results = simulate(satellite(), rtol=rtol, **times)
+        assert np.max(np.abs(results.beams["right"].position - fine.beams["right"].position)) < 5.0 * rtol
+        assert np.max(np.abs(results.bodies["hub"].quaternion - fine.bodies["hub"].quaternion)) < 5.0 * rtol
+
+
+def test_radau_agrees_with_an_explicit_method():
+    """On the stiff satellite, over a stretch that explicit steps of 1e-4 s can follow."""
+    times = {"duration": 0.3, "output_interval": 0.01}
+    explicit = simulate(satellite(), method="rk", rtol=1e-8, **times)
+    implicit = simulate(satellite(), method="radau", rtol=1e-6, **times)
+    assert explicit.statistics["steps"] > 20 * implicit.statistics["steps"]
+    for name in ("right", "left"):
+        one, other = explicit.beams[name], implicit.beams[name]
+        np.testing.assert_allclose(other.position, one.position, rtol=0.0, atol=1e-7)
+        np.testing.assert_allclose(other.quaternion, one.quaternion, rtol=0.0, atol=1e-7)
+        assert np.max(np.abs(one.deflection)) > 1e-5
+    assert np.max(np.abs(explicit.audit.energy_error)) < 1e-9
+    assert np.max(np.abs(implicit.audit.energy_error)) < 1e-6
+
+
+# Work
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.005])
+@every_stepper
+def test_work_balances_energy(name, damping):
+    """Of a turning force and of damping; a body and a flexible beam."""
+    models = [stubby_beam(damping)] if damping else [stubby_beam(0.0), driven_body()]
+    for model in models:
+        results = simulate(model, duration=2.0, output_interval=0.05, **STEPPERS[name])
+        assert np.ptp(results.audit.work) > 0.05
+        tolerance = 2e-7 if name == "radau" else 1e-8  # the work has the order of the method, and no error control
+        np.testing.assert_allclose(results.audit.energy_error, 0.0, rtol=0.0, atol=tolerance)
+
+
+def test_work_on_the_satellite():
+    results = simulate(satellite(), duration=2.0, output_interval=0.02, rtol=1e-7)
+    assert results.audit.work[-1] > 1.0
+    np.testing.assert_allclose(results.audit.energy_error, 0.0, rtol=0.0, atol=1e-7)
+
+
+# Quaternions
+
+
+@every_stepper
+def test_quaternions_are_unit_at_outputs(name):
+    for model in (free_body(), stubby_beam()):
+        results = simulate(model, duration=2.0, output_interval=0.03, **STEPPERS[name])
+        assert np.max(results.audit.quaternion_norm) < 1e-14
+
+
+# Breakpoints
+
+
+class Spy:
+    """A profile that notes when it is asked."""
+
+    def __init__(self, *jumps):
+        self.breakpoints = jumps
+        self.asked = []
+
+    def __call__(self, t):
+        self.asked.append(t)
+        return float(sum(t >= jump for jump in self.breakpoints))
+
+
+@every_stepper
+def test_lands_on_breakpoints(name):
+    """Exactly, with nothing asked beyond one before the step from it begins."""
+    spy = Spy(0.1 + 0.2, 0.7, math.pi / 4)
+    model = Model("pushed")
+    model.add(PointMass("m", mass=2.0, position=(1, 0, 0)))
+    model.add(Load("push", body="m", force=(4.0, 0, 0), profile=spy))
+    system = System(model)
+    stepper = make_stepper(system, Run(duration=1.0, **STEPPERS[name]))
+    ends = []
+    step = stepper.step
+
+    def watched(limit):
+        spy.asked.clear()
+        done = step(limit)
+        inside = [t for t in spy.breakpoints if done.start < t <= done.end]
+        assert all(t < jump for t in spy.asked for jump in inside)
+        assert min(spy.asked, default=done.start) >= done.start
+        ends.append(done.end)
+        return done
+
+    stepper.step = watched
+    for _ in integrate(system, stepper, np.array([0.0, 1.0]), Outcome([])):
+        pass
+    assert set(spy.breakpoints) <= set(ends)
+    assert ends[-1] == 1.0
+    wanted = sum(2.0 * 0.5 * (1.0 - jump) ** 2 for jump in spy.breakpoints)
+    assert stepper.q[0] == pytest.approx(1.0 + wanted, abs=1e-13)
+
+
+@every_stepper
+def test_jumping_load(name):
+    """Closed form through a jump; a jump that is declared rejects no step."""
+    model = oscillator()
+    model.add(Load("push", body="m", force=(8.0, 0, 0), profile=Step(0.37, duration=0.5)))
+    results = simulate(model, duration=1.5, output_interval=0.01, **STEPPERS[name])
+    t = results.time
+    wanted = 0.4 * np.cos(5.0 * t)
+    for jump, sign in ((0.37, 1.0), (0.87, -1.0)):
+        wanted += np.where(t > jump, sign * 8.0 / 50.0 * (1.0 - np.cos(5.0 * (t - jump))), 0.0)
+    np.testing.assert_allclose(results.bodies["m"].position[:, 0], wanted, rtol=0.0, atol=2e-8)
+    smooth = simulate(oscillator(), duration=1.5, output_interval=0.01, **STEPPERS[name])
+    assert results.statistics["rejected"] <= smooth.statistics["rejected"] + 2
+
+
+@every_stepper
+def test_breakpoints_that_differ_by_rounding(name):
+    """0.3 and 0.1 + 0.2 are one instant; and so are the end and what is a rounding before it."""
+    model = Model("pushed")
+    model.add(PointMass("m", mass=1.0, position=(1, 0, 0)))
+    for k, start in enumerate((0.3, 0.1 + 0.2)):
+        model.add(Load(f"push{k}", body="m", force=(1, 0, 0), profile=Step(start)))
+    results = simulate(model, duration=1.0, output_interval=0.1, **STEPPERS[name])
+    np.testing.assert_allclose(
+        results.bodies["m"].position[:, 0], 1.0 + np.clip(results.time - 0.3, 0.0, None) ** 2, rtol=0.0, atol=1e-12
+    )
+    results = simulate(model, duration=0.1 + 0.2, output_interval=0.1, **STEPPERS[name])
+    assert results.time[-1] == 0.1 + 0.2
+    assert len(results.time) == 4
+
+
+def test_step_to_limits_leaves_no_sliver():
+    system = System(free_body())
+    for name in ("radau", "dop853"):
+        stepper = make_stepper(system, Run(duration=10.0, **STEPPERS[name]))
+        lengths = [step.end - step.start for step in reached(system, stepper, 10.0)]
+        assert lengths[-1] > 0.4 * lengths[-2]
+
+
+# Events
+
+
+def run_events(model, events, duration, **options):
+    system = System(model)
+    stepper = make_stepper(system, Run(duration=duration, **options))
+    outcome = Outcome([])
+    frames = list(integrate(system, stepper, np.array([0.0, duration]), outcome, tuple(events)))
+    return outcome, np.concatenate([each.time for each in frames]), np.concatenate([each.q for each in frames])
+
+
+def thrown(speed=10.0):
+    model = Model("thrown", gravity=(0, 0, -10.0))
+    model.add(PointMass("m", mass=1.0, position=(1, 0, 0), velocity=(0, 0, speed)))
+    return model
+
+
+def passes(height):
+    """Times at which the thrown mass passes a height, rising and falling."""
+    root = math.sqrt(1.0 - 0.2 * height)
+    return 1.0 - root, 1.0 + root
+
+
+def above(height, **words):
+    return Event(f"z = {height}", lambda t, state: state.bodies["m"].position[2] - height, **words)
+
+
+@every_stepper
+def test_events_of_a_thrown_mass(name):
+    """Every passage once, in order, each to 1e-10; several in one step, also of one event."""
+    events = [above(h, terminal=False) for h in (1.0, 2.0, 3.0, 4.0)]
+    outcome, *_ = run_events(thrown(), events, 3.0, **STEPPERS[name])
+    wanted = sorted((t, f"z = {h}") for h in (1.0, 2.0, 3.0, 4.0) for t in passes(h))
+    assert [event for _, event in outcome.events] == [event for _, event in wanted]
+    np.testing.assert_allclose([t for t, _ in outcome.events], [t for t, _ in wanted], rtol=0.0, atol=1e-10)
+    assert outcome.stopped_by is None
+
+
+@every_stepper
+@pytest.mark.parametrize(("direction", "wanted"), [(1, [0]), (-1, [1]), (0, [0, 1])])
+def test_direction_of_events(name, direction, wanted):
+    outcome, *_ = run_events(thrown(), [above(3.0, terminal=False, direction=direction)], 3.0, **STEPPERS[name])
+    got = [t for t, _ in outcome.events]
+    np.testing.assert_allclose(got, [passes(3.0)[k] for k in wanted], rtol=0.0, atol=1e-10)
+
+
+@every_stepper
+def test_terminal_event(name):
+    """The run ends there, with the events before it in the list and none after."""
+    events = [above(3.0, terminal=False), above(2.0, direction=-1), above(1.0, terminal=False)]
+    outcome, times, q = run_events(thrown(), events, 3.0, **STEPPERS[name])
+    assert [event for _, event in outcome.events] == ["z = 1.0", "z = 3.0", "z = 3.0", "z = 2.0"]
+    assert outcome.stopped_by == "z = 2.0"
+    assert times[-1] == pytest.approx(passes(2.0)[1], abs=1e-10)
+    assert q[-1, 2] == pytest.approx(2.0, abs=1e-10)
+
+
+@every_stepper
+def test_event_where_it_starts_and_at_a_step_end(name):
+    """A zero at the very start is none; one at a breakpoint is found once."""
+    model = thrown()
+    top = passes(3.75)[0]
+    assert top == 0.5
+    model.add(Load("nothing", body="m", force=(0, 0, 0.0), profile=Step(top)))
+    events = [above(0.0, terminal=False, direction=1), above(3.75, terminal=False, direction=1)]
+    outcome, *_ = run_events(model, events, 1.0, **STEPPERS[name])
+    ((t, event),) = outcome.events
+    assert event == "z = 3.75"
+    assert t == pytest.approx(top, abs=1e-10)
+
+
+@every_stepper
+def test_event_of_a_turning_body(name):
+    """A body spinning at 2 rad/s about a principal axis: its x axis crosses the plane y = 0 at half turns."""
+    model = Model("spin")
+    model.add(RigidBody("b", mass=1.0, inertia=(1.0, 2.0, 2.5), angular_velocity=(0, 0, 2.0)))
+
+    def side(t, state):
+        return rotations.rotate(state.bodies["b"].quaternion, np.array(X))[1]
+
+    options = STEPPERS[name] if name == "rk4" else {**STEPPERS[name], "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
+    outcome, *_ = run_events(model, [Event("half turn", side, terminal=False)], 5.0, **options)
+    np.testing.assert_allclose([t for t, _ in outcome.events], np.pi / 2.0 * np.arange(1, 4), rtol=0.0, atol=1e-10)
+
+
+@with_error_control
+def test_event_of_a_flexible_model(name):
+    """A released cantilever: the instant its tip stops falling agrees between steppers, and the last output is it."""
+    stop = Event("tip turns", lambda t, state: state.beams["beam"].nodes[-1].velocity[2])
+    model = cantilever(damping=1e-3)
+    results = simulate(model, duration=5.0, output_interval=0.05, events=(stop,), **STEPPERS[name])
+    assert results.message == "stopped by event 'tip turns'"
+    assert results.beams["beam"].velocity[-1, -1, 2] == pytest.approx(0.0, abs=1e-10)
+    fine = simulate(model, duration=5.0, output_interval=0.05, events=(stop,), rtol=1e-10)
+    assert results.time[-1] == pytest.approx(fine.time[-1], abs=1e-7)
+    assert abs(results.time[-1] / 0.05 - round(results.time[-1] / 0.05)) > 1e-6  # an output of its own
+    assert np.all(np.diff(results.time) > 0.0)
+
+
+# Statistics
+
+
+def counted(system):
+    """Numbers of calls of a system, by what ``Statistics`` calls them."""
+    counts = {"residuals": 0, "jacobians": 0, "factorizations": 0}
+    residual, matrices, factorise = system.residual, system.matrices, system.solver.factorise
+
+    def count_residual(u, q, v, a):
+        counts["residuals"] += len(q)
+        return residual(u, q, v, a)
+
+    def count_matrices(u, q, v):
+        counts["jacobians"] += 1
+        return matrices(u, q, v)
+
+    def count_factorise(data):
+        counts["factorizations"] += 1
+        return factorise(data)
+
+    system.residual, system.matrices, system.solver.factorise = count_residual, count_matrices, count_factorise
+    return counts
+
+
+@every_stepper
+def test_statistics(name):
+    system = System(stubby_beam())
+    options = STEPPERS[name] if name == "rk4" else {**STEPPERS[name], "rtol": 1e-6}
+    counts = counted(system)
+    stepper = make_stepper(system, Run(duration=2.0, **options))
+    steps = reached(system, stepper, 2.0)
+    got = stepper.statistics
+    assert got.steps == len(steps)
+    if name == "radau":
+        # the start takes one residual and one factorisation of the mass for its acceleration
+        assert got.evaluations == counts["residuals"] - 1
+        assert got.factorizations == counts["factorizations"] - 1
+        assert got.jacobians == counts["jacobians"]
+        assert got.evaluations >= 3 * got.newton_iterations + got.steps
+        assert got.newton_iterations >= got.steps
+    else:
+        assert got.evaluations == counts["residuals"]
+        assert (got.jacobians, got.factorizations, got.newton_iterations) == (0, 0, 0)
+    if name == "rk4":
+        assert (got.steps, got.rejected, got.evaluations) == (2000, 0, 1 + 4 * 2000)
+
+
+def test_times_and_rejections_are_counted():
+    """A force that jumps without saying so makes rejections."""
+    model = oscillator()
+    model.add(Load("push", body="m", force=(80.0, 0, 0), profile=lambda t: float(t > 0.5)))
+    for name in ("radau", "dop853"):
+        results = simulate(model, duration=1.0, output_interval=0.1, **STEPPERS[name])
+        assert results.statistics["rejected"] > 3
+        assert 0.0 < results.statistics["wall_time"] < 60.0
+        assert 0.0 < results.statistics["cpu_time"] < 60.0
+
+
+def test_matrices_serve_many_steps():
+    """Of the stiff satellite, whose frames all turn: matrices are formed in its axes and seldom again."""
+    for model in (satellite(forced=True), satellite(forced=False)):
+        results = simulate(model, duration=10.0, output_interval=1.0, rtol=1e-6)
+        statistics = results.statistics
+        assert statistics["jacobians"] <= statistics["steps"] / 5
+        assert statistics["rejected"] <= statistics["steps"] / 10
+        assert statistics["newton_iterations"] <= 4 * statistics["steps"]
+        assert statistics["steps"] < 200
+
+
+def test_loose_tolerance_costs_less():
+    """Steps that Newton's iteration limits are not tried again and again."""
+    for forced in (True, False):
+        found = [
+            simulate(satellite(forced), duration=10.0, output_interval=1.0, rtol=rtol).statistics
+            for rtol in (1e-4, 1e-6)
+        ]
+        assert found[0]["evaluations"] < found[1]["evaluations"]
+        assert found[0]["rejected"] < found[0]["steps"] / 2
+
+
+def test_exact_steps_cost_nothing():
+    """A parabola is exact in every method: steps grow to the whole length, and rounding is no reason to reject."""
+    for options in ({"method": "radau"}, {"method": "rk"}):
+        for model in (thrown(), thrown(0.0)):
+            results = simulate(model, duration=5.0, output_interval=1.0, **options)
+            assert results.statistics["steps"] < 15
+            assert results.statistics["rejected"] == 0
+
+
+@with_error_control
+def test_start_from_nothing(name):
+    """A point mass at rest at the origin has no size to measure a first step by."""
+    model = Model("rest")
+    model.add(PointMass("m", mass=2.0))
+    model.add(Load("push", body="m", force=(1.0, 0, 0)))
+    results = simulate(model, duration=1.0, output_interval=0.5, **STEPPERS[name])
+    assert results.bodies["m"].position[-1, 0] == pytest.approx(0.25, abs=1e-12)
+
+
+# Failures
+
+
+def test_rk4_beyond_its_limit():
+    """2.785 over the largest frequency, 48901 rad/s: 5.70e-5 s."""
+    short = {"duration": 0.05, "output_interval": 0.01, "method": "rk", "tableau": "rk4"}
+    results = simulate(satellite(), step=5.65e-5, **short)
+    assert np.max(np.abs(results.audit.energy_error)) < 1e-9
+    message = r"rk4 stopped at t = 0\.0.* with step 6e-05 s .*try a smaller step"
+    with pytest.raises(SolveError, match=message):
+        simulate(satellite(), step=6e-5, **short)
+
+
+def test_rk4_of_a_force_grows_to_infinity():
+    message = r"rk4 stopped at t = .* s with step 0\.8 s \(the state is not finite\)"
+    with pytest.raises(SolveError, match=message):
+        simulate(oscillator(), duration=1e4, output_interval=1e3, method="rk", tableau="rk4", step=0.8)
+
+
+@every_stepper
+def test_max_steps(name):
+    message = r"given up at t = 0\.\d+ s after max_steps = 7 steps"
+    with pytest.raises(SolveError, match=message):
+        simulate(driven_body(), duration=10.0, max_steps=7, **STEPPERS[name])
+
+
+@every_stepper
+def test_folded_element(name):
+    """A torque folds a single soft element; the message has the time, the element and the remedy."""
+    model = Model("fold")
+    section = boom(
+        second_moments=(1e-8, 1e-8),
+        torsion_constant=1e-8,
+        density=400.0,
+        youngs_modulus=1e7,
+        shear_modulus=1e7,
+    )
+    model.add(Beam("beam", section=section, length=1.0, start=Ground().at(direction=X)))
+    model.add(Load("fold", beam="beam", torque=(0, 5.0, 0), profile=Versine(1.0)))
+    options = {**STEPPERS[name], **({"step": 1e-4} if name == "rk4" else {"rtol": 1e-5})}
+    message = r"stopped at t = 0\.2(49|50).*beams\.beam, element 1 of 1: turned by 180.*more elem"
+    with pytest.raises(SolveError, match=message):
+        simulate(model, duration=1.0, **options)
+
+
+@every_stepper
+@pytest.mark.parametrize("first", [0.0, 0.5])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_load_that_is_not_finite(name, first, bad):
+    """A clear message with load and time, after few attempts."""
+    asked = []
+
+    def push(t, state):
+        asked.append(t)
+        assert len(asked) < 5000
+        return np.array([bad if t >= first else 1.0, 0.0, 0.0])
+
+    model = Model("bad")
+    model.add(PointMass("m", mass=2.0, position=(1, 0, 0)))
+    model.add(Load("push", body="m", force=push))
+    message = rf"loads\.push\.force: got \[{bad}, .*at t = {first:g}.* s, which is not finite"
+    with pytest.raises(SolveError, match=message):
+        simulate(model, duration=1.0, **STEPPERS[name])
+
+
+@with_error_control
+def test_load_that_is_not_finite_at_a_trial_state_only(name):
+    """A logarithm that a trial step would take of a negative number: shorter steps stay clear of it."""
+    bad = []
+
+    def push(t, state):
+        x = state.bodies["m"].position[0]
+        bad.extend([t] * bool(x <= 0.0))
+        return np.array([-50.0 * math.log(x) if x > 0.0 else math.nan, 0.0, 0.0])
+
+    model = Model("logarithm")
+    model.add(PointMass("m", mass=1.0, position=(0.2, 0, 0)))
+    model.add(Load("push", body="m", force=push))
+    results = simulate(model, duration=2.0, output_interval=0.01, **STEPPERS[name], first_step=1.0)
+    assert bad
+    x = results.bodies["m"].position[:, 0]
+    energy = results.audit.kinetic_energy + 50.0 * (x * np.log(x) - x)
+    np.testing.assert_allclose(energy, energy[0], rtol=0.0, atol=1e-6)
+
+
+@with_error_control
+def test_jumps_that_cannot_be_followed(name):
+    """A force that changes sign with every look: no step is short enough, and the message says so."""
+    sign = [1.0]
+
+    def flicker(t):
+        sign[0] = -sign[0]
+        return 1e9 * sign[0]
+
+    model = Model("flicker")
+    model.add(PointMass("m", mass=1.0, position=(1, 0, 0)))
+    model.add(Load("push", body="m", force=(1.0, 0, 0), profile=flicker))
+    message = r"stopped at t = .* s: the step had to be cut to .* without declared breakpoints"
+    with pytest.raises(SolveError, match=message):
+        simulate(model, duration=1.0, **STEPPERS[name])
+
+
+# Closed loops
+
+
+def bridge(split):
+    """Two bodies joined by one beam, or by two of half its section in the same place, which form a loop."""
+    model = Model("bridge")
+    hub = model.add(RigidBody("hub", mass=1.7, inertia=(0.5, 0.6, 0.7), angular_velocity=(0.3, 0.5, -0.4)))
+    body = model.add(RigidBody("body", mass=0.9, inertia=(0.3, 0.4, 0.5)))
+    parts = 2 if split else 1
+    section = boom(
+        area=2.5e-3 / parts,
+        second_moments=(5.2e-7 / parts, 3e-7 / parts),
+        torsion_constant=6e-7 / parts,
+        youngs_modulus=5e6,
+        shear_modulus=2e6,
+        damping=1e-3,
+    )
+    for k in range(parts):
+        start, end = hub.at((0.1, 0.2, 0), direction=X), body.at((-0.1, 0, 0), direction=X)
+        model.add(Beam(f"beam{k}", section=section, length=1.5, elements=3, start=start, end=end))
+    model.add(Load("push", body="body", at=(0.1, 0.2, 0.3), force=(0.5, 1.0, -0.7), frame="body"))
+    return model
+
+
+def test_loop_moves_like_the_tree_it_equals():
+    loop, tree = System(bridge(split=True)), System(bridge(split=False))
+    assert (loop.layout.is_tree, tree.layout.is_tree) == (False, True)
+    options = {"duration": 0.5, "output_interval": 0.05, "rtol": 1e-8, "atol": Tolerances(1e-9, 1e-9, 1e-9)}
+    one, other = simulate(bridge(split=True), **options), simulate(bridge(split=False), **options)
+    explicit = simulate(bridge(split=True), **{**options, "method": "rk"})
+    for name in ("hub", "body"):
+        for word in ("position", "quaternion"):
+            wanted = getattr(other.bodies[name], word)
+            np.testing.assert_allclose(getattr(one.bodies[name], word), wanted, rtol=0.0, atol=1e-9)
+            np.testing.assert_allclose(getattr(explicit.bodies[name], word), wanted, rtol=0.0, atol=1e-7)
+    for name in ("beam0", "beam1"):
+        np.testing.assert_allclose(one.beams[name].position, other.beams["beam0"].position, rtol=0.0, atol=1e-9)
+    assert np.max(np.abs(other.beams["beam0"].deflection)) > 0.02
+    np.testing.assert_allclose(one.audit.energy_error, 0.0, rtol=0.0, atol=1e-6)
