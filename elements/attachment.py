@@ -10,11 +10,12 @@ from femb.types import Vector
 
 @dataclass(frozen=True, eq=False)
 class Attachment:
-    """The end of a beam: on a body, or free in space.
+    """The end of a beam: on a body, on a node of another beam, or free in space.
 
-    body : its name; left out, the end is free and ``at`` and ``direction`` are in inertial axes.
-    at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; left out, it
-    follows from the other end. up : the section's y axis is the part of ``up`` perpendicular to the tangent;
+    body : its name; or beam and node (from the start, 0 to the number of elements, negative from the end), whose
+    section axes then take the place of body axes. With neither, the end is free and ``at`` and ``direction`` are in
+    inertial axes. at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; left
+    out, it follows from the other end. up : the section's y axis is the part of ``up`` perpendicular to the tangent;
     by default ``up`` is the y axis of the body, or its z axis where the tangent is within 25 degrees of y.
     """
 
@@ -22,6 +23,18 @@ class Attachment:
     at: Vector = (0.0, 0.0, 0.0)
     direction: Vector | None = None
     up: Vector | None = None
+    beam: str | None = None
+    node: int = -1
+
+    @property
+    def clamped(self) -> bool:
+        """Whether it is on something."""
+        return self.body is not None or self.beam is not None
+
+    @property
+    def host(self) -> str:
+        """What it is on, for messages."""
+        return repr(self.body) if self.body is not None else f"{self.beam!r}, node {self.node}"
 
     def problems(self) -> list[tuple[str, str]]:
         """(field, message) of what is wrong, for the beam that owns the attachment."""
@@ -36,6 +49,8 @@ class Attachment:
                 cross = np.cross(self.direction, self.up)
                 limit = 1e-6 * np.linalg.norm(self.direction) * np.linalg.norm(self.up)
                 check.require("up", np.linalg.norm(cross) > limit, "must not be along direction")
+            if self.body is not None and self.beam is not None:
+                check.fail("beam", "given beside body: an end of a beam is on one or the other")
             found = [(problem.item[-1], problem.message) for problem in check.problems]
             check.problems.clear()
         return found

@@ -1,4 +1,4 @@
-"""Straight quaternion Euler-Bernoulli beam."""
+"""Quaternion Euler-Bernoulli beam."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,19 +9,22 @@ from femb import rotations
 from femb.batch import Batch
 from femb.checks import Checks
 from femb.elements.attachment import Attachment, Place, check_place
+from femb.elements.beam_shape import reference_shape
 from femb.elements.section import Section
 from femb.layout import BeamLayout, Layout, Station
-from femb.types import Vector
+from femb.types import Floats, Vector
 
 
 @dataclass(frozen=True, eq=False)
 class Beam:
-    """A straight beam of equal elements between its ``start`` and its ``end``.
+    """A beam of equal elements between its ``start`` and its ``end``.
 
     section : a Section, or its name in the model. length : m. elements : their number.
     start, end : Attachments; an end that is left out is free. A beam attached nowhere must say so with a
     ``start`` without body; it may then have a velocity (of its start, inertial axes, m/s) and an
     angular_velocity (rad/s, axes of its first section).
+    curvature : of the undeformed beam, the same all along: twist and curvatures about its section's y and z axes, 1/m;
+    (0, 0, 1/R) is an arc of radius R towards y. Left out, the beam is straight.
     strain : "exact" curvatures per unit stretched length, or "source" for those of the thesis.
     share_strain : the two ends of collinear beams on one body share one axial strain, as in the thesis; by
     default each clamped end has its own, which a force on the body along the beams needs.
@@ -40,6 +43,7 @@ class Beam:
     end: Attachment | None = None
     strain: str = "exact"
     share_strain: bool = False
+    curvature: Vector | None = None
     velocity: Vector | None = None
     angular_velocity: Vector | None = None
 
@@ -61,7 +65,7 @@ class Beam:
 
     def _check_ends(self, check: Checks) -> None:
         start, end = self.start, self.end
-        attached = [e for e in (start, end) if e is not None and e.body is not None]
+        attached = [e for e in (start, end) if e is not None and e.clamped]
         if start is None and end is None:
             check.fail(
                 "start",
@@ -78,26 +82,37 @@ class Beam:
         """A node for a mass or a load: 0 is the start, -1 the end."""
         return Place(beam=self.name, node=node)
 
+    def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A place at a node for the end of another beam: offset (m) and that beam's tangent, axes of the section."""
+        return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up)
+
     @property
     def attached(self) -> tuple[Any, Any]:
-        """The attachments that name a body, or None: (start, end)."""
+        """The attachments that name a body or a beam, or None: (start, end)."""
         ends = (self.start, self.end)
-        return tuple(e if e is not None and e.body is not None else None for e in ends)  # type: ignore[return-value]
+        return tuple(e if e is not None and e.clamped else None for e in ends)  # type: ignore[return-value]
+
+    def reference(self) -> tuple[Floats, Floats]:
+        """Positions (n, 3) m and quaternions (n, 4) of the undeformed beam's nodes, axes of its first section."""
+        return reference_shape(self.length, self.elements, self.curvature)
 
     def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
         """Frames for the nodes that are not on a body; one strain a node, and one of its own at each clamped end."""
         at, axes = placement.beams[self.name]
-        step = self.length / self.elements * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+        positions, turns = self.reference()
         clamps = placement.clamps[self.name]
         stations, strains = [], []
         for k in range(self.elements + 1):
             end = {0: 0, self.elements: 1}.get(k)
             clamp = self.attached[end] if end is not None else None
             if clamp is None:
-                frame = layout.add_frame(f"{self.name}, node {k}", at + k * step, axes)
+                place = at + rotations.rotate(axes, positions[k])
+                frame = layout.add_frame(f"{self.name}, node {k}", place, rotations.multiply(axes, turns[k]))
                 stations.append(Station(frame))
             else:
-                stations.append(Station(layout.bodies[clamp.body], clamp.at, clamps[end]))
+                host = layout.station(clamp)
+                offset = host.offset + rotations.rotate(host.rotation, clamp.at) if clamp.beam else host.offset
+                stations.append(Station(host.frame, offset, rotations.multiply(host.rotation, clamps[end])))
         for k, station in enumerate(stations):
             label = f"{self.name}, node {k}"
             clamped = self.attached[0 if k == 0 else 1] is not None if k in (0, self.elements) else False

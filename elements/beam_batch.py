@@ -7,6 +7,7 @@ import numpy as np
 from femb.batch import Batch, FoldedError
 from femb.elements import beam_kernels as kernels
 from femb.elements import beam_tangent
+from femb.elements.beam_shape import reference_strains
 from femb.layout import Layout, Station
 from femb.rotations import rotation_matrix
 from femb.types import Floats, Ints
@@ -31,13 +32,16 @@ class BeamBatch(Batch):
             self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
             row = element_data(model.section_of(beam), beam.length / beam.elements, beam.strain == "source")
             end_rows = [_end_row(station) for station in where.stations]
+            nodes = list(zip(*beam.reference(), strict=True))
             for k in range(beam.elements):
                 frames = [where.stations[k].frame, where.stations[k + 1].frame]
                 strains = where.strains[k]
                 numbers = (layout.frame_q[frames], layout.frame_v[frames])
                 index.append(np.concatenate([*numbers, layout.strain_q[strains], layout.strain_v[strains]]))
                 ends.append([end_rows[k], end_rows[k + 1]])
-                data.append(row)
+                data.append(row.copy())
+                if beam.curvature is not None:
+                    data[-1][kernels.REFERENCE :] = reference_strains(row, nodes[k], nodes[k + 1])
                 self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
         self.index: Ints = np.array(index, dtype=np.int64)
         self.ends: Floats = np.array(ends, dtype=float)
@@ -97,10 +101,10 @@ class BeamBatch(Batch):
 
 
 def element_data(section: Any, length: float, source: bool) -> Floats:
-    """(35,) parameters of an element of a straight beam, unstrained at the start."""
+    """(35,) parameters of an element that is straight where it is unstrained."""
     row = np.zeros(kernels.REFERENCE + 12)
     row[kernels.LENGTH] = length
-    row[kernels.MASS] = section.density * section.area
+    row[kernels.MASS] = section.line_mass()
     row[kernels.INERTIA : kernels.INERTIA + 3] = section.inertia()
     row[kernels.DAMPING] = section.damping
     row[kernels.SOURCE] = float(source)

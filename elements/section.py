@@ -6,64 +6,130 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.checks import Checks
-from femb.types import Floats, Pair
+from femb.types import Floats, Matrix4, Pair, Vector
+
+MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
+DIRECT = ("axial_stiffness", "torsional_stiffness", "bending_stiffness")
+MASSES = ("density", "area", "second_moments")
+DIRECT_MASSES = ("mass_per_length", "inertia_per_length")
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A beam's cross-section; axes y and z are principal.
+    """A beam's cross-section: its stiffness and its inertia, each given in one of these ways.
 
-    area : m2. second_moments : about the section's y and z axes, m4. torsion_constant : Saint-Venant's, m4; for a
-    square of side b it is 0.1406 b4, not the polar moment. polar_moment : of inertia in twist, m4, by default
-    the sum of the second moments. density : kg/m3. youngs_modulus, shear_modulus : Pa. damping : stress per
-    strain rate over stress per strain (stiffness-proportional), s. shape : for pictures only,
-    {"rectangle": [y, z]}, {"circle": radius}; by default the rectangle of the same area and moments' ratio.
+    Stiffness, of material and shape: area (m2), second_moments about the section's principal y and z axes (m4),
+    torsion_constant (Saint-Venant's, m4; for a square of side b it is 0.1406 b4, not the polar moment),
+    youngs_modulus and shear_modulus (Pa). Directly: axial_stiffness EA (N), torsional_stiffness GJ and
+    bending_stiffness [EIy, EIz] (N m2). In full: stiffness_matrix, symmetric 4 x 4, of axial strain, twist and the
+    curvatures about y and z, for sections that couple bending with twist or stretching.
+    Inertia: density (kg/m3) with area and second_moments, and polar_moment (m4) of inertia in twist, by default the sum
+    of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m).
+    damping : stress per strain rate over stress per strain (stiffness-proportional), s. shape : for pictures only,
+    {"rectangle": [y, z]} or {"circle": radius}; by default the rectangle with the same area and radii of gyration.
 
-    Raises ModelError: a value that is not positive, a negative damping.
+    Raises ModelError: a value that is not positive, a stiffness or inertia given twice or not wholly, a matrix that is
+    not symmetric and positive definite.
     """
 
     table: ClassVar[str] = "sections"
     kind: ClassVar[str] = "section"
 
     name: str
-    area: float
-    second_moments: Pair
-    torsion_constant: float
-    density: float
-    youngs_modulus: float
-    shear_modulus: float
+    area: float | None = None
+    second_moments: Pair | None = None
+    torsion_constant: float | None = None
+    density: float | None = None
+    youngs_modulus: float | None = None
+    shear_modulus: float | None = None
     polar_moment: float | None = None
     damping: float = 0.0
     shape: dict[str, Any] | None = field(default=None, repr=False)
+    axial_stiffness: float | None = None
+    torsional_stiffness: float | None = None
+    bending_stiffness: Pair | None = None
+    stiffness_matrix: Matrix4 | None = None
+    mass_per_length: float | None = None
+    inertia_per_length: Vector | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "sections", self.name) as check:
             check.positive("area", "torsion_constant", "density", "youngs_modulus", "shear_modulus", "polar_moment")
+            check.positive("axial_stiffness", "torsional_stiffness", "mass_per_length")
             check.not_negative("damping")
-            if "second_moments" not in check.bad:
-                check.require("second_moments", np.all(np.asarray(self.second_moments) > 0), "must be greater than 0")
-            if self.polar_moment is None and not check.bad:
-                object.__setattr__(self, "polar_moment", float(np.sum(self.second_moments)))
+            for name in ("second_moments", "bending_stiffness", "inertia_per_length"):
+                value = getattr(self, name)
+                if value is not None and name not in check.bad:
+                    check.require(name, np.all(np.asarray(value) > 0), "must be greater than 0")
+            self._check_matrix(check)
+            self._check_ways(check)
             if self.shape is not None and self._outline_of_shape() is None:
                 check.fail("shape", f"got {self.shape!r}, wanted rectangle = [y, z] or circle = radius, in m")
 
+    def _check_matrix(self, check: Checks) -> None:
+        matrix = self.stiffness_matrix
+        if matrix is None or "stiffness_matrix" in check.bad:
+            return
+        if np.max(np.abs(matrix - matrix.T)) > 1e-9 * np.max(np.abs(matrix)):
+            check.fail("stiffness_matrix", "must be symmetric")
+        elif not np.all(np.linalg.eigvalsh(matrix) > 0.0):
+            check.fail("stiffness_matrix", "must be positive definite: every deformation must cost energy")
+
+    def _check_ways(self, check: Checks) -> None:
+        """Exactly one whole way for the stiffness, and one for the inertia."""
+
+        def given(names: tuple[str, ...]) -> list[str]:
+            return [name for name in names if getattr(self, name) is not None]
+
+        direct = given(DIRECT) or given(("stiffness_matrix",))
+        wanted = MATERIAL if not direct else (DIRECT if given(DIRECT) else ("stiffness_matrix",))
+        for name in wanted:
+            if getattr(self, name) is None and name not in check.bad:
+                check.fail(name, f"is missing: the stiffness needs {', '.join(wanted)}")
+        for name in given(("youngs_modulus", "shear_modulus", "torsion_constant")) if direct else []:
+            check.fail(name, f"given beside {direct[0]!r}, which also says the stiffness: give one of them")
+        if given(DIRECT) and self.stiffness_matrix is not None:
+            check.fail("stiffness_matrix", f"given beside {given(DIRECT)[0]!r}: give one of them")
+        masses = DIRECT_MASSES if given(DIRECT_MASSES) else MASSES
+        for name in masses:
+            if (
+                getattr(self, name) is None
+                and name not in check.bad
+                and (masses is DIRECT_MASSES or name not in wanted)
+            ):
+                check.fail(name, f"is missing: the inertia needs {', '.join(masses)}")
+        if masses is DIRECT_MASSES and self.density is not None:
+            check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
+
     def stiffness(self) -> Floats:
         """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2."""
+        if self.stiffness_matrix is not None:
+            return np.array(self.stiffness_matrix)
+        if self.axial_stiffness is not None:
+            return np.diag([self.axial_stiffness, self.torsional_stiffness, *self.bending_stiffness])
         e, g = self.youngs_modulus, self.shear_modulus
-        return np.diag([e * self.area, g * self.torsion_constant, *(e * np.asarray(self.second_moments))])
+        return np.diag([e * self.area, g * self.torsion_constant, *(e * np.asarray(self.second_moments))])  # type: ignore[operator]
+
+    def line_mass(self) -> float:
+        """Mass per length, kg/m."""
+        return float(self.mass_per_length or self.density * self.area)  # type: ignore[operator]
 
     def inertia(self) -> Floats:
         """(3,) moments of inertia per unit length about the section's x, y and z axes, kg m."""
-        return self.density * np.array([self.polar_moment, *self.second_moments])
+        if self.inertia_per_length is not None:
+            return np.array(self.inertia_per_length)
+        polar = self.polar_moment or float(np.sum(self.second_moments))
+        return self.density * np.array([polar, *self.second_moments])  # type: ignore[operator]
 
     def outline(self) -> Floats:
         """(m, 2) polygon of the section in its y and z axes, m; for pictures and meshes."""
         given = self._outline_of_shape()
         if given is not None:
             return given
-        # Rectangle with the section's ratio of radii of gyration, scaled to its area.
-        y, z = np.sqrt(np.asarray(self.second_moments)[::-1])
-        scale = np.sqrt(self.area / (y * z))
+        # Rectangle with the section's radii of gyration, scaled to its area where that is known.
+        stiffness = np.diag(self.stiffness())
+        z, y = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
+        scale = np.sqrt(self.area / (y * z)) if self.area is not None else 1.0
         return _rectangle(scale * y, scale * z)
 
     def _outline_of_shape(self) -> Floats | None:

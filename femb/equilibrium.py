@@ -1,5 +1,7 @@
 """Equilibrium at rest or in steady rotation, from which a motion can start without shaking its structure."""
 
+from typing import Any
+
 import numpy as np
 
 from femb import rotations
@@ -12,7 +14,9 @@ from femb.start import components
 from femb.system import System
 from femb.types import Floats
 
-ITERATIONS = 200
+ITERATIONS = 50
+LARGEST_TURN = 0.3  # rad, of one iteration
+SMALLEST_LOAD_STEP = 1.0 / 512.0
 LOOSE = 1e-6  # relative size of a net force or moment that no strain can balance
 
 
@@ -21,44 +25,79 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
 
     Every connected structure keeps the angular velocity of its start, and the velocity of its mass centre, and is
     strained so that each part has the acceleration of that rigid motion; one held by the ground, or at rest, is in
-    static equilibrium. Newton's iteration with the iteration tangent, regularised by the rotation's inertia.
+    static equilibrium. Newton's iteration, regularised by the inertia of the rotation where a structure is free; first
+    with the iteration tangent under the whole load, and if that fails with the exact tangent in load steps.
 
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
     not a principal one; or where the iteration does not converge.
     """
     motions = [_Motion(system, frames) for frames in _structures(system)]
-    q = system.q0.copy()
+    try:
+        q, force = _solve(system, motions, system.q0, 1.0, exact=False)
+    except SolveError as first:
+        for motion in motions:
+            motion.check(system.q0, _forces(system, motions, system.q0, 1.0)[1])
+        q, force = _in_load_steps(system, motions, first)
+    v, a = np.zeros(system.n_v), np.zeros(system.n_v)
+    for motion in motions:
+        motion.check(q, force)
+        motion.state(q, v, a)
+    return q, v
+
+
+def _in_load_steps(system: System, motions: list["_Motion"], first: SolveError) -> tuple[Floats, Floats]:
+    """Raise the inputs from zero, in steps that are halved where the iteration fails and doubled where it does not."""
+    q, reached, part, force = system.q0, 0.0, 0.25, np.zeros(system.n_v)
+    while reached < 1.0:
+        trial = min(1.0, reached + part)
+        try:
+            q, force = _solve(system, motions, q, trial, exact=True)
+        except SolveError:
+            part *= 0.5
+            if part < SMALLEST_LOAD_STEP or not system.n_u:
+                raise first from None
+            continue
+        reached, part = trial, 2.0 * part
+    return q, force
+
+
+def _forces(system: System, motions: list["_Motion"], q: Floats, load: float) -> tuple[Any, Floats]:
+    """(u, v, a) at a share of the load, and the residual force (n_v,)."""
+    v, a = np.zeros(system.n_v), np.zeros(system.n_v)
+    for motion in motions:
+        motion.state(q, v, a)
+    u = load * system.inputs_at(0.0, q, v)
+    return (u, v, a), system.residual(u[None], q[None], v[None], a[None])[0]
+
+
+def _solve(system: System, motions: list["_Motion"], q: Floats, load: float, exact: bool) -> tuple[Floats, Floats]:
+    """Coordinates in equilibrium at a share of the load, from those of another, and the residual force there."""
     spin2 = max(float(motion.omega @ motion.omega) for motion in motions)
     any_free = any(motion.free for motion in motions)
     scale, _ = system.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))
+    spins = (system.coordinates[3][:, None] + np.arange(3)).ravel()
     step = np.inf
     for _ in range(ITERATIONS):
-        v, a = np.zeros(system.n_v), np.zeros(system.n_v)
-        for motion in motions:
-            motion.state(q, v, a)
-        u = system.inputs_at(0.0, q, v)
         try:
-            force = system.residual(u[None], q[None], v[None], a[None])[0]
+            (u, v, a), force = _forces(system, motions, q, load)
             mass, _, stiffness = system.matrices(u, q, v)
+            if exact:
+                stiffness = system.tangent(u, q, v, a)[1]
             shift = max(spin2, 1e-6 * float(np.max(np.abs(stiffness)) / np.max(np.abs(mass)))) if any_free else 0.0
             change = system.solver.factorise(stiffness + shift * mass).solve(-force)
         except (TrialError, SingularError) as error:
             raise SolveError(f"no equilibrium found to start from: {error}") from error
-        largest = float(np.max(np.abs(change)))
-        if not np.isfinite(largest):
+        if not np.all(np.isfinite(change)):
             break
-        change *= min(1.0, 0.3 / largest) if largest > 0.0 else 1.0
-        q = q + system.rates(q[None], change[None])[0]
+        # a turn is only nearly a vector: larger ones would overshoot
+        turned = float(np.max(np.abs(change[spins]), initial=0.0))
+        change *= min(1.0, LARGEST_TURN / turned) if turned > 0.0 else 1.0
+        moved = system.rates(q[None], change[None])[0]
+        q = q + moved
         system.normalise(q)
-        previous, step = step, error_norm(*scale, system.rates(q[None], change[None])[0], q)
+        previous, step = step, error_norm(*scale, moved, q)
         if step < 1.0 or (step < 1e3 and step > 0.5 * previous):
-            for motion in motions:
-                motion.check(q, force)
-            for motion in motions:
-                motion.state(q, v, a)
-            return q, v
-    for motion in motions:
-        motion.check(q, force)
+            return q, force
     raise SolveError(
         f"no equilibrium found to start from in {ITERATIONS} iterations (last change {step:.2g} times the tolerance): "
         "the structure may buckle or turn too fast for its stiffness; start as given, or with a smaller load or rate"

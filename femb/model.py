@@ -94,8 +94,13 @@ class Model:
             for word, end in (("start", beam.start), ("end", beam.end)):
                 if end is not None and end.body is not None:
                     found += self._clamp_problems((*place, word, "body"), end)
+                elif end is not None and end.beam == beam.name:
+                    found.append(Problem((*place, word, "beam"), "a beam cannot be clamped to itself"))
+                elif end is not None and end.beam is not None:
+                    found += self._place_problems((*place, word), beam, end)
             start, end = beam.attached
-            if start is not None and end is not None and beam.elements < 2 and start.body == end.body:
+            same = start is not None and end is not None and start.body is not None and start.body == end.body
+            if same and beam.elements < 2:
                 found.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
         for item in self.items():
             for field, on in getattr(item, "places", {}).items():
@@ -121,7 +126,7 @@ class Model:
             ]
         return []
 
-    def _place_problems(self, item: tuple[str, ...], thing: Any, on: Place) -> list[Problem]:
+    def _place_problems(self, item: tuple[str, ...], thing: Any, on: Place | Attachment) -> list[Problem]:
         if on.body is not None:
             if on.body not in self.bodies and on.body != "ground":
                 return [self._unknown((*item, "body"), "body", on.body, self.bodies)]

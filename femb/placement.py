@@ -50,7 +50,7 @@ class Placement:
             placed = [beam for beam in todo if self._known(beam)]
             if not placed:
                 # Nothing of what is left touches a placed body: its first body goes to the origin.
-                self._place_at_origin(todo[0])
+                self._place_at_origin(todo)
                 continue
             for beam in placed:
                 try:
@@ -63,6 +63,11 @@ class Placement:
         for name in model.bodies:
             if name not in self.bodies:
                 self.bodies[name] = self._own_pose(name)
+
+    def in_order(self, items: list[Any]) -> list[Any]:
+        """Items of one kind, a beam after those it is clamped to."""
+        rank = {name: k for k, name in enumerate(self.beams)}
+        return sorted(items, key=lambda item: rank[item.name] if item.table == "beams" else 0)
 
     def _given_quaternion(self, body: Any) -> Floats | None:
         if getattr(body, "euler_angles", None) is not None:
@@ -90,61 +95,83 @@ class Placement:
                 self.bodies[name] = self._own_pose(name)
                 return
 
+    def _placed(self, end: Attachment | None) -> bool:
+        """Whether what an end is on has its place."""
+        return end is not None and (end.body in self.bodies or end.beam in self.beams)
+
+    def _host(self, end: Attachment) -> Pose:
+        """Pose of the body or the beam node that an end is on."""
+        if end.body is not None:
+            return self.bodies[end.body]
+        at, axes = self.beams[str(end.beam)]
+        positions, turns = self.model.beams[str(end.beam)].reference()
+        return at + rotations.rotate(axes, positions[end.node]), rotations.multiply(axes, turns[end.node])
+
     def _known(self, beam: Beam) -> bool:
         ends = [end for end in beam.attached if end is not None]
-        return not ends or any(end.body in self.bodies for end in ends)
+        return not ends or any(self._placed(end) for end in ends)
 
-    def _place_at_origin(self, beam: Beam) -> None:
-        end = next(end for end in beam.attached if end is not None)
-        self.bodies[end.body] = self._own_pose(end.body)
+    def _place_at_origin(self, beams: list[Beam]) -> None:
+        for beam in beams:
+            for end in beam.attached:
+                if end is not None and end.body is not None:
+                    self.bodies[end.body] = self._own_pose(end.body)
+                    return
+        names = ", ".join(repr(beam.name) for beam in beams)
+        raise ModelError.at(("beams",), f"the beams {names} are on each other only: one must be on a body, or free")
 
     def _clamp_point(self, end: Attachment) -> Floats:
-        position, quaternion = self.bodies[str(end.body)]
+        position, quaternion = self._host(end)
         return position + rotations.rotate(quaternion, end.at)
 
     def _place_beam(self, beam: Beam) -> None:
         start, end = beam.attached
-        known_start = start is not None and start.body in self.bodies
-        known_end = end is not None and end.body in self.bodies
+        known_start, known_end = self._placed(start), self._placed(end)
         if known_start:
             at, axes = self._clamp_point(start), self._section_at(beam, start, known_end)
         elif known_end:
-            axes = self._section_at(beam, end, False)
-            at = self._clamp_point(end) - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+            at, axes = self._start_of(beam, self._clamp_point(end), self._section_at(beam, end, False))
         else:
             free: Any = beam.start or beam.end
             at, axes = free.at, section_axes(free.direction, free.up)
             if beam.start is None or beam.start.direction is None:
-                at = at - beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+                at, axes = self._start_of(beam, at, axes)
         self.beams[beam.name] = (at, axes)
-        tip = at + beam.length * rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
-        if end is not None and end.body not in self.bodies:
-            self._place_body_at(end, tip, axes)
-        elif start is not None and start.body not in self.bodies:
+        positions, turns = beam.reference()
+        tip, tip_axes = at + rotations.rotate(axes, positions[-1]), rotations.multiply(axes, turns[-1])
+        if end is not None and end.body is not None and not known_end:
+            self._place_body_at(end, tip, tip_axes)
+        elif start is not None and start.body is not None and not known_start:
             self._place_body_at(start, at, axes)
         if end is not None:
             self._check_tip(beam, end, tip)
-        for word, each in (("start", start), ("end", end)):
+        for word, each, section in (("start", start, axes), ("end", end, tip_axes)):
             if each is not None:
-                self._check_direction(beam, word, each, axes)
-        self.clamps[beam.name] = (self._clamp_rotation(start, axes), self._clamp_rotation(end, axes))
+                self._check_direction(beam, word, each, section)
+        self.clamps[beam.name] = (self._clamp_rotation(start, axes), self._clamp_rotation(end, tip_axes))
+
+    def _start_of(self, beam: Beam, tip: Floats, tip_axes: Floats) -> Pose:
+        """Pose of the start of a beam whose end has this pose."""
+        positions, turns = beam.reference()
+        axes = rotations.multiply(tip_axes, rotations.conjugate(turns[-1]))
+        return tip - rotations.rotate(axes, positions[-1]), axes
 
     def _section_at(self, beam: Beam, end: Attachment, other_known: bool) -> Floats:
         """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
         if end.direction is not None:
-            return rotations.multiply(self.bodies[str(end.body)][1], section_axes(end.direction, end.up))
+            return rotations.multiply(self._host(end)[1], section_axes(end.direction, end.up))
         other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
-        if other is not None and other.body in self.bodies:
+        if self._placed(other) and beam.curvature is None:
             chord = self._clamp_point(beam.attached[1]) - self._clamp_point(beam.attached[0])
             if np.linalg.norm(chord) > 0.0:
-                inward = rotations.rotate_back(self.bodies[str(end.body)][1], chord)
-                return rotations.multiply(self.bodies[str(end.body)][1], section_axes(inward, end.up))
-        if other is not None and other.direction is not None and other.body is None:
+                inward = rotations.rotate_back(self._host(end)[1], chord)
+                return rotations.multiply(self._host(end)[1], section_axes(inward, end.up))
+        if other is not None and other.direction is not None and not other.clamped:
             return section_axes(other.direction, other.up)
         word = "start" if end is beam.attached[0] else "end"
         raise ModelError.at(
             ("beams", beam.name, word, "direction"),
-            f"is missing: the tangent of the beam from start to end, in the axes of {end.body!r}",
+            f"is missing: the tangent of the beam from start to end, in the axes of {end.host}",
         )
 
     def _place_body_at(self, end: Attachment, point: Floats, axes: Floats) -> None:
@@ -161,14 +188,14 @@ class Placement:
     def _clamp_rotation(self, end: Attachment | None, axes: Floats) -> Floats | None:
         if end is None:
             return None
-        return rotations.multiply(rotations.conjugate(self.bodies[str(end.body)][1]), axes)
+        return rotations.multiply(rotations.conjugate(self._host(end)[1]), axes)
 
     def _check_tip(self, beam: Beam, end: Attachment, tip: Floats) -> None:
         gap = self._clamp_point(end) - tip
         if np.linalg.norm(gap) > 1e-6 * beam.length:
             raise ModelError.at(
                 ("beams", beam.name, "end"),
-                f"the beam ends at {_shown(tip)} but its place on {end.body!r} is at {_shown(tip + gap)} m: "
+                f"the beam ends at {_shown(tip)} but its place on {end.host} is at {_shown(tip + gap)} m: "
                 "check length, direction and the position of the body, or leave that position out",
             )
 
@@ -176,7 +203,7 @@ class Placement:
         if end.direction is None:
             return
         x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
-        given = rotations.rotate(self.bodies[str(end.body)][1], end.direction)
+        given = rotations.rotate(self._host(end)[1], end.direction)
         if np.linalg.norm(np.cross(x, given)) > 1e-6 * np.linalg.norm(given) or x @ given < 0.0:
             raise ModelError.at(
                 ("beams", beam.name, word, "direction"),

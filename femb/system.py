@@ -52,7 +52,7 @@ class System:
             Ground().lay_out(layout, placement, model)
         items = {kind: [item for item in model.items() if type(item) is kind] for kind in kinds}
         for kind in kinds:
-            for item in items[kind]:
+            for item in placement.in_order(items[kind]):
                 item.lay_out(layout, placement, model)
         layout.finish()
         self.n_q, self.n_v = layout.n_q, layout.n_v

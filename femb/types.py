@@ -23,3 +23,5 @@ Quaternion = Annotated[Any, Shape((4,))]
 """Four numbers, scalar first; stored as a read-only float array of shape (4,)."""
 Pair = Annotated[Any, Shape((2,))]
 """Two numbers; stored as a read-only float array of shape (2,)."""
+Matrix4 = Annotated[Any, Shape((4, 4))]
+"""A 4 x 4 matrix; stored as a read-only float array."""
