@@ -38,11 +38,13 @@ def applied(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
                 continue
             rotation(q[s, i + 3 : i + 7], R)
             if kind == 1:
-                local[:] = F
                 turn(R, F, inertial)
+                for o in range(3):
+                    local[o] = F[o]
             else:
-                inertial[:] = F
                 turn_back(R, F, local)
+                for o in range(3):
+                    inertial[o] = F[o]
             cross(data[k, 0:3], local, torque)
             for o in range(3):
                 out[s, j + o] += sign * inertial[o]

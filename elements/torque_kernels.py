@@ -28,7 +28,9 @@ def base_vectors(index, data, R, b):  # type: ignore[no-untyped-def]
     """b (3, 3): the base vectors of one torque, a row each, for the frame's axes R."""
     kind = index[4]
     if kind == 0:
-        b[:] = R
+        for m in range(3):
+            for o in range(3):
+                b[m, o] = R[m, o]
     elif kind == 1:
         for m in range(3):
             for o in range(3):
