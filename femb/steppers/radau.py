@@ -86,14 +86,13 @@ class Radau:
         self._old_error = self._old_h = 0.0
         self._ceiling = np.inf
         self.restart()
-        self._zero = np.zeros((1, system.n_v))
 
     def restart(self) -> None:
         """Evaluate the start of a smooth stretch; its first stages are not extrapolated."""
         self._u = self.system.inputs_at(self.t, self.q, self.v)
         self.a = self.system.acceleration(self._u, self.q, self.v)
         self.power = self._power(self._u, self.q, self.v)
-        self._polynomial: tuple[float, Floats] | None = None
+        self._polynomial: tuple[float, Any] | None = None
         self._starting, self._fresh = True, False
         if not self.h:
             self.h = self._first_step()
@@ -136,7 +135,7 @@ class Radau:
                 self._polynomial = None
                 continue
             Z, Q, V = stages
-            error = self._error(Z, Q, h, rejected)
+            error = self._error(Z, Q, h)
             safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + iterations)
             factor = self._factor(h, error)
             if error > 1.0:
@@ -235,7 +234,7 @@ class Radau:
 
     # Error and acceptance
 
-    def _error(self, Z: Floats, Q: Floats, h: float, rejected: bool) -> float:
+    def _error(self, Z: Floats, Q: Floats, h: float) -> float:
         """Norm of Hairer's filtered estimate; where it is above one, filtered once more.
 
         The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
