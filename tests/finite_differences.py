@@ -11,7 +11,7 @@ INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
 def bodies(*items):
     """Two bodies in different poses and a free point mass, with items."""
     model = Model("bodies")
-    model.add(RigidBody("a", mass=1.0, inertia=INERTIA))
+    model.add(RigidBody("a", mass=1.0, inertia=INERTIA, euler_angles=(-0.5, 0.8, 0.4)))
     model.add(RigidBody("b", mass=1.3, inertia=INERTIA, position=(1, 2, 0.5), euler_angles=(0.3, 0.4, -0.7)))
     model.add(PointMass("p", mass=0.3, position=(2.0, 1.0, 1.0)))
     for item in items:
