@@ -1,22 +1,27 @@
-"""Meshes read back through meshio, against closed forms."""
+"""Meshes and tables read back, against closed forms."""
 
 import json
 import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
+import h5py
 import meshio
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from meshio.xdmf import TimeSeriesReader
 
 from femb import rotations
+from femb.cli import cli
 from femb.errors import ResultError
-from femb.export import EXPORTERS, export_vtu, geometry
+from femb.export import EXPORTERS, export_csv, export_vtu, export_xdmf, geometry
 from femb.results import Results
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))
 satellite, bent_beam = SYNTHETIC["satellite"], SYNTHETIC["bent_beam"]
 SPIN, DRIFT, START, LENGTH = (SYNTHETIC[name] for name in ("SPIN", "DRIFT", "START", "LENGTH"))
+HINGE = (("force", "[N]"), ("torque", "[N m]"))
 BOX, OUTLINE = SYNTHETIC["BOX"], SYNTHETIC["OUTLINE"]
 L_SECTION = np.array([[0, 0], [3, 0], [3, 1], [1, 1], [1, 4], [0, 4]]) * 0.01
 TUBE = np.array([[-2, -2], [2, -2], [2, 2], [-2, 2], [-2, -2], [-1, -1], [-1, 1], [1, 1], [1, -1], [-1, -1]]) * 0.01
@@ -71,6 +76,8 @@ def test_lines_follow_the_motion(tmp_path):
         np.testing.assert_allclose(mesh.point_data["displacement"], expected - START - local, atol=1e-13)
         velocity = DRIFT + rotations.rotate(quaternion, np.cross(SPIN, local))
         np.testing.assert_allclose(mesh.point_data["velocity"], velocity, atol=1e-13)
+        attitude = mesh.point_data["quaternion"]
+        np.testing.assert_allclose(np.abs(attitude[:11] @ quaternion), 1.0, atol=1e-14)
         np.testing.assert_allclose(mesh.point_data["section_force"][:, 0], [0.0, *s, *s], atol=1e-13)
         np.testing.assert_array_equal(mesh.point_data["strain"], 0.0)
         assert mesh.point_data["section_moment"].shape == (21, 3)
@@ -214,6 +221,195 @@ def test_what_has_no_shape_is_drawn_thin(tmp_path):
     assert kinds == {"hub": ["vertex"], "right": ["wedge"], "left": ["line"]}
 
 
+# XDMF
+
+
+def series_of(path):
+    """(time, mesh) of every time of an XDMF time series, with the coordinates it has at that time."""
+    found = []
+    with TimeSeriesReader(path) as reader:
+        for k in range(reader.num_steps):
+            # The reader takes points to stay where they are; it reads those of any grid it is pointed to.
+            reader.mesh_grid = reader.collection[k]
+            points, cells = reader.read_points_cells()
+            time, point_data, cell_data = reader.read_data(k)
+            found.append((time, meshio.Mesh(points, cells, point_data, cell_data)))
+    return found
+
+
+def test_a_time_series_of_lines_follows_the_motion(tmp_path):
+    files = export_xdmf(Results(*satellite()), tmp_path / "series", solids=False, every=5, subdivisions=4)
+    assert files == [tmp_path / "series" / "lines.xdmf"]
+    assert {path.name for path in files[0].parent.iterdir()} == {"lines.xdmf", "lines.h5", "legend.json"}
+    s = np.concatenate([np.linspace(0.0, 1.0, 5), np.linspace(1.0, 2.0, 5)])
+    local = np.concatenate([[[0, 0, 0]], np.outer(0.1 + s, [1, 0, 0]), np.outer(0.1 + s, [-1, 0, 0])])
+    series = series_of(files[0])
+    np.testing.assert_array_equal([time for time, _ in series], [0.0, 0.5, 1.0, 1.5, 2.0])
+    for time, mesh in series:
+        quaternion = rotations.exponential(time * SPIN)
+        expected = START + time * DRIFT + rotations.rotate(quaternion, local)
+        np.testing.assert_allclose(mesh.points, expected, atol=1e-13)
+        np.testing.assert_allclose(mesh.point_data["displacement"], expected - START - local, atol=1e-13)
+        velocity = DRIFT + rotations.rotate(quaternion, np.cross(SPIN, local))
+        np.testing.assert_allclose(mesh.point_data["velocity"], velocity, atol=1e-13)
+        np.testing.assert_allclose(mesh.point_data["section_force"][:, 0], [0.0, *s, *s], atol=1e-13)
+        found = np.insert(mesh.point_data["quaternion_vector"], 0, mesh.point_data["quaternion_scalar"], axis=1)
+        left = rotations.multiply(quaternion, [0.0, 0.0, 0.0, 1.0])
+        for part, wanted in ((found[:11], quaternion), (found[11:], left)):
+            np.testing.assert_allclose(np.abs(part @ wanted), 1.0, atol=1e-14)
+    # The reader as it is meant to be used: points at the first time, and how far they came.
+    with TimeSeriesReader(files[0]) as reader:
+        first, _ = reader.read_points_cells()
+        for k, (_, mesh) in enumerate(series):
+            np.testing.assert_allclose(first + reader.read_data(k)[1]["displacement"], mesh.points, atol=1e-13)
+
+
+@pytest.mark.parametrize("frame", ["inertial", "hub"])
+def test_a_time_series_has_what_the_single_files_have(tmp_path, frame):
+    block, static, attributes = satellite()
+    del static["beams/left/outline"]  # so that the solids have lines, triangles and wedges
+    results = Results(block, static, attributes)
+    single = export_vtu(results, tmp_path / "vtu", frame=frame, every=10)
+    series = export_xdmf(results, tmp_path / "xdmf", frame=frame, every=10)
+    assert (tmp_path / "vtu/legend.json").read_text() == (tmp_path / "xdmf/legend.json").read_text()
+    for one, other in zip(single, series, strict=True):
+        for (time, vtu), (same_time, xdmf) in zip(files_of(one), series_of(other), strict=True):
+            assert time == same_time
+            np.testing.assert_array_equal(xdmf.points, vtu.points)
+            quaternion = vtu.point_data.pop("quaternion")
+            np.testing.assert_array_equal(xdmf.point_data.pop("quaternion_scalar"), quaternion[:, 0])
+            np.testing.assert_array_equal(xdmf.point_data.pop("quaternion_vector"), quaternion[:, 1:])
+            assert vtu.point_data.keys() == xdmf.point_data.keys()
+            for name, values in vtu.point_data.items():
+                np.testing.assert_array_equal(xdmf.point_data[name], values)
+            for name in ("component", "element"):
+                wanted, found = (np.concatenate(mesh.cell_data[name]) for mesh in (vtu, xdmf))
+                np.testing.assert_array_equal(found, wanted)
+            wanted = [tuple(cell) for block in vtu.cells for cell in block.data]
+            found = [tuple(cell) for block in xdmf.cells for cell in block.data]
+            # A point is a line from itself to itself.
+            assert found == [cell * 2 if len(cell) == 1 else cell for cell in wanted]
+
+
+def test_a_time_series_replaces_one_that_is_open(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where meshio by itself would put the HDF5 file
+    (file,) = export_xdmf(Results(*satellite()), tmp_path / "series", solids=False, every=20)
+    with h5py.File(file.with_suffix(".h5"), "r", locking=True) as old:
+        told = []
+        export_xdmf(Results(*satellite()), file.parent, every=10, progress=lambda *done: told.append(done))
+        assert "data0" in old
+    assert told == [(i, 6) for i in range(1, 7)]
+    assert [time for time, _ in series_of(file)] == [0.0, 1.0, 2.0]
+    assert [path.name for path in tmp_path.iterdir()] == ["series"]
+
+
+def test_a_time_series_cut_short_leaves_the_earlier_one(tmp_path):
+    (file,) = export_xdmf(Results(*satellite()), tmp_path, solids=False, every=10)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export_xdmf(Results(*satellite()), tmp_path, solids=False, progress=stop)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert len(series_of(file)) == 3
+
+
+# CSV
+
+
+def table_of(path):
+    """{name of the column: values} of a table."""
+    with path.open() as file:
+        names = file.readline().rstrip("\n").split(",")
+        values = np.loadtxt(file, delimiter=",", ndmin=2)
+    assert len(set(names)) == len(names) == values.shape[1]
+    return dict(zip(names, values.T, strict=True))
+
+
+def columns(table, *names):
+    return np.stack([table[name] for name in names], axis=-1)
+
+
+def test_tables_hold_every_array_with_all_its_digits(tmp_path):
+    results = Results(*satellite())
+    files = export_csv(results, tmp_path / "tables")
+    names = ["body_hub", "beam_right", "beam_left", "joint_hinge", "audit"]
+    assert files == [tmp_path / "tables" / f"{name}.csv" for name in names]
+    groups = [*results.bodies.values(), *results.beams.values(), *results.joints.values(), results.audit]
+    for file, group in zip(files, groups, strict=True):
+        table = np.loadtxt(file, delimiter=",", skiprows=1)
+        arrays = [array for name, array in group.arrays.items() if f"{group.path}/{name}" in results.series]
+        whole = np.concatenate([results.time[:, None], *(array.reshape(21, -1) for array in arrays)], axis=1)
+        np.testing.assert_array_equal(table, whole)
+
+
+def test_columns_of_tables_are_named_with_their_units(tmp_path):
+    results = Results(*satellite())
+    hub, right, _, hinge, audit = map(table_of, export_csv(results, tmp_path))
+    np.testing.assert_array_equal(hub["time [s]"], results.time)
+    np.testing.assert_array_equal(hub["quaternion_w [-]"], results.bodies["hub"].quaternion[:, 0])
+    beam = results.beams["right"]
+    np.testing.assert_array_equal(right["node2_position_x [m]"], beam.position[:, 2, 0])
+    np.testing.assert_array_equal(right["node1_angular_velocity_z [rad/s]"], beam.angular_velocity[:, 1, 2])
+    np.testing.assert_array_equal(right["element1_end_strain [-]"], beam.strain[:, 1, 1])
+    np.testing.assert_array_equal(right["element0_end_section_force_x [N]"], 1.0)
+    assert not any(name.startswith(("outline", "element_length")) for name in right)
+    assert list(hinge)[1:] == [f"{name}_{axis} {unit}" for name, unit in HINGE for axis in "xyz"]
+    np.testing.assert_array_equal(audit["energy_error [J]"], results.audit.energy_error)
+    np.testing.assert_array_equal(audit["angular_momentum_y [N m s]"], results.audit.angular_momentum[:, 1])
+
+
+def test_what_has_no_known_name_is_in_the_table_by_number(tmp_path):
+    block = {
+        "time": np.arange(2.0),
+        "joints/slider/coordinates": np.arange(4.0).reshape(2, 2),
+        "bodies/hub/heat": np.ones((2, 2)),
+        "bodies/hub/charge": np.zeros(2),
+    }
+    hub, slider = map(table_of, export_csv(Results(block), tmp_path))
+    assert list(hub) == ["time [s]", "heat_0", "heat_1", "charge"]
+    np.testing.assert_array_equal(slider["coordinates_1 [m or rad]"], [1.0, 3.0])
+
+
+def test_tables_in_the_frame_of_a_body(tmp_path):
+    hub, right, left, _, audit = map(table_of, export_csv(Results(*satellite()), tmp_path, frame="hub", every=4))
+    assert len(hub["time [s]"]) == 6
+    for name, values in hub.items():
+        if name != "time [s]":
+            np.testing.assert_allclose(values, name == "quaternion_w [-]", atol=1e-12)
+    for table, sign in ((right, 1.0), (left, -1.0)):
+        for node in range(3):
+            position = columns(table, *(f"node{node}_position_{axis} [m]" for axis in "xyz"))
+            np.testing.assert_allclose(position, np.tile([sign * (0.1 + node), 0, 0], (6, 1)), atol=1e-12)
+            for word, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
+                still = columns(table, *(f"node{node}_{word}_{axis} [{unit}]" for axis in "xyz"))
+                np.testing.assert_allclose(still, 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.abs(left["node0_quaternion_z [-]"]), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(audit["linear_momentum_x [N s]"], 10.0 * DRIFT[0])
+
+
+def test_velocities_in_tables_are_the_rates_of_positions_in_that_frame(tmp_path):
+    block, static, attributes = satellite(times=4001)
+    # A frame that neither moves nor turns with the hub.
+    block["bodies/probe/position"] = np.outer(np.sin(block["time"]), [1.0, 0.0, 2.0])
+    block["bodies/probe/velocity"] = np.outer(np.cos(block["time"]), [1.0, 0.0, 2.0])
+    block["bodies/probe/quaternion"] = rotations.exponential(np.outer(block["time"], [0.0, 0.7, 0.0]))
+    block["bodies/probe/angular_velocity"] = np.tile([0.0, 0.7, 0.0], (4001, 1))
+    export_csv(Results(block, static, attributes), tmp_path, frame="probe")
+    for file, node in (("body_hub", ""), ("beam_left", "node2_")):
+        table = table_of(tmp_path / f"{file}.csv")
+        time = table["time [s]"]
+        position = columns(table, *(f"{node}position_{axis} [m]" for axis in "xyz"))
+        velocity = columns(table, *(f"{node}velocity_{axis} [m/s]" for axis in "xyz"))
+        np.testing.assert_allclose(np.gradient(position, time, axis=0)[1:-1], velocity[1:-1], atol=1e-5)
+        quaternion = columns(table, *(f"{node}quaternion_{axis} [-]" for axis in "wxyz"))
+        spin = columns(table, *(f"{node}angular_velocity_{axis} [rad/s]" for axis in "xyz"))
+        rate = np.gradient(quaternion, time, axis=0)[1:-1]
+        np.testing.assert_allclose(rate, rotations.quaternion_rate(quaternion, spin)[1:-1], atol=1e-5)
+
+
 # Frames, options, errors
 
 
@@ -246,6 +442,19 @@ def test_the_catalogue_calls_the_exporter(tmp_path):
         assert all(file.is_file() for file in files)
 
 
+@pytest.mark.parametrize(("form", "files"), [("xdmf", ["lines.xdmf"]), ("csv", ["body_hub.csv", "beam_right.csv"])])
+def test_the_command_line_offers_every_format(tmp_path, form, files):
+    Results(*satellite()).write(tmp_path / "results.h5")
+    lines = ["--lines-only"] if form == "xdmf" else []
+    run = CliRunner().invoke(
+        cli, ["export", str(tmp_path), "--format", form, "--frame", "hub", "--every", "10", *lines]
+    )
+    assert run.exit_code == 0
+    assert run.stdout.splitlines()[: len(files)] == [str(tmp_path / form / name) for name in files]
+    unknown = CliRunner().invoke(cli, ["export", str(tmp_path), "--format", "dxf"])
+    assert (unknown.exit_code, unknown.stderr) == (2, "--format dxf: must be one of vtu, xdmf, csv\n")
+
+
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
@@ -255,18 +464,27 @@ def test_the_catalogue_calls_the_exporter(tmp_path):
     ],
 )
 def test_wrong_options_are_named(tmp_path, keywords, message):
-    with pytest.raises(ResultError, match=message):
-        export_vtu(Results(*satellite()), tmp_path, **keywords)
+    for export in (export_vtu, export_xdmf, export_csv):
+        if export is not export_csv or "subdivisions" not in keywords:
+            with pytest.raises(ResultError, match=message):
+                export(Results(*satellite()), tmp_path, **keywords)
 
 
-def test_what_cannot_be_exported_says_why(tmp_path):
+@pytest.mark.parametrize(
+    ("export", "nothing"),
+    [(export_vtu, "neither bodies nor beams"), (export_xdmf, "neither bodies nor beams"), (export_csv, "no table")],
+)
+def test_what_cannot_be_exported_says_why(tmp_path, export, nothing):
     with pytest.raises(ResultError, match="no output times"):
-        export_vtu(Results({}), tmp_path)
-    with pytest.raises(ResultError, match="neither bodies nor beams"):
-        export_vtu(Results({"time": np.zeros(1)}), tmp_path)
+        export(Results({}), tmp_path)
+    with pytest.raises(ResultError, match=nothing):
+        export(Results({"time": np.zeros(1)}), tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultError, match="cannot be written"):
-        export_vtu(Results(*satellite()), tmp_path / "file")
+        export(Results(*satellite()), tmp_path / "file")
+
+
+def test_an_unknown_shape_is_refused():
     with pytest.raises(ResultError, match=r"'cone'.*box, sphere, cylinder"):
         geometry.body_surface({"cone": 1.0})
 

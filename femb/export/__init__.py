@@ -8,11 +8,15 @@ libraries they need inside their functions, so that this catalogue costs nothing
 from collections.abc import Callable
 from pathlib import Path
 
+from femb.export.csv import export_csv
 from femb.export.mesh import export_vtu
+from femb.export.xdmf import export_xdmf
 
 EXPORTERS: dict[str, Callable[..., list[Path]]] = {
     "vtu": export_vtu,
+    "xdmf": export_xdmf,
+    "csv": export_csv,
 }
 """Name of the format -> exporter; each takes (results, folder) and keywords, returns the files to open."""
 
-__all__ = ["EXPORTERS", "export_vtu"]
+__all__ = ["EXPORTERS", "export_csv", "export_vtu", "export_xdmf"]

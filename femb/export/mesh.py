@@ -1,26 +1,29 @@
-"""Mesh files for ParaView and its like: one VTU file an output time and a PVD collection of them.
+"""Mesh files for ParaView and its like, through meshio: VTU files and their PVD collections here, and the
+time series that `femb.export.xdmf` writes.
 
 The only module that knows meshio.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 from xml.etree import ElementTree
 
 import numpy as np
 
-from femb.errors import ResultError
-from femb.export.parts import Part, State, parts_of
-from femb.export.view import INERTIAL, View
+from femb.export.files import writing
+from femb.export.scene import Mesh, scenes_of
+from femb.export.view import INERTIAL
 from femb.results import Results
-from femb.types import Floats
+from femb.types import Floats, Ints
 
-FIELDS = {"strain": (), "section_force": (3,), "section_moment": (3,)}
-"""Fields of beams and their components; bodies have zeros there, since VTU wants a value everywhere."""
+XDMF_NUMBERS = {"line": 2, "triangle": 4, "wedge": 8}
+"""XDMF's number of a cell type in a mixed topology."""
 
 
 def export_vtu(
@@ -47,86 +50,37 @@ def export_vtu(
     subdivisions : pieces an element is drawn with.
     progress : called as ``progress(done, total)`` after every file.
 
-    Point data: ``displacement`` (m, from the first output time) and ``velocity`` (m/s), both of the
-    coordinates as exported; ``strain``; ``section_force`` (N) and ``section_moment`` (N m) in
-    section axes. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains.
-    Raises ResultError where there is nothing to draw or the folder cannot be written.
+    Point data: ``displacement`` (m, from the first output time), ``velocity`` (m/s) and ``quaternion``
+    (body or section to the frame, scalar first), all of what is exported, seen in the frame; ``strain``;
+    ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
+    the body the beam is clamped to, whatever the frame. Cell data: ``element``, and ``component``, a number
+    that ``legend.json`` explains. Raises ResultError where there is nothing to draw or the folder cannot
+    be written.
     """
-    instants = chosen_times(results, every)
-    if subdivisions < 1:
-        raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")
-    view = View.of(results, frame)
     folder = Path(folder)
-    names = ["lines", "solids"] if solids else ["lines"]
-    total = len(names) * len(instants)
-    digits = max(4, len(str(len(instants) - 1)))
-    collections = []
-    with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, name in enumerate(names):
-            parts = parts_of(results, name == "solids", subdivisions)
-            if not parts:
-                raise ResultError("these results have neither bodies nor beams, so there is no mesh to export")
-            files = [f"{name}_{place:0{digits}d}.vtu" for place in range(len(instants))]
-            for place, mesh in enumerate(_meshes(parts, view, instants)):
-                _write(folder / files[place], *mesh)
+    scenes = scenes_of(results, frame, solids, every, subdivisions)
+    total = sum(len(scene.instants) for scene in scenes)
+    digits = max(4, len(str(len(scenes[0].instants) - 1)))
+    collections, done = [], 0
+    with writing(folder):
+        for scene in scenes:
+            files = [f"{scene.name}_{place:0{digits}d}.vtu" for place in range(len(scene.instants))]
+            for file, mesh in zip(files, scene.meshes(), strict=True):
+                _write(folder / file, mesh)
+                done += 1
                 if progress is not None:
-                    progress(number * len(instants) + place + 1, total)
-            collections.append(folder / f"{name}.pvd")
-            _write_collection(collections[-1], results.time[instants], files)
-        _write_legend(folder / "legend.json", parts, frame)
+                    progress(done, total)
+            collections.append(folder / f"{scene.name}.pvd")
+            _write_collection(collections[-1], results.time[scene.instants], files)
+        scenes[-1].write_legend(folder, frame)
     return collections
 
 
-def chosen_times(results: Results, every: int) -> list[int]:
-    """Indices of every so many output times; ResultError where that leaves none."""
-    if every < 1:
-        raise ResultError(f"every is {every}; it must be 1 (all output times) or more")
-    if not results.time.size:
-        raise ResultError("these results have no output times, so there is no motion to export")
-    return list(range(0, results.time.size, every))
-
-
-Mesh = tuple[Floats, list[tuple[str, np.ndarray]], dict[str, Floats], dict[str, list[np.ndarray]]]
-
-
-def _meshes(parts: Sequence[Part], view: View, instants: Sequence[int]) -> Iterator[Mesh]:
-    """Points, cells, point data and cell data at each instant."""
-    first = [part.state(0) for part in parts]
-    counts = [len(state.points) for state in first]
-    offsets = np.cumsum([0, *counts[:-1]])
-    cells = [(part.cell_type, part.cells + offset) for part, offset in zip(parts, offsets, strict=True)]
-    cell_data = {
-        "component": [np.full(len(part.cells), number) for number, part in enumerate(parts)],
-        "element": [part.element for part in parts],
-    }
-    fields = [name for name in FIELDS if any(name in state.fields for state in first)]
-    start = view.points(0, np.concatenate([state.points for state in first]))
-    for k in instants:
-        states = [part.state(k) for part in parts]
-        inertial = np.concatenate([state.points for state in states])
-        velocities = np.concatenate([state.velocities for state in states])
-        points = view.points(k, inertial)
-        point_data = {"displacement": points - start, "velocity": view.velocities(k, inertial, velocities)}
-        for name in fields:
-            point_data[name] = np.concatenate([_field(state, name) for state in states])
-        yield points, cells, point_data, cell_data
-
-
-def _field(state: State, name: str) -> Floats:
-    return state.fields[name] if name in state.fields else np.zeros((len(state.points), *FIELDS[name]))
-
-
-def _write(
-    path: Path,
-    points: Floats,
-    cells: list[tuple[str, np.ndarray]],
-    point_data: dict[str, Floats],
-    cell_data: dict[str, list[np.ndarray]],
-) -> None:
+def _write(path: Path, mesh: Mesh) -> None:
     import meshio
 
-    meshio.write(path, meshio.Mesh(points, cells, point_data, cell_data), file_format="vtu", binary=True)
+    whole = meshio.Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data)
+    meshio.write(path, whole, file_format="vtu", binary=True)
 
 
 def _write_collection(path: Path, times: Floats, files: Sequence[str]) -> None:
@@ -139,17 +93,88 @@ def _write_collection(path: Path, times: Floats, files: Sequence[str]) -> None:
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _write_legend(path: Path, parts: Sequence[Part], frame: str) -> None:
-    components = [{"component": i, "kind": part.kind, "name": part.name} for i, part in enumerate(parts)]
-    path.write_text(json.dumps({"frame": frame, "components": components}, indent=2) + "\n", encoding="utf-8")
+class XdmfSeries:
+    """A time series of meshes with the same cells: ``path`` (.xdmf) and the HDF5 file of its arrays beside it.
+
+    Written by the parts of meshio's TimeSeriesWriter, which as a whole has one geometry for all times, puts the
+    HDF5 file into the working folder and fails on lines among other cells. Use it as a context; both files are
+    there once it is left, and a failure leaves earlier ones as they were.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.arrays = path.with_suffix(".h5")
+        self._draft = self.arrays.with_name(f".{self.arrays.name}.{os.getpid()}.part")
+        self._constant: list[ElementTree.Element] = []
+
+    def __enter__(self) -> Self:
+        import h5py
+        from meshio.xdmf import TimeSeriesWriter
+
+        self._writer: Any = TimeSeriesWriter(self.path)
+        self._writer.h5_filename = self.arrays.name
+        # A file of its own without a lock, moved into place at the end: a viewer that has the old one open, or a
+        # file system that cannot lock, is no obstacle.
+        self._writer.h5_file = h5py.File(self._draft, "w", locking=False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._writer.h5_file.close()
+            if error is None:
+                self._draft.replace(self.arrays)
+                self._writer.__exit__(None, None, None)
+        finally:
+            self._draft.unlink(missing_ok=True)
+
+    def append(self, time: float, mesh: Mesh) -> None:
+        """Write the mesh at a time in s. Quaternions, (P, 4) data, become ``NAME_scalar`` and ``NAME_vector``."""
+        writer = self._writer
+        grid = ElementTree.SubElement(writer.collection, "Grid", Name=self.path.stem, GridType="Uniform")
+        ElementTree.SubElement(grid, "Time", Value=repr(float(time)))
+        if not self._constant:
+            self._write_constant(mesh)
+        # Each grid names the arrays that do not change, so that a reader needs no XInclude.
+        grid.extend(deepcopy(self._constant))
+        writer.points(grid, mesh.points)
+        writer.point_data(_without_quaternions(mesh.point_data), grid)
+
+    def _write_constant(self, mesh: Mesh) -> None:
+        topology = _mixed_topology(mesh.cells)
+        count = sum(len(corners) for _, corners in mesh.cells)
+        element = ElementTree.Element("Topology", TopologyType="Mixed", NumberOfElements=str(count))
+        item = ElementTree.SubElement(
+            element, "DataItem", DataType="Int", Dimensions=str(topology.size), Format="HDF", Precision="8"
+        )
+        item.text = self._writer.numpy_to_xml_string(topology)
+        holder = ElementTree.Element("Grid")
+        self._writer.cell_data(mesh.cell_data, holder)
+        self._constant = [element, *holder]
 
 
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ResultError(
-            f"{folder}: the meshes cannot be written there ({error}). Check the folder's permissions and "
-            "the free space, or choose another folder"
-        ) from error
+def _mixed_topology(cells: Sequence[tuple[str, Ints]]) -> Ints:
+    """All cells in one row: the number of the type, for lines how many points they have, and the corners.
+
+    A point becomes a line of no length: readers do not agree on how points stand among other cells.
+    """
+    rows = []
+    for kind, corners in cells:
+        if kind == "vertex":
+            kind, corners = "line", np.repeat(corners, 2, axis=1)
+        head = [XDMF_NUMBERS[kind], 2] if kind == "line" else [XDMF_NUMBERS[kind]]
+        rows.append(np.concatenate([np.tile(head, (len(corners), 1)), corners], axis=1).reshape(-1))
+    return np.concatenate(rows).astype(np.int64)
+
+
+def _without_quaternions(data: dict[str, Floats]) -> dict[str, Floats]:
+    """meshio's XDMF has scalars, vectors and tensors, but nothing of four components."""
+    parted: dict[str, Floats] = {}
+    for name, values in data.items():
+        if values.shape[1:] == (4,):
+            parted[f"{name}_scalar"] = np.ascontiguousarray(values[:, 0])
+            parted[f"{name}_vector"] = np.ascontiguousarray(values[:, 1:])
+        else:
+            parted[name] = values
+    return parted

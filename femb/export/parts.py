@@ -17,10 +17,12 @@ from femb.types import Floats, Ints
 @dataclass(frozen=True)
 class State:
     """A part at one output time, P points: inertial positions (P, 3) m, velocities (P, 3) m/s,
-    and fields by name, (P,) or (P, 3)."""
+    quaternions (P, 4) from the axes of the body or section to the inertial ones, and fields by name,
+    (P,) or (P, 3)."""
 
     points: Floats
     velocities: Floats
+    quaternions: Floats
     fields: Mapping[str, Floats]
 
 
@@ -60,8 +62,9 @@ class BeamLine:
 
         The velocity leaves out the rate of the end strains, which the results do not hold.
         """
-        centre, _, velocity, _ = self._motion(k)
-        return State(centre.reshape(-1, 3), velocity.reshape(-1, 3), self._fields(k))
+        centre, tangent, velocity, _ = self._motion(k)
+        quaternions = self._quaternions(self._axes(k, tangent))
+        return State(centre.reshape(-1, 3), velocity.reshape(-1, 3), quaternions, self._fields(k))
 
     def _motion(self, k: int) -> tuple[Floats, Floats, Floats, Floats]:
         """Centre, tangent, velocity and inertial angular velocity, (e, s + 1, 3) each."""
@@ -78,12 +81,24 @@ class BeamLine:
             geometry.along(np.stack([omega[:-1], omega[1:]], axis=-2), self.xi),
         )
 
+    def _axes(self, k: int, tangent: Floats) -> Floats:
+        """(e, s + 1, 3, 3) section axes, as columns."""
+        return geometry.section_axes(self.beam.quaternion[k], tangent, self.xi)
+
+    def _quaternions(self, axes: Floats) -> Floats:
+        """(P, 4) of the section axes."""
+        return rotations.from_matrix(axes).reshape(-1, 4)
+
     def _fields(self, k: int) -> dict[str, Floats]:
         beam = self.beam
         fields: dict[str, Floats] = {"strain": geometry.along(beam.strain[k][..., None], self.xi).reshape(-1)}
         for name in ("section_force", "section_moment"):
             if name in beam:
                 fields[name] = geometry.along(beam[name][k], self.xi).reshape(-1, 3)
+        if "deflection" in beam:
+            deflection = beam.deflection[k]
+            ends = np.stack([deflection[:-1], deflection[1:]], axis=-2)
+            fields["deflection"] = geometry.along(ends, self.xi).reshape(-1, 3)
         return fields
 
 
@@ -101,11 +116,13 @@ class BeamSolid(BeamLine):
     def state(self, k: int) -> State:
         """The outline at every station, moving with the section."""
         centre, tangent, velocity, omega = self._motion(k)
-        axes = geometry.section_axes(self.beam.quaternion[k], tangent, self.xi)
+        axes = self._axes(k, tangent)
         points = geometry.sweep(centre, axes, self.outline)
         velocities = velocity[..., None, :] + np.cross(omega[..., None, :], points - centre[..., None, :])
-        fields = {name: np.repeat(field, len(self.outline), axis=0) for name, field in self._fields(k).items()}
-        return State(points.reshape(-1, 3), velocities.reshape(-1, 3), fields)
+        corners = len(self.outline)
+        quaternions = np.repeat(self._quaternions(axes), corners, axis=0)
+        fields = {name: np.repeat(field, corners, axis=0) for name, field in self._fields(k).items()}
+        return State(points.reshape(-1, 3), velocities.reshape(-1, 3), quaternions, fields)
 
 
 class BodyPoint:
@@ -129,6 +146,7 @@ class BodyPoint:
         return State(
             body.position[k] + rotations.rotate(quaternion, self.points),
             body.velocity[k] + rotations.rotate(quaternion, velocities),
+            np.tile(quaternion, (len(self.points), 1)),
             {},
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -42,11 +43,31 @@ class View:
     def points(self, k: int | slice, points: Floats) -> Floats:
         """(..., 3) m: inertial points at output time k, in the frame's coordinates.
 
-        For a slice of output times, one point (t, 3) at each of them.
+        Here and below, arrays are (t, ..., 3 or 4) for a slice of t output times.
         """
-        return rotations.rotate_back(self.quaternion[k], points - self.origin[k])
+        origin, quaternion = _beside(points, self.origin[k], self.quaternion[k])
+        return rotations.rotate_back(quaternion, points - origin)
 
-    def velocities(self, k: int, points: Floats, velocities: Floats) -> Floats:
+    def velocities(self, k: int | slice, points: Floats, velocities: Floats) -> Floats:
         """(..., 3) m/s: the rate of `points`, that is velocity relative to the moving frame."""
-        carried = self.velocity[k] + np.cross(self.angular_velocity[k], points - self.origin[k])
-        return rotations.rotate_back(self.quaternion[k], velocities - carried)
+        frame = self.origin[k], self.velocity[k], self.quaternion[k], self.angular_velocity[k]
+        origin, velocity, quaternion, spin = _beside(points, *frame)
+        carried = velocity + np.cross(spin, points - origin)
+        return rotations.rotate_back(quaternion, velocities - carried)
+
+    def quaternions(self, k: int | slice, quaternions: Floats) -> Floats:
+        """(..., 4): of something to the frame, from its quaternions to the inertial axes."""
+        (quaternion,) = _beside(quaternions, self.quaternion[k])
+        return rotations.multiply(rotations.conjugate(quaternion), quaternions)
+
+    def angular_velocities(self, k: int | slice, quaternions: Floats, angular_velocities: Floats) -> Floats:
+        """(..., 3) rad/s: relative to the moving frame, in the axes of what turns, as they are given;
+        ``quaternions`` (..., 4) are from those to the inertial axes."""
+        (spin,) = _beside(angular_velocities, self.angular_velocity[k])
+        return angular_velocities - rotations.rotate_back(quaternions, spin)
+
+
+def _beside(values: Floats, *frame: Floats) -> Iterator[Floats]:
+    """The frame's (t, 3 or 4) as (t, 1, ..., 3 or 4), to go with values (t, ..., 3 or 4) of the same output times."""
+    for each in frame:
+        yield each.reshape(*each.shape[:-1], *(1,) * (values.ndim - each.ndim), each.shape[-1])

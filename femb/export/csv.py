@@ -1,0 +1,122 @@
+"""Tables of time histories as text, for spreadsheets and programs that read nothing else; numpy only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from femb.errors import ResultError
+from femb.export.files import chosen_times, writing
+from femb.export.view import INERTIAL, View
+from femb.results import Group, Quantity, Results
+from femb.types import Floats
+
+COMPONENTS = {"3": "xyz", "4": "wxyz"}
+"""Names of the components of vectors and quaternions, by their number in a `Quantity`'s shape."""
+
+
+def export_csv(
+    results: Results,
+    folder: str | Path,
+    *,
+    frame: str = INERTIAL,
+    every: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Path]:
+    """Write the time histories as tables; returns the files ``body_NAME.csv``, ``beam_NAME.csv``,
+    ``joint_NAME.csv`` and ``audit.csv``.
+
+    Parameters
+    ----------
+    results : a run with output times.
+    folder : path, made if need be.
+    frame : ``"inertial"`` or the name of a body
+        Positions, velocities, quaternions and angular velocities are relative to that frame; positions and
+        velocities are in its axes, angular velocities stay in those of the body or section. All else is as
+        in the results: rotations, deflections, loads, and the audit.
+    every : write only every so many output times.
+    progress : called as ``progress(done, total)`` after every file.
+
+    Separated by commas, a line an output time; the first line names the columns with their unit:
+    ``time [s]``, ``position_x [m]``, ``node3_position_x [m]``, ``element0_start_strain [-]``. Nodes and elements
+    count from 0, quaternions have the components w (scalar), x, y, z. Numbers have all their digits.
+    Raises ResultError where there is nothing to write, for an unknown frame, and where the folder cannot be written.
+    """
+    folder = Path(folder)
+    times = chosen_times(results, every)
+    view = View.of(results, frame)
+    groups: dict[str, Group] = {}
+    for word, kind in (("body", results.bodies), ("beam", results.beams), ("joint", results.joints)):
+        groups |= {f"{word}_{name}": kind[name] for name in kind}
+    groups["audit"] = results.audit
+    groups = {name: group for name, group in groups.items() if _series(results, group)}
+    if not groups:
+        raise ResultError("these results have nothing over time but the time itself, so there is no table to export")
+    files = []
+    with writing(folder):
+        for name, group in groups.items():
+            files.append(folder / f"{name}.csv")
+            arrays = _series(results, group)
+            if group is not results.audit:
+                arrays = _seen(view, arrays)
+            _write_table(files[-1], results.time[times], type(group), {n: a[times] for n, a in arrays.items()})
+            if progress is not None:
+                progress(len(files), len(groups))
+    return files
+
+
+def _series(results: Results, group: Group) -> dict[str, Floats]:
+    """The arrays of a group that change with time."""
+    return {name: array for name, array in group.arrays.items() if f"{group.path}/{name}" in results.series}
+
+
+def _seen(view: View, arrays: dict[str, Floats]) -> dict[str, Floats]:
+    """The motion of a body or beam, all output times, as the view has it."""
+    seen, always = dict(arrays), slice(None)
+    position, quaternion = arrays.get("position"), arrays.get("quaternion")
+    if position is not None:
+        seen["position"] = view.points(always, position)
+        if "velocity" in arrays:
+            seen["velocity"] = view.velocities(always, position, arrays["velocity"])
+    if quaternion is not None:
+        seen["quaternion"] = view.quaternions(always, quaternion)
+        if "angular_velocity" in arrays:
+            seen["angular_velocity"] = view.angular_velocities(always, quaternion, arrays["angular_velocity"])
+    return seen
+
+
+def _write_table(path: Path, time: Floats, kind: type[Group], arrays: dict[str, Floats]) -> None:
+    names = ["time [s]"]
+    for name, array in arrays.items():
+        names += _column_names(kind, name, array.shape[1:])
+    # Row after row, because a table of text is several times the size of the numbers.
+    flat = [time[:, None], *(array.reshape(len(time), -1) for array in arrays.values())]
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(",".join(names) + "\n")
+        for row in zip(*flat, strict=True):
+            file.write(",".join(map(repr, np.concatenate(row).tolist())) + "\n")
+
+
+def _column_names(kind: type[Group], name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    """Names of the columns of an array of rows of that shape, in the order of its memory.
+
+    The axes are those that the quantity of the group says in its shape, such as (T, e, 2, 3): places along the
+    beam come before the name, components after it. What is no quantity has numbers for components, and no unit.
+    """
+    quantity = getattr(kind, name, None)
+    axes, unit = [""] * len(shape), ""
+    if isinstance(quantity, Quantity):
+        axes, unit = quantity.shape.strip("(,)").split(", ")[1:], f" [{quantity.unit}]"
+    for place in product(*map(range, shape)):
+        before, after = "", ""
+        for axis, index in zip(axes, place, strict=True):
+            if axis in ("n", "e"):
+                before += f"{'node' if axis == 'n' else 'element'}{index}_"
+            elif axis == "2":
+                before += ("start_", "end_")[index]
+            else:
+                after += f"_{COMPONENTS[axis][index]}" if axis in COMPONENTS else f"_{index}"
+        yield f"{before}{name}{after}{unit}"
