@@ -18,7 +18,7 @@ import numpy as np
 from femb.errors import ResultError
 from femb.export.drawing import Panel, draw_table
 from femb.export.picture import picture
-from femb.results import Results, listing
+from femb.results import Beam, Results, listing
 
 __all__ = ["FIGURES", "picture", "plot"]
 
@@ -68,11 +68,11 @@ def bodies(results: Results) -> Rows:
 
 
 def tips(results: Results) -> Rows:
-    """A row for each beam: how far its end came, and how far it bent away from its start section."""
+    """A row for each beam: how far its end came, and how far it bent away from the undeformed beam."""
     return [
         [
             Panel(f"{beam.name}, tip", "displacement", "m", beam.displacement[:, -1], AXES),
-            Panel(f"{beam.name}, tip in start section", "deflection", "m", beam.deflection[:, -1], AXES),
+            Panel(f"{beam.name}, tip in {_axes(beam)}", "deflection", "m", beam.deflection[:, -1], AXES),
         ]
         for beam in results.beams.values()
     ]
@@ -173,6 +173,11 @@ FIGURES: dict[str, Callable[[Results], Rows]] = {
 def _some(count: int) -> np.ndarray:
     """Evenly spread indices, first and last among them, as many as a panel can show."""
     return np.unique(np.linspace(0, count - 1, min(count, LINE_LIMIT)).round().astype(int))
+
+
+def _axes(beam: Beam) -> str:
+    """Whose axes the deflection is in."""
+    return f"axes of {beam.deflection_body}" if beam.deflection_body else "start section"
 
 
 def _title(results: Results) -> str:

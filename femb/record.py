@@ -7,6 +7,7 @@ import numpy as np
 
 from femb import __version__, rotations
 from femb.integrate import Frames
+from femb.layout import Station
 from femb.state import station_motion
 from femb.system import System
 from femb.types import Floats
@@ -24,41 +25,60 @@ class Recorder:
 
         self.system = system
         self.layout = system.layout
-        self.references = {
-            name: [self.layout.pose(station)[1] for station in beam.stations]
-            for name, beam in self.layout.beams.items()
-        }
+        self.references = {name: self._reference(name) for name in self.layout.beams}
+        self.carriers = {name: self._carrier(name) for name in self.layout.beams}
+        self.shapes = {name: self._shape(name) for name in self.layout.beams}
         self.beam_batches = [batch for batch in system.batches if isinstance(batch, BeamBatch)]
         self.first_energy: float | None = None
+
+    def _reference(self, name: str) -> tuple[Floats, Floats]:
+        """Positions (n, 3) and quaternions (n, 4) of a beam's nodes in the reference shape, inertial axes."""
+        poses = [self.layout.pose(station) for station in self.layout.beams[name].stations]
+        return np.array([r for r, _ in poses]), np.array([p for _, p in poses])
+
+    def _carrier(self, name: str) -> tuple[Station, str | None]:
+        """What a beam's deflection is relative to: the body its start, or if that is free its end, is clamped to, and
+        that body's name; the first node's section and None where that is no body."""
+        start, end = self.system.model.beams[name].attached
+        clamp = start if start is not None else end
+        if clamp is None or clamp.body is None:
+            return self.layout.beams[name].stations[0], None
+        return Station(self.layout.bodies[clamp.body]), clamp.body
+
+    def _shape(self, name: str) -> Floats:
+        """(n, 3) m: a beam's nodes in the reference shape, in the axes of its carrier and from its origin."""
+        origin, axes = self.layout.pose(self.carriers[name][0])
+        return rotations.rotate_back(axes, self.references[name][0] - origin)
 
     def static(self) -> dict[str, Floats]:
         """What does not change with time: the beams' reference shapes and outlines."""
         found: dict[str, Floats] = {}
-        for name, where in self.layout.beams.items():
+        for name in self.layout.beams:
             beam = self.system.model.beams[name]
-            poses = [self.layout.pose(station) for station in where.stations]
-            found[f"beams/{name}/reference_position"] = np.array([r for r, _ in poses])
-            found[f"beams/{name}/reference_quaternion"] = np.array([p for _, p in poses])
+            position, quaternion = self.references[name]
+            found[f"beams/{name}/reference_position"] = position
+            found[f"beams/{name}/reference_quaternion"] = quaternion
             found[f"beams/{name}/element_length"] = np.full(beam.elements, beam.length / beam.elements)
             found[f"beams/{name}/outline"] = self.system.model.section_of(beam).outline()
         return found
 
     def attributes(self, case_text: str, method: str) -> dict[str, dict[str, Any]]:
-        """Attributes of the file, and the bodies' shapes for pictures."""
+        """Attributes of the file, the bodies' shapes for pictures, and what the deflections are relative to."""
         found: dict[str, dict[str, Any]] = {
             "": {"femb_version": __version__, "case": case_text, "method": method, "status": "running", "message": ""}
         }
         for name, body in self.system.model.bodies.items():
             if getattr(body, "shape", None) is not None and name in self.layout.bodies:
                 found[f"bodies/{name}"] = {"shape": json.dumps(body.shape)}
+        for name, (_, carrier) in self.carriers.items():
+            if carrier is not None:
+                found[f"beams/{name}"] = {"deflection_body": carrier}
         return found
 
     def block(self, frames: Frames) -> dict[str, Floats]:
         """The named arrays of k output instants."""
         block: dict[str, Floats] = {"time": frames.time}
         for name, frame in self.layout.bodies.items():
-            from femb.layout import Station
-
             self._motion(block, f"bodies/{name}", Station(frame), frames)
         for name in self.layout.beams:
             self._beam(block, name, frames)
@@ -79,8 +99,16 @@ class Recorder:
         for k, word in enumerate(("position", "quaternion", "velocity", "angular_velocity")):
             block[f"{path}/{word}"] = np.stack([motion[k] for motion in motions], axis=1)
         block[f"{path}/strain"] = frames.q[:, self.layout.strain_q[where.strains]]
-        back = rotations.conjugate(np.array(self.references[name]))
+        back = rotations.conjugate(self.references[name][1])
         block[f"{path}/rotation"] = rotations.multiply(block[f"{path}/quaternion"], back)
+        block[f"{path}/deflection"] = self._deflection(name, block[f"{path}/position"], frames)
+
+    def _deflection(self, name: str, position: Floats, frames: Frames) -> Floats:
+        """(k, n, 3) m: nodes minus the reference shape that moves rigidly with the beam's carrier, in its axes."""
+        origin, axes, _, _ = station_motion(self.layout, self.carriers[name][0], frames.q, frames.v)
+        # A quaternion that is off unit length would stretch the motion and pass for a deflection.
+        local = rotations.rotate_back(rotations.normalise(axes)[:, None], position - origin[:, None])
+        return local - self.shapes[name]
 
     def _section_forces(self, block: dict[str, Floats], frames: Frames) -> None:
         system = self.system

@@ -8,7 +8,8 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
     /bodies/NAME/    position (T,3) quaternion (T,4) velocity (T,3) angular_velocity (T,3)
     /beams/NAME/     position (T,n,3) quaternion (T,n,4) velocity (T,n,3) angular_velocity (T,n,3)
                      strain (T,e,2) section_force (T,e,2,3) section_moment (T,e,2,3)
-                     rotation (T,n,4); without time: reference_position (n,3)
+                     rotation (T,n,4) deflection (T,n,3), attribute deflection_body: the body in
+                     whose axes; without time: reference_position (n,3)
                      reference_quaternion (n,4) element_length (e,) outline (m,2)
     /joints/NAME/    force (T,3) torque (T,3), coordinates and rates where it has any
     /audit/          energies, momenta, errors, (T,) or (T,3)

@@ -9,7 +9,7 @@ aside, needs nothing but numpy.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
@@ -29,10 +29,13 @@ GroupType = TypeVar("GroupType", bound="Group")
 
 
 class Quantity:
-    """A named array of a `Group`, read as an attribute; knows its shape, unit and meaning."""
+    """A named array of a `Group`, read as an attribute; knows its shape, unit and meaning.
 
-    def __init__(self, shape: str, unit: str, meaning: str) -> None:
-        self.shape, self.unit, self.meaning = shape, unit, meaning
+    ``otherwise`` computes it from the group for results that do not hold it.
+    """
+
+    def __init__(self, shape: str, unit: str, meaning: str, otherwise: Callable[[Group], Floats] | None = None) -> None:
+        self.shape, self.unit, self.meaning, self.otherwise = shape, unit, meaning, otherwise
         self.__doc__ = f"{shape} {unit}: {meaning}."
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -43,7 +46,11 @@ class Quantity:
     @overload
     def __get__(self, group: Group, owner: type) -> Floats: ...
     def __get__(self, group: Group | None, owner: type) -> Quantity | Floats:
-        return self if group is None else group[self.name]
+        if group is None:
+            return self
+        if self.otherwise is not None and self.name not in group:
+            return self.otherwise(group)
+        return group[self.name]
 
     def __set__(self, group: Group, value: object) -> None:
         raise AttributeError(f"{group.path}/{self.name} is a result and cannot be assigned")
@@ -97,6 +104,16 @@ class Body(Group):
         return euler.euler_rates(self.quaternion, self.angular_velocity, sequence)
 
 
+def _start_section_deflection(beam: Group) -> Floats:
+    """(T, n, 3) m: nodes in the axes of the start node's section, minus their value at the first output time.
+
+    What can be said of a deflection without knowing the undeformed shape.
+    """
+    position = beam["position"]
+    local = rotations.rotate_back(beam["quaternion"][:, :1], position - position[:, :1])
+    return local - local[:1]
+
+
 class Beam(Group):
     """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
 
@@ -109,6 +126,15 @@ class Beam(Group):
     section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
     section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")
     rotation = Quantity("(T, n, 4)", "-", "rotation of the nodes from the reference shape")
+    # Files without it, and results made by hand, have no undeformed shape: there it is the change since the first
+    # output time, in the axes of the start node's section.
+    deflection = Quantity(
+        "(T, n, 3)",
+        "m",
+        "position of the nodes minus where the undeformed beam would have them, had it moved rigidly with the body "
+        "of `deflection_body`, in that body's axes; zero for a rigid motion",
+        otherwise=_start_section_deflection,
+    )
 
     reference_position = Quantity("(n, 3)", "m", "nodes in the start configuration, inertial axes")
     reference_quaternion = Quantity("(n, 4)", "-", "sections in the start configuration")
@@ -121,15 +147,10 @@ class Beam(Group):
         return self.position - self.position[:1]
 
     @property
-    def deflection(self) -> Floats:
-        """(T, n, 3) m: what the beam's own bending and stretching does.
-
-        Position relative to the start node in the axes of the start section, minus its value at
-        the first output time: zero for a motion in which the beam stays rigid.
-        """
-        inverse = rotations.conjugate(self.quaternion[:, :1])
-        local = rotations.rotate(inverse, self.position - self.position[:, :1])
-        return local - local[:1]
+    def deflection_body(self) -> str | None:
+        """The body that `deflection` is relative to: the one the start is clamped to, or, if the start is free,
+        the end. None for a beam that is free or on another beam: there it is relative to its first node's section."""
+        return self.attributes.get("deflection_body")
 
     def euler_angles(self, sequence: str = "xyz", unwrap: bool = True) -> Floats:
         """(T, n, 3) rad: intrinsic Euler angles of `rotation`."""
