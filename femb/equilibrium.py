@@ -18,6 +18,8 @@ ITERATIONS = 50
 LARGEST_TURN = 0.3  # rad, of one iteration
 SMALLEST_LOAD_STEP = 1.0 / 512.0
 LOOSE = 1e-6  # relative size of a net force or moment that no strain can balance
+# Angle (rad) between an axis of rotation and the angular momentum about it that typed numbers leave.
+NEARLY_PRINCIPAL = 1e-6
 
 
 def steady_start(system: System) -> tuple[Floats, Floats]:
@@ -32,6 +34,8 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     not a principal one; or where the iteration does not converge.
     """
     motions = [_Motion(system, frames) for frames in _structures(system)]
+    for motion in motions:
+        motion.check_axis()
     try:
         q, force = _solve(system, motions, system.q0, 1.0, exact=False)
     except SolveError as first:
@@ -129,24 +133,26 @@ class _Motion:
             self.mask[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
         for s, strain_owner in enumerate(layout.strain_owner):
             self.mask[layout.strain_v[s]] = strain_owner in owner
-        momentum, self.mass, _ = self._mass_centre(system.q0)
+        self.mass = self._mass_centre(system.q0)[0]
+        start = np.where(self.mask, system.v0, 0.0)
+        momentum = system.energy_momentum(system.q0[None], start[None])[0, 2:5]
         self.velocity = momentum / self.mass if self.free else np.zeros(3)
 
-    def _mass_centre(self, q: Floats) -> tuple[Floats, float, Floats]:
-        """Linear momentum at the start velocities, mass and mass centre."""
+    def _mass_centre(self, q: Floats) -> tuple[float, Floats, Floats]:
+        """Mass, mass centre, and angular momentum (3,) about it of the rotation."""
         own = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
         momenta = np.array([self.system.energy_momentum(q[None], v[None])[0, 2:] for v in own])
         mass = float(momenta[0, 0])
         centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
-        start = np.where(self.mask, self.system.v0, 0.0)
-        return self.system.energy_momentum(self.system.q0[None], start[None])[0, 2:5], mass, centre
+        spin = self.omega @ momenta[3:, 3:] - mass * np.cross(centre, np.cross(self.omega, centre))
+        return mass, centre, spin
 
     def state(self, q: Floats, v: Floats, a: Floats) -> None:
         """Set velocities and accelerations of the structure's frames."""
         layout = self.system.layout
         if not self.free:
             return
-        centre = self._mass_centre(q)[2]
+        centre = self._mass_centre(q)[1]
         for k in self.frames:
             i, j = layout.frame_q[k], layout.frame_v[k]
             arm = q[i : i + 3] - centre
@@ -154,6 +160,13 @@ class _Motion:
             a[j : j + 3] = np.cross(self.omega, np.cross(self.omega, arm))
             if layout.frames[k].freedom == 6:
                 v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
+
+    def check_axis(self) -> None:
+        """Refuse an axis that is not a principal one at the start: the iteration would turn the structure into one."""
+        spin = self._mass_centre(self.system.q0)[2]
+        moment = np.cross(self.omega, spin)
+        if np.linalg.norm(moment) > NEARLY_PRINCIPAL * np.linalg.norm(self.omega) * np.linalg.norm(spin):
+            self._refuse(np.concatenate([np.zeros(3), moment]))
 
     def check(self, q: Floats, force: Floats) -> None:
         """Refuse a net force or moment on a free structure."""
@@ -163,9 +176,13 @@ class _Motion:
         largest = float(np.max(np.abs(net)))
         typical = float(np.max(np.abs(force))) + self.mass * float(self.omega @ self.omega)
         if largest > LOOSE * typical and largest > 1e-9:
-            raise SolveError(
-                f"no steady motion to start from: the structure of {self.labels!r} would need a net force "
-                f"({', '.join(f'{x:.3g}' for x in -net[:3])}) N and moment about the origin "
-                f"({', '.join(f'{x:.3g}' for x in -net[3:])}) N m to keep its angular velocity; turn it about a "
-                "principal axis of inertia, remove loads that act at the start, or start as given"
-            )
+            self._refuse(-net)
+
+    def _refuse(self, needed: Floats) -> None:
+        needed = needed + 0.0  # no minus zeros
+        raise SolveError(
+            f"no steady motion to start from: the structure of {self.labels!r} would need a net force "
+            f"({', '.join(f'{x:.3g}' for x in needed[:3])}) N and moment about the origin "
+            f"({', '.join(f'{x:.3g}' for x in needed[3:])}) N m to keep its angular velocity; turn it about a "
+            "principal axis of inertia, remove loads that act at the start, or start as given"
+        )
