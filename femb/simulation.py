@@ -38,6 +38,7 @@ def simulate(
         run = Run(**options)
     elif options:
         raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    from femb.formulations import make_formulation
     from femb.record import Recorder
     from femb.resultfile import MemoryWriter, ResultWriter
     from femb.steppers import make_stepper
@@ -59,10 +60,11 @@ def simulate(
     status, message = "failed", ""
     failure: BaseException | None = None
     try:
-        stepper = make_stepper(system, run)
+        form = make_formulation(system, run.formulation)
+        stepper = make_stepper(form, run)
         collected: list[Frames] = []
         try:
-            for frames in integrate(system, stepper, run.output_times(), outcome, events, progress, run.max_steps):
+            for frames in integrate(form, stepper, run.output_times(), outcome, events, progress, run.max_steps):
                 collected.append(frames)
                 if sum(len(each.time) for each in collected) >= BLOCK:
                     _write(writers, recorder, collected)

@@ -157,11 +157,15 @@ class System:
         kinematics.tangents(*self.coordinates, q, dq, out)
         return out
 
-    def quaternion_part(self, dq: Floats) -> Floats:
-        """dq (s, n_q) with zeros for positions and strains."""
-        out = dq.copy()
-        out[:, self.coordinates[0]] = 0.0
-        return out
+    def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """q'' (s, n_q) = H(q) a + H(q') v of s states."""
+        turning = self.rates(self.rates(q, v), v)
+        turning[:, self.coordinates[0]] = 0.0  # positions and strains have no second part
+        return self.rates(q, a) + turning
+
+    def velocities(self, q: Floats, v: Floats) -> Floats:
+        """v: what a formulation steps with is the velocities."""
+        return v
 
     def normalise(self, q: Floats) -> float:
         """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""

@@ -41,8 +41,7 @@ class HermiteStep:
         (q0, v0, a0, w0, p0), (q1, v1, a1, w1, p1) = self._ends
         q, v = np.stack([q0, q1]), np.stack([v0, v1])
         rate = self.system.rates(q, v)
-        # q'' = H(q) a + H(q') v; positions and strains have no second part
-        second = self.system.rates(q, np.stack([a0, a1])) + self.system.quaternion_part(self.system.rates(rate, v))
+        second = self.system.second_rates(q, v, np.stack([a0, a1]))
         data = np.stack([q[0], h * rate[0], h * h * second[0], q[1], h * rate[1], h * h * second[1]])
         inside, powers = self._stages
         instants = np.array([0.0, *inside, 1.0])

@@ -1,0 +1,16 @@
+"""Formulations: the coordinates in which one System's equations are written and integrated.
+
+A formulation shows a stepper the interface of System (n_q, n_v, q0, v0, rates, acceleration, power, error_scale, ...);
+"velocity" is the System itself. Adding one is one file and one line here.
+"""
+
+from typing import Any
+
+
+def make_formulation(system: Any, name: str) -> Any:
+    """The system in the coordinates of a formulation of femb.options.FORMULATIONS."""
+    if name == "quaternion":
+        from femb.formulations.quaternion import QuaternionForm
+
+        return QuaternionForm(system)
+    return system
