@@ -16,8 +16,7 @@ import math
 import numpy as np
 
 from femb.jit import kernel
-from femb.rotations import rotate
-from femb.smallmath import cross, dot
+from femb.smallmath import cross, dot, rotation
 from femb.types import Floats
 
 # Nearest to gimbal lock that a motion may come: d there, and 1e-4 of the length of the dual base vectors.
@@ -43,9 +42,22 @@ def lock_vector(first: int, third: Floats, quaternion: Floats, omega: Floats) ->
     quaternion (s, 4) and omega (s, 3) are of the turning frame as seen from the one that holds axis ``first``, third
     (3,) the last axis; omega and third are in axes of the turning frame.
     """
-    across = [axis for axis in range(3) if axis != first]
-    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
-    return rotate(quaternion, third)[..., across], rotate(quaternion, np.cross(omega, third))[..., across]
+    y, rate = np.empty((2, len(quaternion), 2))
+    lock_vectors(first, third, quaternion, omega, y, rate)
+    return y, rate
+
+
+@kernel
+def lock_vectors(first, third, quaternion, omega, y, rate):  # type: ignore[no-untyped-def]
+    """y, rate (s, 2) of ``lock_vector``."""
+    R, c = np.empty((3, 3)), np.empty(3)
+    for s in range(y.shape[0]):
+        rotation(quaternion[s], R)
+        cross(omega[s], third, c)
+        for k in range(2):
+            row = R[(first + 1 + k) % 3]
+            y[s, k] = dot(row, third)
+            rate[s, k] = dot(row, c)
 
 
 @kernel

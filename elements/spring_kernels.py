@@ -131,7 +131,7 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):  #
     """
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((5, 3))
     d, rate, n, across, local = work[0], work[1], work[2], work[3], work[4]
-    D, E, A = np.zeros((3, 12)), np.zeros((3, 12)), np.empty((3, 3))
+    D, E = np.zeros((3, 12)), np.zeros((3, 12))
     C, K, middle = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3))
     along, turned = np.empty(12), np.empty(12)
     for k in range(index.shape[0]):
@@ -150,10 +150,8 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):  #
             side = 1.0 if e == 1 else -1.0
             for o in range(3):
                 D[o, 6 * e + o] = side
-            arms(R[e], data[k, 3 * e : 3 * e + 3], side, A)
-            D[:, 6 * e + 3 : 6 * e + 6] = A
-            arms(R[e], w[e], side, A)
-            E[:, 6 * e + 3 : 6 * e + 6] = A
+            arms(R[e], data[k, 3 * e : 3 * e + 3], side, D[:, 6 * e + 3 : 6 * e + 6])
+            arms(R[e], w[e], side, E[:, 6 * e + 3 : 6 * e + 6])
         for o in range(3):
             for p in range(3):
                 middle[o, p] = (stiff - over) * n[o] * n[p] + damp * n[o] * across[p]

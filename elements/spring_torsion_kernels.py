@@ -82,7 +82,8 @@ def twist_change(p, f, h, change):  # type: ignore[no-untyped-def]
     work = np.empty((5, 3))
     vector, dvector, unit, fxv, c = work[0], work[1], work[2], work[3], work[4]
     x, y = p[0], dot(f, p[1:4])
-    vector[:] = p[1:4]
+    for o in range(3):
+        vector[o] = p[1 + o]
     cross(f, vector, fxv)
     square = x * x + y * y
     for k in range(3):
@@ -120,17 +121,19 @@ def angles(index, data, p, R, w, theta, rate, h, b):  # type: ignore[no-untyped-
     kind = index[6]
     if kind == 0:
         theta[0] = twist(p, data[8:11], h[0])
-        b[0] = h[0]
+        for o in range(3):
+            b[0, o] = h[0, o]
     else:
         i, j, k = index[7], index[8], index[9]
         euler_angles(R, i, j, k, theta)
         last = np.zeros(3)
         last[k] = 1.0
         basis(R[i], last, data[20], True, h)
-        b[:] = h
+        for m in range(3):
+            for o in range(3):
+                b[m, o] = h[m, o] if kind == 1 else 0.0
         if kind == 2:
-            b[:] = 0.0
-            b[0, i] = b[1, j] = b[2, k] = 1.0
+            b[0, i], b[1, j], b[2, k] = 1.0, 1.0, 1.0
     for m in range(index[10]):
         rate[m] = dot(b[m], w)
 
@@ -160,11 +163,8 @@ def torques(index, data, u, q, v, fixed, elastic, dissipative, out):  # type: ig
                 place = index[k, 2 * e + 1]
                 if place < 0:
                     continue
-                if e == 0:
-                    for o in range(3):
-                        local[o] = -dot(R[o], t)
-                else:
-                    local[:] = t
+                for o in range(3):
+                    local[o] = -dot(R[o], t) if e == 0 else t[o]
                 rotation(data[k, 4 * e : 4 * e + 4], own)
                 for o in range(3):
                     out[s, place + 3 + o] += dot(own[o], local)
@@ -245,9 +245,13 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):  #
         rotation(data[k, 0:4], own)
         product(own, R, U[0])
         rotation(data[k, 4:8], U[1])
-        U[0] *= -1.0
+        for o in range(3):
+            for x in range(3):
+                U[0, o, x] = -U[0, o, x]
         for e in range(2):
-            A[:] = T
+            for o in range(3):
+                for x in range(3):
+                    A[o, x] = T[o, x]
             if e == 0:
                 A[0, 1] += t[2]
                 A[0, 2] -= t[1]
