@@ -1,5 +1,6 @@
 """The documentation works: its code runs, its commands run, its links lead somewhere."""
 
+import importlib.util
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import textwrap
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -130,6 +132,21 @@ def test_every_page_is_reached_from_the_readme():
 def test_every_picture_is_shown():
     shown = {target for page in PAGES for target in re.findall(r"images/(\w+\.png)", page.read_text())}
     assert {path.name for path in (ROOT / "docs" / "images").glob("*")} == shown
+
+
+def test_node_pictures_show_rates_of_what_they_show():
+    spec = importlib.util.spec_from_file_location("make_images", ROOT / "docs" / "make_images.py")
+    make_images = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_images)
+    results = make_images.run("satellite_forced", "run.duration=2.0", "run.output_interval=0.001")
+    nodes = make_images.satellite_nodes(results)
+    for name, rate in (("displacement", "velocity"), ("quaternion", "quaternion rate"), ("Euler angle", "Euler rate")):
+        difference = (nodes[name][2:] - nodes[name][:-2]) / 0.002
+        size = np.abs(nodes[rate]).max()
+        np.testing.assert_allclose(nodes[rate][1:-1], difference, atol=1e-4 * size, err_msg=rate)
+    # the ends first and last, the hub in the middle
+    np.testing.assert_allclose(nodes["displacement"][:, 2], 0.0, atol=1e-9)
+    np.testing.assert_allclose(nodes["displacement"][:, 0], -nodes["displacement"][:, 4], atol=1e-9)
 
 
 def test_pages_that_the_code_names_exist():
