@@ -108,7 +108,7 @@ def summary(model: Model) -> str:
     counts = f"{len(model.bodies)} bodies, {len(model.beams)} beams of {sum(b.elements for b in model.beams.values())}"
     lines = [
         model.title or "untitled model",
-        f"{counts} elements, {len(model.loads)} loads",
+        f"{counts} elements, {len(model.loads)} loads, {len(model.springs)} springs",
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
