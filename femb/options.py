@@ -7,8 +7,8 @@ import numpy as np
 
 from femb.checks import Checks
 
-METHODS = ("radau", "rk")
-FORMULATIONS = ("velocity",)
+METHODS = ("radau", "bdf", "rk")
+FORMULATIONS = ("velocity", "quaternion")
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,9 @@ class Tolerances:
     """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
 
     By default 1e-7, or a tenth of ``rtol`` where that is more, since a strain cannot be better known than the
-    positions it is the derivative of. The tolerance of a rate is that of its quantity divided by ``time`` (s), the shortest time over which the
-    motion is of interest: an error of a rate that lives longer than that is an error of the quantity.
+    positions it is the derivative of. The tolerance of a rate is that of its quantity divided by ``time`` (s), the
+    shortest time over which the motion is of interest: an error of a rate that lives longer than that is an error of
+    the quantity.
     """
 
     position: float | None = None
@@ -40,7 +41,9 @@ class Run:
     """How a model is integrated in time.
 
     duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
-    accurate) or "rk" (explicit; tableau "dop853" with error control, or "rk4" with a fixed ``step`` in s).
+    accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5) or "rk" (explicit; tableau "dop853"
+    with error control, or "rk4" with a fixed ``step`` in s). max_order : by default 2 where a beam's section has no
+    damping, since higher orders are unstable for undamped vibrations faster than the step, else 5.
     formulation : the coordinates the equations are written in. rtol, atol : tolerances of the local error.
     start : "as_given", or "equilibrium" to begin in the state of steady motion that the start velocities
     describe, with the beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
@@ -59,6 +62,7 @@ class Run:
     start: str = "as_given"
     tableau: str = "dop853"
     step: float | None = None
+    max_order: int | None = None
     first_step: float | None = None
     max_step: float | None = None
     max_steps: int = 10_000_000
@@ -68,9 +72,14 @@ class Run:
             check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "max_steps")
             check.one_of("method", METHODS)
             check.one_of("formulation", FORMULATIONS)
+            if self.formulation == "quaternion" and self.method != "rk":
+                check.fail("formulation", f"'quaternion' is integrated by method 'rk' only, got method {self.method!r}")
             check.one_of("start", ("as_given", "equilibrium"))
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
+            whole = isinstance(self.max_order, int) and not isinstance(self.max_order, bool)
+            within = self.max_order is None or (whole and 1 <= self.max_order <= 5)
+            check.require("max_order", within, "must be a whole number from 1 to 5")
             if self.tableau == "rk4" and self.method == "rk" and self.step is None:
                 check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
 

@@ -15,6 +15,10 @@ def make_stepper(system: Any, run: Run) -> Stepper:
         from femb.steppers.radau import Radau
 
         return Radau(system, run)
+    if run.method == "bdf":
+        from femb.steppers.bdf import Bdf
+
+        return Bdf(system, run)
     from femb.steppers.runge_kutta import Dop853, RungeKutta4
 
     return RungeKutta4(system, run) if run.tableau == "rk4" else Dop853(system, run)

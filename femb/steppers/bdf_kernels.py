@@ -1,0 +1,56 @@
+"""Kernels of the BDF stepper."""
+
+import math
+
+from femb.jit import kernel
+from femb.kinematics import error_norm
+from femb.steppers.radau_kernels import turn_frames
+
+
+@kernel
+def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v, q):  # type: ignore[no-untyped-def]
+    """q (n_q,) with q = known + H(q) v / mu.
+
+    For a quaternion this is p = c + p w with the vector w = omega/(2 mu): linear in p, and solved by
+    p = c (1 + w)/(1 + w.w).
+    """
+    for k in range(linear_q.size):
+        q[linear_q[k]] = known[linear_q[k]] + v[linear_v[k]] / mu
+    f = 0.5 / mu
+    for k in range(quaternion_q.size):
+        i, j = quaternion_q[k], omega_v[k]
+        a, b, c = f * v[j], f * v[j + 1], f * v[j + 2]
+        s = 1.0 / (1.0 + a * a + b * b + c * c)
+        p0, p1, p2, p3 = s * known[i], s * known[i + 1], s * known[i + 2], s * known[i + 3]
+        q[i] = p0 - p1 * a - p2 * b - p3 * c
+        q[i + 1] = p1 + p0 * a + p2 * c - p3 * b
+        q[i + 2] = p2 + p0 * b + p3 * a - p1 * c
+        q[i + 3] = p3 + p0 * c + p1 * b - p2 * a
+
+
+@kernel
+def correct(turns, omega_v, change, scale, reference, d):  # type: ignore[no-untyped-def]
+    """d (n_v,) += change, turned on to the state (turns (F, 3, 3)); returns the norm of the change."""
+    turn_frames(turns, omega_v, change)
+    for k in range(d.size):
+        d[k] += change[k]
+    start, size, atol, rtol = scale
+    return error_norm(start, size, atol, rtol, change, reference)
+
+
+@kernel
+def normalise_history(quaternion_q, D):  # type: ignore[no-untyped-def]
+    """Scale the quaternions of the last value D[0] to unit length, and all their differences by the same factor.
+
+    p' = p (0, omega)/2 is linear in p, so that a history scaled as a whole is a solution of the same difference
+    equations: the projection changes neither the attitudes that follow nor the smoothness of the differences.
+    """
+    for k in range(quaternion_q.size):
+        i = quaternion_q[k]
+        s = 0.0
+        for m in range(i, i + 4):
+            s += D[0, m] * D[0, m]
+        f = 1.0 / math.sqrt(s)
+        for j in range(D.shape[0]):
+            for m in range(i, i + 4):
+                D[j, m] *= f
