@@ -8,7 +8,7 @@ import numpy as np
 from femb.checks import Checks
 
 METHODS = ("radau", "bdf", "rk")
-FORMULATIONS = ("velocity",)
+FORMULATIONS = ("velocity", "quaternion")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class Run:
             check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "max_steps")
             check.one_of("method", METHODS)
             check.one_of("formulation", FORMULATIONS)
+            if self.formulation == "quaternion" and self.method != "rk":
+                check.fail("formulation", f"'quaternion' is integrated by method 'rk' only, got method {self.method!r}")
             check.one_of("start", ("as_given", "equilibrium"))
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
