@@ -70,7 +70,7 @@ def integrate(
     end = float(times[-1])
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     first = np.array([stepper.t])
-    yield Frames(first, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
+    yield _frames(system, first, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
     done, shown = 1, stepper.t
     for limit, instant in _landings(system.breakpoints, stepper.t, end):
         while stepper.t < limit:
@@ -83,7 +83,7 @@ def integrate(
             except SolveError:
                 if stepper.t > shown:
                     now = np.array([stepper.t])
-                    yield Frames(now, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
+                    yield _frames(system, now, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
                 raise
             stop = None
             if events:
@@ -96,7 +96,7 @@ def integrate(
                 wanted = np.append(wanted, stop)
             if len(wanted):
                 shown = float(wanted[-1])
-                yield Frames(wanted, *step(wanted))
+                yield _frames(system, wanted, *step(wanted))
             done = count
             stepper.statistics.wall_time = time.perf_counter() - clock
             stepper.statistics.cpu_time = time.process_time() - cpu
@@ -108,6 +108,10 @@ def integrate(
         if instant < end:
             stepper.restart()
             values = _values(system, events, stepper.t, stepper.q, stepper.v)
+
+
+def _frames(system: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
+    return Frames(times, q, system.velocities(q, v), work)
 
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
@@ -122,7 +126,7 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
 
 
 def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
-    state = State(system.layout, t, q, v) if events else None
+    state = State(system.layout, t, q, system.velocities(q[None], v[None])[0]) if events else None
     return [float(event.function(t, state)) for event in events]  # type: ignore[arg-type]
 
 
@@ -134,7 +138,7 @@ def _look(
 
     def at(event: Event, t: float) -> float:
         q, v, _ = step(np.array([t]))
-        return float(event.function(t, State(system.layout, t, q[0], v[0])))
+        return float(event.function(t, State(system.layout, t, q[0], system.velocities(q, v)[0])))
 
     instants = np.linspace(step.start, step.end, LOOKS + 1)
     q, v, _ = step(instants)
