@@ -1,0 +1,69 @@
+"""The models the benchmarks share, and how they measure."""
+
+import time
+
+import numpy as np
+
+from femb import Attachment, Beam, Load, Model, RigidBody, Section
+from femb.profiles import Versine
+
+
+def boom():
+    """The satellite's section: an aluminium square of 50 mm."""
+    return Section(
+        "boom",
+        area=2.5e-3,
+        second_moments=(5.2e-7, 5.2e-7),
+        torsion_constant=1.04e-6,
+        density=2800.0,
+        youngs_modulus=7.17e10,
+        shear_modulus=2.68e10,
+    )
+
+
+def satellite(elements=2, forced=True):
+    """A hub of 22.4 kg with two arms of 2 m, slewed by a versine of 15 N m for one second."""
+    model = Model("satellite")
+    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.1, 0.1)))
+    section = boom()
+    for name, x in (("right", 1), ("left", -1)):
+        start = hub.at((0.1 * x, 0, 0), direction=(x, 0, 0))
+        model.add(Beam(name, section=section, length=2.0, elements=elements, start=start))
+    if forced:
+        model.add(Load("slew", body="hub", torque=(0, 15.0, 0), frame="body", profile=Versine(1.0)))
+    return model
+
+
+def chain(elements):
+    """A free beam of 0.2 m elements, pushed across at both ends."""
+    model = Model("chain")
+    start = Attachment(direction=(1, 0, 0))
+    model.add(Beam("chain", section=boom(), length=0.2 * elements, elements=elements, start=start))
+    for node, force in ((0, (0, 100.0, 0)), (-1, (0, 0, 100.0))):
+        model.add(Load(f"push{node}", beam="chain", node=node, force=force))
+    return model
+
+
+def bent(system, size=1e-3):
+    """q, v of a state somewhat bent and moving, the same in every run."""
+    rng = np.random.default_rng(0)
+    change = size * rng.standard_normal((1, system.n_v))
+    change[:, system.layout.strain_v] *= 0.01
+    q = system.q0 + system.rates(system.q0[None], change)[0]
+    system.normalise(q)
+    return q, system.v0 + size * rng.standard_normal(system.n_v)
+
+
+def best(function, repeats=7, least=0.02):
+    """Shortest CPU time of a call, s, over repeated batches of at least ``least`` s."""
+    function()
+    start = time.process_time()
+    function()
+    count = max(1, int(least / max(time.process_time() - start, 1e-7)))
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        for _ in range(count):
+            function()
+        times.append((time.process_time() - start) / count)
+    return min(times)

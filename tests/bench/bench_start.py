@@ -1,0 +1,74 @@
+"""How long until something happens: import, first step of ``femb run``, and first compilation of all."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+CASE = Path(__file__).resolve().parents[2] / "cases" / "satellite_forced.toml"
+
+# The command line itself, with a note of the moment of the first step.
+FIRST_STEP = """
+import os, sys, time
+import femb.steppers.radau as radau
+step = radau.Radau.step
+def noted(self, limit):
+    radau.Radau.step = step
+    times = time.time() - float(os.environ["STARTED"]), sum(os.times()[:4])
+    print("first step", *times, file=sys.stderr, flush=True)
+    return step(self, limit)
+radau.Radau.step = noted
+from femb.cli import main
+sys.argv[:] = ["femb", "run", sys.argv[1], "--out", sys.argv[2]]
+main()
+"""
+
+
+def timed(*code: str, **environment: str) -> tuple[float, float, str]:
+    """Time and CPU time of a Python process and those it starts, s, and what it wrote to stderr."""
+    start, before = time.time(), sum(os.times()[2:4])
+    done = subprocess.run(
+        [sys.executable, *code],
+        env={**os.environ, **environment, "STARTED": repr(start)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return time.time() - start, sum(os.times()[2:4]) - before, done.stderr
+
+
+def first_step(folder: str, **environment: str) -> tuple[float, float, float, float]:
+    """Time and CPU time to the first step, and to the end."""
+    total, cpu, text = timed("-c", FIRST_STEP, str(CASE), folder, **environment)
+    line = next(each for each in text.splitlines() if "first step" in each)
+    step, step_cpu = map(float, line.split("first step")[1].split())
+    return step, step_cpu, total, cpu
+
+
+def shown(step: float, step_cpu: float, total: float, cpu: float) -> str:
+    return f"first step after {step:.2f} s ({step_cpu:.2f} s CPU), done after {total:.2f} s ({cpu:.2f} s CPU)"
+
+
+def main() -> None:
+    bare = 0.0
+    for words, code in (
+        ("python", "pass"),
+        ("import femb", "import femb"),
+        ("and the elements", "from femb import Model, Beam, RigidBody, simulate"),
+    ):
+        wall, cpu = (min(column) for column in list(zip(*(timed("-c", code) for _ in range(7)), strict=True))[:2])
+        print(f"{words:22s} {wall - bare:.3f} s more ({cpu:.3f} s CPU in all)")
+        bare = bare or wall
+    with tempfile.TemporaryDirectory() as folder:
+        cache = os.path.join(folder, "cache")
+        print("femb run, nothing compiled:", shown(*first_step(folder, FEMB_CACHE=cache)))
+        runs = [first_step(folder, FEMB_CACHE=cache) for _ in range(7)]
+        print("femb run, compiled:        ", shown(*(min(column) for column in zip(*runs, strict=True))))
+
+
+if __name__ == "__main__":
+    main()

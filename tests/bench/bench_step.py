@@ -1,0 +1,101 @@
+"""What a step costs: the slewed satellite of 5 nodes, how much of it is Python, and long chains."""
+
+import sys
+import time
+from typing import Any
+
+from bench_models import chain, satellite
+from numba.core.dispatcher import Dispatcher
+
+from femb import Run
+from femb.steppers import make_stepper
+from femb.system import System
+
+
+def stepped(model: Any, duration: float, **options: Any) -> Any:
+    """Stepper after its run, without output, and the CPU time of its steps."""
+    system = System(model)
+    stepper = make_stepper(system, Run(duration=duration, **options))
+    start = time.process_time()
+    for limit in [*(t for t in system.breakpoints if 0.0 < t < duration), duration]:
+        while stepper.t < limit:
+            stepper.step(limit)
+        stepper.restart()
+    return stepper, time.process_time() - start
+
+
+class Timed:
+    """A compiled function that adds up the time spent in it, called from Python."""
+
+    total = 0.0
+    calls = 0
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any) -> Any:
+        start = time.perf_counter()
+        result = self.function(*args)
+        Timed.total += time.perf_counter() - start
+        Timed.calls += 1
+        return result
+
+
+def in_kernels(run: Any) -> tuple[Any, float, int]:
+    """Result of a run, and the time and number of its calls of compiled functions."""
+    replaced = []
+    for module in [each for name, each in sys.modules.items() if name.startswith("femb")]:
+        for name, value in list(vars(module).items()):
+            if isinstance(value, Dispatcher):
+                replaced.append((module, name, value))
+                setattr(module, name, Timed(value))
+    Timed.total, Timed.calls = 0.0, 0
+    try:
+        result = run()
+    finally:
+        for module, name, value in replaced:
+            setattr(module, name, value)
+    return result, Timed.total, Timed.calls
+
+
+def main() -> None:
+    for forced in (True, False):
+        stepped(satellite(forced=forced), 10.0)
+        for rtol in (1e-4, 1e-6, 1e-8):
+            runs = [stepped(satellite(forced=forced), 10.0, rtol=rtol) for _ in range(7)]
+            stepper, taken = min(runs, key=lambda each: each[1])
+            s = stepper.statistics
+            print(
+                f"satellite {'forced' if forced else 'free':6} 10 s, rtol {rtol:.0e}: {taken:.4f} s, {s.steps} steps "
+                f"({s.rejected} rejected), {1e6 * taken / s.steps:.0f} us a step, {s.newton_iterations} Newton "
+                f"iterations, {s.jacobians} jacobians, {s.factorizations} factorisations"
+            )
+
+    def run() -> Any:
+        return stepped(satellite(), 10.0, rtol=1e-6)
+
+    found = [in_kernels(run) for _ in range(20)]
+    steps, calls = found[0][0][0].statistics.steps, found[0][2]
+    kernels, plain = min(each[1] for each in found), min(run()[1] for _ in range(20))
+    print(
+        f"satellite forced: kernels {1e6 * kernels / steps:.0f} us a step in {calls / steps:.1f} calls, Python and "
+        f"numpy {1e6 * (plain - kernels) / steps:.0f} us a step ({100 * (1 - kernels / plain):.0f} %)"
+    )
+    for elements in (100, 1000, 5000):
+        system = System(chain(elements))
+        stepper = make_stepper(system, Run(duration=0.05, rtol=1e-6, first_step=1e-3, max_step=1e-3))
+        stepper._error = lambda *_: 1e-8  # steps of 1 ms whatever the axial waves do; this saves one residual a step
+        start = time.process_time()
+        while stepper.t < 0.05:
+            stepper.step(0.05)
+        taken = time.process_time() - start
+        s = stepper.statistics
+        print(
+            f"chain of {elements:5d}: {1e3 * taken / s.steps:8.2f} ms a step of 1 ms, {s.steps} steps ({s.rejected} "
+            f"rejected), {s.newton_iterations / (s.steps + s.rejected):.1f} Newton iterations an attempt, {s.jacobians} "
+            f"jacobians, {s.factorizations} factorisations, {1e6 * taken / s.steps / elements:.1f} us a step and element"
+        )
+
+
+if __name__ == "__main__":
+    main()
