@@ -92,8 +92,9 @@ def main() -> None:
         s = stepper.statistics
         print(
             f"chain of {elements:5d}: {1e3 * taken / s.steps:8.2f} ms a step of 1 ms, {s.steps} steps ({s.rejected} "
-            f"rejected), {s.newton_iterations / (s.steps + s.rejected):.1f} Newton iterations an attempt, {s.jacobians} "
-            f"jacobians, {s.factorizations} factorisations, {1e6 * taken / s.steps / elements:.1f} us a step and element"
+            f"rejected), {s.newton_iterations / (s.steps + s.rejected):.1f} Newton iterations an attempt, "
+            f"{s.jacobians} jacobians, {s.factorizations} factorisations, "
+            f"{1e6 * taken / s.steps / elements:.1f} us a step and element"
         )
 
 
