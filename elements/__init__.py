@@ -9,6 +9,22 @@ if __name__ != "femb.elements":
 from femb.elements.attachment import Attachment, Place
 from femb.elements.beam import Beam
 from femb.elements.ground import Ground
+from femb.elements.joint_end import JointEnd
+from femb.elements.joint_kinds import (
+    JOINTS,
+    Cylindrical,
+    Distance,
+    Fixed,
+    Parallel,
+    Perpendicular,
+    Planar,
+    PointOnLine,
+    PointOnPlane,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from femb.elements.load import Load
 from femb.elements.point_mass import PointMass
 from femb.elements.rigid_body import RigidBody
@@ -18,20 +34,44 @@ from femb.elements.spring_euler import EulerSpringDamper
 from femb.elements.spring_point import SpringDamper
 from femb.elements.spring_torsion import TorsionSpringDamper
 
-CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, Load, SpringDamper, TorsionSpringDamper, EulerSpringDamper)
+CATALOGUE = (
+    RigidBody,
+    PointMass,
+    Ground,
+    Section,
+    Beam,
+    *JOINTS,
+    Load,
+    SpringDamper,
+    TorsionSpringDamper,
+    EulerSpringDamper,
+)
 
 __all__ = [
     "CATALOGUE",
     "Attachment",
     "Beam",
+    "Cylindrical",
+    "Distance",
     "EulerSpringDamper",
+    "Fixed",
     "Ground",
+    "JointEnd",
     "Load",
+    "Parallel",
+    "Perpendicular",
     "Place",
+    "Planar",
     "PointMass",
+    "PointOnLine",
+    "PointOnPlane",
+    "Prismatic",
+    "Revolute",
     "RigidBody",
     "Section",
+    "Spherical",
     "SpringDamper",
     "SpringEnd",
     "TorsionSpringDamper",
+    "Universal",
 ]

@@ -2,8 +2,11 @@
 
 A description (a frozen dataclass in ``femb.elements``) declares its table and kind, checks itself, and has
 
-    lay_out(layout, placement, model)      declare frames, strains and couplings
+    lay_out(layout, placement, model)      declare frames, strains, rows of constraints and couplings
     batches(items, layout, model)          build the Batches of all items of this class: one, or several, or none
+
+With constraints Phi(q, t) = 0 the equations are M a + h + f + J^T lambda = f_applied, where J v + Phi_t = dPhi/dt, and
+J a = gamma is d2Phi/dt2 = 0 (docs/theory/constraints.md).
 
 A batch evaluates all elements of one class together. Arrays q (s, n_q), v, a, out (s, n_v) hold s states at once,
 u (s, n_u) the inputs. Nothing in a batch changes in an evaluation. All it need not give has a default here.
@@ -47,12 +50,14 @@ class Element(Protocol):
 class Input:
     """``width`` numbers of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``.
 
+    With ``of_discrete`` it is function(discrete), of the discrete state (femb.discrete): constant within a step.
     label says in messages what it is.
     """
 
     width: int
     function: Callable[..., Any]
     of_state: bool = False
+    of_discrete: bool = False
     breakpoints: tuple[float, ...] = ()
     label: str = "input"
 
@@ -62,10 +67,19 @@ class Batch:
 
     # What multiplies the batch's loads, in order: functions of time, or of time and state.
     inputs: "tuple[Input, ...]" = ()
+    # Whether all batches of this class become one by ``joined``, since a call costs more than what it computes.
+    joins: ClassVar[bool] = False
     # first input in u, set by the system when it numbers the inputs
     first_input: int = 0
+    # The batch's equations of constraint, as numbered by ``layout.add_row``.
+    row_numbers: tuple[int, ...] = ()
     # Where the batch's equations end, a femb.posture.Posture for each vector of posture_vectors.
     postures: tuple[Any, ...] = ()
+
+    @staticmethod
+    def joined(batches: list[Any]) -> "Batch":
+        """One batch of several of this class."""
+        raise NotImplementedError
 
     def couple(self, pattern: Any) -> None:
         """Look up where the batch's blocks are in the matrices."""
@@ -80,6 +94,24 @@ class Batch:
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
 
+    def hold(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats) -> None:
+        """force (s, n_v) += J^T lambda; rates (s, n_c) = J v + Phi_t of the batch's rows."""
+
+    def hold_by(self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats) -> None:
+        """force (s, n_v) += J^T lambda of some of the batch's rows."""
+
+    def constraints(self, u: Floats, q: Floats, v: Floats, position: Floats, gamma: Floats) -> None:
+        """position, gamma (s, n_c) of the batch's rows: Phi, and the right-hand side of J v' = gamma."""
+
+    def jacobian(self, u: Floats, q: Floats, data: Floats) -> None:
+        """Add J and J^T at one state to block data."""
+
+    def hold_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
+        """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""
+
+    def drive(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> None:
+        """out (s,) += lambda . Phi_t, the power of what drives the batch's rows."""
+
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
 
@@ -93,3 +125,15 @@ class Batch:
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add d(residual)/dv and d(residual)/dq H, exact, at one state to block data."""
         raise NotImplementedError(f"{type(self).__name__} has no exact tangent")
+
+
+def merged(batches: list[Batch]) -> list[Batch]:
+    """The batches, with those of a class that ``joins`` made one."""
+    found: list[Batch] = []
+    groups: dict[type, list[Batch]] = {}
+    for batch in batches:
+        if batch.joins:
+            groups.setdefault(type(batch), []).append(batch)
+        else:
+            found.append(batch)
+    return found + [group[0].joined(group) for group in groups.values()]

@@ -6,7 +6,7 @@ import numpy as np
 
 from femb import rotations
 from femb.batch import TrialError
-from femb.blocktree import SingularError
+from femb.blocklu import SingularError
 from femb.errors import SolveError
 from femb.kinematics import error_norm
 from femb.options import Tolerances

@@ -5,11 +5,12 @@ The loop is ordinary Python, so controllers, events and progress are ordinary Py
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from femb.constraints import least_multipliers
 from femb.errors import SolveError
 from femb.state import State
 from femb.steppers.contract import Step, Stepper
@@ -36,12 +37,26 @@ class Event:
 
 @dataclass(frozen=True)
 class Frames:
-    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,)."""
+    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,), inputs u (k, n_u), accelerations a
+    (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates.
+
+    States are on the constraints; what they give is evaluated afresh, not interpolated.
+    """
 
     time: Floats
     q: Floats
     v: Floats
     work: Floats
+    u: Floats
+    a: Floats
+    multipliers: Floats
+    coordinates: Floats
+    coordinate_rates: Floats
+
+    @classmethod
+    def joined(cls, parts: "list[Frames]") -> "Frames":
+        """One after the other."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 @dataclass
@@ -69,8 +84,7 @@ def integrate(
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
-    first = np.array([stepper.t])
-    yield _frames(system, first, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
+    yield _last_state(system, stepper)
     done, shown = 1, stepper.t
     for limit, instant in _landings(system.breakpoints, stepper.t, end):
         while stepper.t < limit:
@@ -82,8 +96,7 @@ def integrate(
                 step = stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
-                    now = np.array([stepper.t])
-                    yield _frames(system, now, stepper.q[None].copy(), stepper.v[None].copy(), np.array([stepper.work]))
+                    yield _last_state(system, stepper)
                 raise
             stop = None
             if events:
@@ -96,7 +109,7 @@ def integrate(
                 wanted = np.append(wanted, stop)
             if len(wanted):
                 shown = float(wanted[-1])
-                yield _frames(system, wanted, *step(wanted))
+                yield output_frames(system, wanted, *step(wanted))
             done = count
             stepper.statistics.wall_time = time.perf_counter() - clock
             stepper.statistics.cpu_time = time.process_time() - cpu
@@ -104,14 +117,32 @@ def integrate(
                 progress.update(last)
             if stop is not None:
                 return
+            stepper.system = system = system.at(stepper.q)
         stepper.t = instant
         if instant < end:
             stepper.restart()
             values = _values(system, events, stepper.t, stepper.q, stepper.v)
 
 
-def _frames(system: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
-    return Frames(times, q, system.velocities(q, v), work)
+def _last_state(system: Any, stepper: Stepper) -> Frames:
+    now, work = np.array([stepper.t]), np.array([stepper.work])
+    return output_frames(system, now, stepper.q[None].copy(), stepper.v[None].copy(), work)
+
+
+def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
+    """Output frames from states of a formulation at times (k,): q (k, n_q), v (k, n_v), work (k,)."""
+    system, v = form.velocity_form, form.velocities(q, v)
+    count = len(times)
+    u, a, multipliers = np.empty((count, system.n_u)), np.empty_like(v), np.empty((count, system.n_c))
+    joints = np.empty((2, count, system.coordinates_of_joints.count))
+    for k, t in enumerate(times):
+        u[k] = system.inputs_at(float(t), q[k], v[k])
+        q[k], v[k] = system.projected(u[k], q[k], v[k])
+        a[k], multipliers[k] = system.forward(u[k], q[k], v[k])
+        multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
+        if joints.size:
+            joints[:, k] = system.joint_motion(q[k], v[k])
+    return Frames(times, q, v, work, u, a, multipliers, *joints)
 
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
@@ -126,7 +157,7 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
 
 
 def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
-    state = State(system.layout, t, q, system.velocities(q[None], v[None])[0]) if events else None
+    state = system.state(t, q, system.velocities(q[None], v[None])[0]) if events else None
     return [float(event.function(t, state)) for event in events]  # type: ignore[arg-type]
 
 
@@ -138,7 +169,7 @@ def _look(
 
     def at(event: Event, t: float) -> float:
         q, v, _ = step(np.array([t]))
-        return float(event.function(t, State(system.layout, t, q[0], system.velocities(q, v)[0])))
+        return float(event.function(t, system.state(t, q[0], system.velocities(q, v)[0])))
 
     instants = np.linspace(step.start, step.end, LOOKS + 1)
     q, v, _ = step(instants)

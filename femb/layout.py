@@ -1,8 +1,9 @@
-"""Layout: names to frames, frames to slices of q and v, and the tree of blocks they are eliminated in.
+"""Layout: names to frames, frames to slices of q and v, constraints to rows, and the blocks they are eliminated in.
 
 A *frame* is a position and, unless it belongs to a point mass, axes; a *strain* is a scalar coordinate of a beam end.
-Each moving frame is a *block* together with the strains that belong to it. Elements couple blocks; where
-the couplings form trees, blocks are numbered parent before child, so that elimination runs backwards.
+Each moving frame is a *block* together with the strains that belong to it; elements couple blocks, and blocks are
+numbered along the branches of these couplings. A *row* is one equation of constraint between two frames, with one
+multiplier; rows between the same two frames are a block too, after all blocks of velocities (``femb.rows``).
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ import numpy as np
 
 from femb import rotations
 from femb.errors import ModelError
+from femb.rows import RowBlocks
 from femb.types import Floats, Ints
 
 
@@ -48,12 +50,30 @@ class BeamLayout:
     strains: Ints
 
 
-class Layout:
-    """Collects frames, strains and couplings from the elements; ``finish`` numbers them.
+@dataclass(frozen=True, eq=False)
+class JointLayout:
+    """A joint's ends as stations whose axes are the joint's, the numbers of its rows, and its coordinates.
 
-    After ``finish``: frame_q, frame_v (F,) offsets of every frame in q and v, or -1-i and -1 for the fixed frame
-    ``fixed[i]``; strain_q, strain_v (S,); block_start (B+1,) of the blocks in v; parent (B,), -1 for a root;
-    edges, the coupled pairs of blocks (child, parent first); is_tree.
+    part : where its coordinates are among those of all joints. same_way : axes of both ends that its rows keep
+    parallel, but for their sense.
+    """
+
+    first: Station
+    second: Station
+    rows: list[int]
+    coordinates: tuple[Any, ...]
+    part: slice
+    same_way: tuple[int, ...]
+
+
+class Layout:
+    """Collects frames, strains, rows and couplings from the elements; ``finish`` numbers them.
+
+    After ``finish``: n_q coordinates, n_v velocities, n_c rows; frame_q, frame_v (F,) offsets of every frame in q and
+    v, or -1-i and -1 for the fixed frame ``fixed[i]``; strain_q, strain_v (S,); row_c (n_c,) place of every row among
+    the multipliers; block_start (B+1,) of the blocks in v and, after it, the multipliers; edges, the coupled pairs of
+    blocks; eliminated_after, for blocks of multipliers those that must be eliminated before; is_tree, whether couplings
+    and constraints form trees; has_loops, whether constraints close loops.
     """
 
     def __init__(self) -> None:
@@ -62,8 +82,12 @@ class Layout:
         self.strain_labels: list[str] = []
         self.couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
         self.spring_couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        self.rows: list[tuple[int, int]] = []
+        self.row_labels: list[str] = []
         self.bodies: dict[str, int] = {}
         self.beams: dict[str, BeamLayout] = {}
+        self.joints: dict[str, JointLayout] = {}
+        self.latches: list[str] = []
         self.shared_strain: dict[int, int] = {}
         self._inertial: int | None = None
 
@@ -86,6 +110,12 @@ class Layout:
     def couple_by_spring(self, frames: Iterable[int]) -> None:
         """State that a spring or dashpot couples these frames: they are not one structure for the start velocities."""
         self.spring_couplings.append((tuple(frames), ()))
+
+    def add_row(self, label: str, first: int, second: int) -> int:
+        """A new equation of constraint between two frames."""
+        self.rows.append((first, second))
+        self.row_labels.append(label)
+        return len(self.rows) - 1
 
     def inertial_frame(self) -> int:
         """A fixed frame at the origin with the inertial axes, which is no body; made when it is first asked for."""
@@ -129,14 +159,22 @@ class Layout:
             touched = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
             touched |= {int(block_of_strain[s]) for s in strains}
             pairs |= {(a, b) for a in touched for b in touched if a < b}
-        order, parent, self.is_tree = _tree_order(len(members), pairs)
-        place = np.empty(len(members), dtype=int)
+        held = [(int(block_of_frame[a]), int(block_of_frame[b])) for a, b in self.rows]
+        joined = {(min(each), max(each)) for each in held if min(each) >= 0}
+        order, closed = _tree_order(len(members), pairs | joined)
+        place = np.empty(len(members) + 1, dtype=int)
         place[order] = np.arange(len(members))
-        self.parent: Ints = np.array([-1 if parent[b] < 0 else place[parent[b]] for b in order])
-        self.edges = sorted((max(place[a], place[b]), min(place[a], place[b])) for a, b in pairs)
-        self._number([members[b] for b in order])
+        place[-1] = -1  # of the ground
+        owners = [members[b][0] for b in order]
+        freedom = [1 if owner is None else self.frames[owner].freedom for owner in owners]
+        rows = RowBlocks([(int(place[a]), int(place[b])) for a, b in held], freedom)
+        self.is_tree, self.has_loops = not closed and rows.is_tree, not rows.is_tree
+        self.edges = [(int(place[a]), int(place[b])) for a, b in sorted(pairs)] + rows.edges
+        self.eliminated_after = rows.after
+        self._number([members[b] for b in order], rows.sizes)
+        self.n_c, self.row_c = len(self.rows), rows.place
 
-    def _number(self, members: list[tuple[int | None, list[int]]]) -> None:
+    def _number(self, members: list[tuple[int | None, list[int]]], row_sizes: Ints) -> None:
         self.frame_q: Ints = np.empty(len(self.frames), dtype=np.int64)
         self.frame_v: Ints = np.full(len(self.frames), -1, dtype=np.int64)
         self.strain_q: Ints = np.empty(len(self.strain_owner), dtype=np.int64)
@@ -158,7 +196,7 @@ class Layout:
                 n_q, n_v = n_q + 1, n_v + 1
             starts.append(n_v)
         self.n_q, self.n_v = n_q, n_v
-        self.block_start: Ints = np.array(starts, dtype=np.int64)
+        self.block_start: Ints = np.concatenate([starts, n_v + np.cumsum(row_sizes)]).astype(np.int64)
 
     def start_coordinates(self) -> Floats:
         """q (n_q,) of the start poses, with zero strains."""
@@ -183,8 +221,8 @@ class Layout:
         return labels
 
 
-def _tree_order(count: int, pairs: set[tuple[int, int]]) -> tuple[list[int], list[int], bool]:
-    """Blocks parent before child along branches, each block's parent, and whether the couplings form trees.
+def _tree_order(count: int, pairs: set[tuple[int, int]]) -> tuple[list[int], bool]:
+    """Blocks parent before child along branches, and whether the couplings close loops.
 
     The root of each tree is its block with most couplings: the hub of a satellite.
     """
@@ -192,7 +230,6 @@ def _tree_order(count: int, pairs: set[tuple[int, int]]) -> tuple[list[int], lis
     for a, b in sorted(pairs):
         neighbours[a].append(b)
         neighbours[b].append(a)
-    parent = [-1] * count
     seen = [False] * count
     order: list[int] = []
     tree_edges = 0
@@ -205,8 +242,7 @@ def _tree_order(count: int, pairs: set[tuple[int, int]]) -> tuple[list[int], lis
             if seen[block]:
                 continue
             seen[block] = True
-            parent[block] = above
             tree_edges += above >= 0
             order.append(block)
             stack += [(n, block) for n in reversed(neighbours[block]) if not seen[n]]
-    return order, parent, tree_edges == len(pairs)
+    return order, tree_edges != len(pairs)

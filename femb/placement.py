@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
-from femb.elements import Attachment, Beam, PointMass
+from femb.elements import Attachment, Beam, Ground, PointMass
 from femb.errors import ModelError, Problem
 from femb.euler import from_euler
 from femb.model import Model
@@ -46,7 +46,10 @@ class Placement:
         problems: list[Problem] = []
         self._place_given()
         todo = list(model.beams.values())
-        while todo:
+        while True:
+            self._place_by_joints()
+            if not todo:
+                break
             placed = [beam for beam in todo if self._known(beam)]
             if not placed:
                 # Nothing of what is left touches a placed body: its first body goes to the origin.
@@ -95,11 +98,30 @@ class Placement:
                 self.bodies[name] = self._own_pose(name)
                 return
 
-    def _placed(self, end: Attachment | None) -> bool:
+    def _place_by_joints(self) -> None:
+        """Put bodies without a position where joints to placed bodies and beams want them."""
+        moved = True
+        while moved:
+            moved = False
+            for joint in self.model.tables["joints"].values():
+                known = [self._placed(end) for end in (joint.first, joint.second)]
+                if known[0] == known[1]:
+                    continue
+                near, far = (joint.first, joint.second) if known[0] else (joint.second, joint.first)
+                if far.body is None or isinstance(self.model.body(far.body), Ground):
+                    continue
+                at, axes = self._host(near)
+                given = self._given_quaternion(self.model.body(far.body))
+                pose = joint.other_pose(known[0], at + rotations.rotate(axes, near.at), axes, given)
+                if pose is not None:
+                    self.bodies[far.body] = pose
+                    moved = True
+
+    def _placed(self, end: Any) -> bool:
         """Whether what an end is on has its place."""
         return end is not None and (end.body in self.bodies or end.beam in self.beams)
 
-    def _host(self, end: Attachment) -> Pose:
+    def _host(self, end: Any) -> Pose:
         """Pose of the body or the beam node that an end is on."""
         if end.body is not None:
             return self.bodies[end.body]

@@ -8,6 +8,7 @@ import numpy as np
 from femb import __version__, rotations
 from femb.integrate import Frames
 from femb.layout import Station
+from femb.reactions import joint_reaction
 from femb.state import station_motion
 from femb.system import System
 from femb.types import Floats
@@ -73,6 +74,8 @@ class Recorder:
         for name, (_, carrier) in self.carriers.items():
             if carrier is not None:
                 found[f"beams/{name}"] = {"deflection_body": carrier}
+        for name, joint in self.layout.joints.items():
+            found[f"joints/{name}"] = {"names": json.dumps([each.name for each in joint.coordinates])}
         return found
 
     def block(self, frames: Frames) -> dict[str, Floats]:
@@ -84,6 +87,8 @@ class Recorder:
             self._beam(block, name, frames)
         if self.beam_batches:
             self._section_forces(block, frames)
+        for name, joint in self.layout.joints.items():
+            self._joint(block, name, joint, frames)
         self._audit(block, frames)
         return block
 
@@ -111,16 +116,20 @@ class Recorder:
         return local - self.shapes[name]
 
     def _section_forces(self, block: dict[str, Floats], frames: Frames) -> None:
-        system = self.system
-        a = np.empty_like(frames.v)
-        for k, t in enumerate(frames.time):
-            u = system.inputs_at(float(t), frames.q[k], frames.v[k])
-            a[k] = system.acceleration(u, frames.q[k], frames.v[k])
         for batch in self.beam_batches:
-            forces = batch.section_forces(frames.q, frames.v, a)
+            forces = batch.section_forces(frames.q, frames.v, frames.a)
             for name, rows in batch.slices.items():
                 block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
                 block[f"beams/{name}/section_moment"] = forces[:, rows, :, 3:]
+
+    def _joint(self, block: dict[str, Floats], name: str, joint: Any, frames: Frames) -> None:
+        """Reaction on the second end, at its point, in the axes of the first; coordinates and rates."""
+        path = f"joints/{name}"
+        force, torque = joint_reaction(self.system, joint, frames)
+        block[f"{path}/force"], block[f"{path}/torque"] = force, torque
+        if joint.coordinates:
+            block[f"{path}/coordinates"] = frames.coordinates[:, joint.part]
+            block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
 
     def _audit(self, block: dict[str, Floats], frames: Frames) -> None:
         values = self.system.energy_momentum(frames.q, frames.v)
@@ -128,15 +137,16 @@ class Recorder:
         balance = kinetic + potential - frames.work
         if self.first_energy is None:
             self.first_energy = float(balance[0])
-        count = len(frames.time)
         block["audit/kinetic_energy"] = kinetic
         block["audit/potential_energy"] = potential
         block["audit/work"] = frames.work
         block["audit/linear_momentum"] = values[:, 2:5]
         block["audit/angular_momentum"] = values[:, 5:8]
         block["audit/energy_error"] = balance - self.first_energy
-        block["audit/constraint_position"] = np.zeros(count)
-        block["audit/constraint_velocity"] = np.zeros(count)
+        position, _ = self.system.constraints(frames.u, frames.q, frames.v)
+        rates = self.system.constraint_rates(frames.u, frames.q, frames.v)
+        block["audit/constraint_position"] = np.max(np.abs(position), axis=1, initial=0.0)
+        block["audit/constraint_velocity"] = np.max(np.abs(rates), axis=1, initial=0.0)
         block["audit/quaternion_norm"] = self._norm_error(frames.q)
 
     def _norm_error(self, q: Floats) -> Floats:

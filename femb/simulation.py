@@ -88,11 +88,8 @@ def simulate(
 def _write(writers: list[Any], recorder: Any, collected: list[Frames]) -> None:
     if not collected:
         return
-    joined = Frames(
-        *(np.concatenate([getattr(each, word) for each in collected]) for word in ("time", "q", "v", "work"))
-    )
+    block = recorder.block(Frames.joined(collected))
     collected.clear()
-    block = recorder.block(joined)
     for writer in writers:
         writer.append(block)
 

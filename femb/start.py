@@ -1,5 +1,7 @@
 """Start velocities: connected structures begin as one rigid body unless a body moves alone."""
 
+from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,6 @@ from femb.errors import ModelError, Problem
 from femb.euler import omega_from_euler_rates, to_euler
 from femb.layout import Layout, Station
 from femb.model import Model
-from femb.placement import Placement
 from femb.types import Floats
 
 # A given velocity and that of the rigid motion may differ by the rounding of typed numbers.
@@ -24,26 +25,65 @@ def body_angular_velocity(item: Any, quaternion: Floats) -> Floats | None:
     return getattr(item, "angular_velocity", None)
 
 
-def start_velocities(model: Model, layout: Layout, placement: Placement) -> Floats:
-    """v (n_v,) at the start; raises ModelError naming items whose velocities contradict each other."""
-    v = np.zeros(layout.n_v)
+@dataclass
+class _Twist:
+    """The rigid motion of a structure: what gives it, a point, and there the velocity and angular velocity, inertial
+    axes, where they are known."""
+
+    source: tuple[str, str] | None
+    point: Floats
+    velocity: Floats | None = None
+    omega: Floats | None = None
+
+    def at(self, point: Floats) -> tuple[Floats, Floats]:
+        """Velocity and angular velocity at a point, with zero for what is not known."""
+        omega = _or_zero(self.omega)
+        return _or_zero(self.velocity) + np.cross(omega, point - self.point), omega
+
+
+def start_velocities(system: Any) -> Floats:
+    """v (n_v,) at the start; raises ModelError naming items whose velocities contradict each other.
+
+    Structures joined by joints begin as one rigid body too, as far as nothing else is given and the joints allow it.
+    """
+    layout = system.layout
     component = components(layout)
-    leaders: dict[int, tuple[tuple[str, str], Floats, Floats, Floats]] = {}
+    given = _given(system.model, layout)
+    twists, problems = _leaders(given, component)
+    problems += _held_still(twists, component, layout)
+    if problems:
+        raise ModelError(*problems)
+    followers = _followers(twists, component, layout) if layout.rows else {}
+    v = np.zeros(layout.n_v)
+    alone = {station.frame: twist for item, station, twist in given if getattr(item, "moves_alone", False)}
+    for k, frame in enumerate(layout.frames):
+        twist = twists.get(component[k]) or followers.get(component[k])
+        if k in alone:
+            _set(v, layout, k, _or_zero(alone[k][1]), _or_zero(alone[k][2]))
+        elif twist is not None:
+            _set(v, layout, k, *twist.at(frame.position))
+    if not layout.rows:
+        return v
+    from femb.assembly import consistent_start
+
+    return consistent_start(system, v, component, twists, set(alone))
+
+
+def _leaders(given: Any, component: list[int]) -> tuple[dict[int, _Twist], list[Problem]]:
+    """The motion of every structure of which a velocity is given, by the first item that gives one."""
+    twists: dict[int, _Twist] = {}
     problems: list[Problem] = []
-    for item, station, twist in _given(model, layout):
-        position, velocity, omega = twist
-        group = component[station.frame]
+    for item, station, (position, velocity, omega) in given:
         if getattr(item, "moves_alone", False):
             continue
-        name = (item.table, item.name)
-        if group not in leaders:
-            leaders[group] = (name, position, _or_zero(velocity), _or_zero(omega))
+        name, group = (item.table, item.name), component[station.frame]
+        if group not in twists:
+            twists[group] = _Twist(name, position, velocity, omega)
             continue
-        other, origin, first_velocity, first_omega = leaders[group]
-        arm = position - origin
-        expected = first_velocity + np.cross(first_omega, arm)
+        leader = twists[group]
+        expected, first_omega = leader.at(position)
         spin = float(np.linalg.norm(first_omega))
-        speed = float(np.linalg.norm(first_velocity)) + spin * float(np.linalg.norm(arm))
+        speed = float(np.linalg.norm(_or_zero(leader.velocity))) + spin * float(np.linalg.norm(position - leader.point))
         pairs = ((velocity, expected, speed, "velocity"), (omega, first_omega, spin, "angular velocity"))
         for got, wanted, size, word in pairs:
             if got is not None and np.linalg.norm(got - wanted) > AGREEMENT * (np.linalg.norm(got) + size):
@@ -51,30 +91,46 @@ def start_velocities(model: Model, layout: Layout, placement: Placement) -> Floa
                     Problem(
                         name,
                         f"starts with the {word} {_shown(got)} (inertial axes), but moving as one rigid body with "
-                        f"{'.'.join(other)} it would have {_shown(wanted)}: give one of the two, make them agree, "
-                        "or set moves_alone = true",
+                        f"{'.'.join(leader.source or ())} it would have {_shown(wanted)}: give one of the two, make "
+                        "them agree, or set moves_alone = true",
                     )
                 )
                 break
-    for group, (name, origin, velocity, omega) in leaders.items():
-        frames = [k for k in range(len(layout.frames)) if component[k] == group]
-        fixed = [layout.frames[k].label for k in frames if layout.frames[k].freedom == 0]
-        if fixed and (velocity.any() or omega.any()):
+    return twists, problems
+
+
+def _held_still(twists: dict[int, _Twist], component: list[int], layout: Layout) -> list[Problem]:
+    """Velocities given to what is connected to the ground."""
+    problems = []
+    for group, twist in twists.items():
+        fixed = [frame.label for k, frame in enumerate(layout.frames) if component[k] == group and frame.freedom == 0]
+        if fixed and (_or_zero(twist.velocity).any() or _or_zero(twist.omega).any()):
             problems.append(
                 Problem(
-                    name,
+                    twist.source or (),
                     f"starts with a velocity but is connected to {fixed[0]!r}, which does not move: "
                     "leave it out or set moves_alone = true",
                 )
             )
-        for k in frames:
-            _set(v, layout, k, velocity + np.cross(omega, layout.frames[k].position - origin), omega)
-    for item, station, (_, velocity, omega) in _given(model, layout):
-        if getattr(item, "moves_alone", False):
-            _set(v, layout, station.frame, _or_zero(velocity), _or_zero(omega))
-    if problems:
-        raise ModelError(*problems)
-    return v
+    return problems
+
+
+def _followers(twists: dict[int, _Twist], component: list[int], layout: Layout) -> dict[int, _Twist]:
+    """Motions of structures without a velocity of their own: that of the nearest by joints that has one."""
+    fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
+    neighbours: dict[int, list[int]] = {}
+    for a, b in layout.rows:
+        neighbours.setdefault(component[a], []).append(component[b])
+        neighbours.setdefault(component[b], []).append(component[a])
+    found = dict(twists)
+    queue = deque(twists)
+    while queue:
+        group = queue.popleft()
+        for other in neighbours.get(group, ()):
+            if other not in found and other not in fixed:
+                found[other] = found[group]
+                queue.append(other)
+    return {group: twist for group, twist in found.items() if group not in twists}
 
 
 def _given(model: Model, layout: Layout) -> list[tuple[Any, Station, tuple[Floats, Floats | None, Floats | None]]]:

@@ -1,4 +1,4 @@
-"""State: the bodies and beams of one instant by name; what load callables and events see."""
+"""State: the bodies, beams and joints of one instant by name; what load callables and events see."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +28,15 @@ class BeamState:
     strain: Floats
 
 
+@dataclass(frozen=True)
+class JointState:
+    """A joint: its coordinates (rad, unwrapped, or m) and their rates, in the order of ``names``."""
+
+    names: tuple[str, ...]
+    coordinates: Floats
+    rates: Floats
+
+
 class _Names:
     def __init__(self, names: dict[str, Any], get: Any) -> None:
         self._names, self._get = names, get
@@ -44,9 +53,9 @@ class _Names:
 class State:
     """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,)."""
 
-    def __init__(self, layout: Layout, time: float, q: Floats, v: Floats) -> None:
+    def __init__(self, layout: Layout, time: float, q: Floats, v: Floats, joint_motion: Any = None) -> None:
         self.time, self.q, self.v = time, q, v
-        self._layout = layout
+        self._layout, self._joint_motion = layout, joint_motion
 
     @property
     def bodies(self) -> Any:
@@ -57,6 +66,16 @@ class State:
     def beams(self) -> Any:
         """BeamState by beam name."""
         return _Names(self._layout.beams, self._beam)
+
+    @property
+    def joints(self) -> Any:
+        """JointState by joint name."""
+        return _Names(self._layout.joints, self._joint)
+
+    def _joint(self, name: str) -> JointState:
+        coordinates, rates = self._joint_motion(self.q, self.v)
+        joint = self._layout.joints[name]
+        return JointState(tuple(each.name for each in joint.coordinates), coordinates[joint.part], rates[joint.part])
 
     def _beam(self, name: str) -> BeamState:
         beam = self._layout.beams[name]

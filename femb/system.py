@@ -1,13 +1,15 @@
 """System: a model frozen and numbered, in velocity coordinates.
 
-    q' = H(q) v,    M(q) v' + h(q, v) + f_el(q, v) = f(u, q, v)
+    q' = H(q) v,    M(q) v' + h(q, v) + f_el(q, v) + J(q)^T lambda = f(u, q, v),    J v + Phi_t = dPhi/dt = 0
 
 with q = positions, unit quaternions and axial strains, v = their velocities (angular velocities in body axes), u the
-inputs: what loads are multiplied with. M is symmetric positive definite. An evaluation changes nothing.
-Source: docs/theory/beam.md, equation (1), and docs/theory/rigid_body.md.
+inputs: what loads are multiplied with and drivers follow; lambda the multipliers of the constraints Phi(q, t) = 0 of
+joints and drivers. M is symmetric positive definite. An evaluation changes nothing.
+Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -15,10 +17,14 @@ from typing import Any
 import numpy as np
 
 from femb import kinematics, rotations
-from femb.batch import Batch, FoldedError, Input, InputError
-from femb.blocktree import LinearSolver
+from femb.assembly import assembled, check_pairs
+from femb.batch import Batch, FoldedError, Input, InputError, merged
+from femb.blocklu import Factorisation, LinearSolver
 from femb.checks import shown
+from femb.constraints import projected
+from femb.discrete import Discrete
 from femb.elements import CATALOGUE, Ground
+from femb.elements.joint_coordinates import JointCoordinates
 from femb.errors import SolveError
 from femb.layout import Layout
 from femb.model import Model
@@ -36,13 +42,16 @@ __all__ = ["FoldedError", "System"]
 class System:
     """Evaluates the equations of motion of a model.
 
-    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u) hold s states at once where a method says so. Matrices come as block
-    data of ``pattern``. q0 (n_q,), v0 (n_v,) is the start.
+    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u), multipliers (s, n_c) hold s states at once where a method says so.
+    Matrices come as block data of ``pattern``, in which the rows and columns of the multipliers follow those of the
+    velocities, n = n_v + n_c in all. q0 (n_q,), v0 (n_v,) is the start.
+
+    assemble : joints may be open at the start, and are closed. discrete : the discrete state that inputs are taken at.
 
     Raises ModelError with every problem of the model.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, assemble: bool = False) -> None:
         model.check()
         self.model = model
         placement = Placement(model)
@@ -55,24 +64,49 @@ class System:
             for item in placement.in_order(items[kind]):
                 item.lay_out(layout, placement, model)
         layout.finish()
-        self.n_q, self.n_v = layout.n_q, layout.n_v
+        self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
         self.pattern = Pattern(layout)
-        self.solver = LinearSolver(self.pattern, layout.parent, layout.is_tree)
+        self.solver = LinearSolver(self.pattern)
         self.batches: list[Batch] = []
         self.inputs: list[Input] = []
-        for kind in kinds:
-            if items[kind]:
-                for batch in kind.batches(items[kind], layout, model):
-                    self._add(batch)
+        for batch in merged(
+            [batch for kind in kinds if items[kind] for batch in kind.batches(items[kind], layout, model)]
+        ):
+            self._add(batch)
         self._list_coordinates()
-        self.q0 = layout.start_coordinates()
-        self.v0 = start_velocities(model, layout, placement)
+        self.coordinates_of_joints = JointCoordinates(layout)
+        count = self.coordinates_of_joints.count
+        self.discrete = Discrete(np.zeros(count), np.zeros(len(layout.latches)), np.zeros(len(layout.latches)))
+        self.q0, self.v0 = layout.start_coordinates(), np.zeros(self.n_v)
+        if self.n_c:
+            check_pairs(self, self.q0)
+            self.q0 = assembled(self, assemble)
+        start = self.coordinates_of_joints.measure(self.q0[None], self.v0[None])[0][0]
+        self.discrete = replace(self.discrete, angles=start)
+        self.v0 = start_velocities(self)
 
     def starting_at(self, q: Floats, v: Floats) -> "System":
         """The same system with another start."""
         other = copy(self)
         other.q0, other.v0 = q, v
         return other
+
+    def at(self, q: Floats) -> "System":
+        """The same system with the turns of its joints as they are after a step to q (n_q,)."""
+        if not self.coordinates_of_joints.is_angle.any():
+            return self
+        return self.with_discrete(replace(self.discrete, angles=self.joint_motion(q, np.zeros(self.n_v))[0]))
+
+    def with_discrete(self, discrete: Discrete) -> "System":
+        """The same system in another discrete state."""
+        other = copy(self)
+        other.discrete = discrete
+        return other
+
+    def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Coordinates, unwrapped, and rates (m,) of all joints at one state, as in ``coordinates_of_joints``."""
+        values, rates, _ = self.coordinates_of_joints.measure(q[None], v[None])
+        return self.coordinates_of_joints.unwrapped(values[0], self.discrete.angles), rates[0]
 
     def _add(self, batch: Batch) -> None:
         batch.first_input = sum(each.width for each in self.inputs)
@@ -115,13 +149,20 @@ class System:
         """Instants where an input is not smooth, sorted."""
         return sorted({t for each in self.inputs for t in each.breakpoints})
 
+    def state(self, t: float, q: Floats, v: Floats) -> State:
+        """The named bodies, beams and joints at an instant."""
+        return State(self.layout, t, q, v, self.joint_motion)
+
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
         """u (n_u,) at time t and state q (n_q,), v (n_v,). Raises InputError where one is not finite."""
         u = np.empty(self.n_u)
         at = 0
-        state = State(self.layout, t, q, v) if self.inputs_of_state else None
+        state = self.state(t, q, v) if self.inputs_of_state else None
         for each in self.inputs:
-            value = each.function(t, state) if each.of_state else each.function(t)
+            if each.of_discrete:
+                value = each.function(self.discrete)
+            else:
+                value = each.function(t, state) if each.of_state else each.function(t)
             if each.of_state and np.shape(value) != (each.width,):
                 raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
             u[at : at + each.width] = value
@@ -163,6 +204,11 @@ class System:
         turning[:, self.coordinates[0]] = 0.0  # positions and strains have no second part
         return self.rates(q, a) + turning
 
+    @property
+    def velocity_form(self) -> "System":
+        """The system in velocity coordinates: itself."""
+        return self
+
     def velocities(self, q: Floats, v: Floats) -> Floats:
         """v: what a formulation steps with is the velocities."""
         return v
@@ -172,17 +218,36 @@ class System:
         return kinematics.normalise(self.coordinates[2], q)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
-        """M a + h + f_el - f (s, n_v). Raises FoldedError."""
+        """M a + h + f_el - f (s, n_v), without the forces of constraints. Raises FoldedError."""
         out = np.zeros(a.shape)
         for batch in self.batches:
             batch.residual(u, q, v, a, out)
         return out
 
-    def matrices(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-        """Mass, damping and iteration tangent at one state, block data. Raises FoldedError."""
+    def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+        """(s, n): the residual with the forces of constraints, M a + h + f_el + J^T lambda - f, and J v + Phi_t."""
+        force = self.residual(u, q, v, a)
+        if not self.n_c:
+            return force
+        rates = np.zeros(multipliers.shape)
+        for batch in self.held:
+            batch.hold(u, q, v, multipliers, force, rates)
+        return np.concatenate([force, rates], axis=1)
+
+    def matrices(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
+
+        J and J^T count as damping: they belong to velocities and multipliers themselves. multipliers (n_c,).
+        """
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
             batch.matrices(u, q, v, mass, damping, stiffness)
+        for batch in self.held:
+            batch.jacobian(u, q, damping)
+            if multipliers is not None:
+                batch.hold_tangent(u, q, v, multipliers, stiffness)
         return mass, damping, stiffness
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
@@ -201,12 +266,58 @@ class System:
 
     def mass_matrix(self, q: Floats) -> Any:
         """M(q) (n_v, n_v), scipy.sparse."""
-        return self.pattern.to_csc(self.mass_data(q))
+        return self.pattern.to_csc(self.mass_data(q))[: self.n_v, : self.n_v]
 
     def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """v' (n_v,) at one state."""
-        force = self.residual(u[np.newaxis], q[np.newaxis], v[np.newaxis], np.zeros((1, self.n_v)))[0]
-        return self.solver.factorise(self.mass_data(q)).solve(-force)
+        return self.forward(u, q, v)[0]
+
+    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (n_v,) and multipliers (n_c,) at one state: M v' + J^T lambda = f - h - f_el and J v' = gamma.
+
+        The multiplier of a row that depends on the others is zero.
+        """
+        x = np.zeros(self.pattern.n)
+        x[: self.n_v] = -self.residual(u[None], q[None], v[None], np.zeros((1, self.n_v)))[0]
+        data = self.mass_data(q)
+        if self.n_c:
+            for batch in self.held:
+                batch.jacobian(u, q, data)
+            x[self.n_v :] = self.constraints(u[None], q[None], v[None])[1][0]
+        self.solver.factorise(data).solve(x)
+        return x[: self.n_v], x[self.n_v :]
+
+    # Constraints
+
+    @cached_property
+    def held(self) -> list[Batch]:
+        """The batches that have equations of constraint."""
+        return [batch for batch in self.batches if batch.row_numbers]
+
+    def constraints(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Phi and gamma (s, n_c), where J v' = gamma."""
+        position, gamma = np.zeros((2, len(q), self.n_c))
+        for batch in self.held:
+            batch.constraints(u, q, v, position, gamma)
+        return position, gamma
+
+    def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (s, n_c)."""
+        force, rates = np.zeros(v.shape), np.zeros((len(q), self.n_c))
+        for batch in self.held:
+            batch.hold(u, q, v, np.zeros_like(rates), force, rates)
+        return rates
+
+    def projected(self, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None) -> tuple[Floats, Floats]:
+        """q (n_q,), v (n_v,) projected on the constraints; see ``femb.constraints``."""
+        return projected(self, u, q, v, factors)
+
+    def jacobian(self, u: Floats, q: Floats) -> Any:
+        """J (n_c, n_v) at one state, scipy.sparse."""
+        data = np.zeros(self.pattern.size)
+        for batch in self.held:
+            batch.jacobian(u, q, data)
+        return self.pattern.to_csc(data)[self.n_v :, : self.n_v]
 
     def rigid_velocities(self, q: Floats) -> Floats:
         """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes.
@@ -232,12 +343,16 @@ class System:
             batch.energy_momentum(q, v, out)
         return out
 
-    def power(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """(s,) W: power of loads and dampers, the rate of kinetic plus potential energy."""
+    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s,) W: power of loads, dampers and drivers, the rate of kinetic plus potential energy."""
         force = np.zeros(v.shape)
         for batch in self.batches:
             batch.applied(u, q, v, force)
-        return np.einsum("sv,sv->s", force, v)
+        power = np.einsum("sv,sv->s", force, v)
+        if multipliers is not None:
+            for batch in self.held:
+                batch.drive(u, q, v, multipliers, power)
+        return power
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""

@@ -8,7 +8,7 @@ from femb import Beam, Ground, Load, Model, Results, RigidBody, Section, rotatio
 from femb.elements import Attachment
 from femb.euler import from_euler
 from femb.export import export_vtu
-from femb.integrate import Frames
+from femb.integrate import output_frames
 from femb.plots import FIGURES
 from femb.record import Recorder
 from femb.system import System
@@ -45,7 +45,9 @@ def blocks_of(system, q):
     """What is recorded of states q (k, n_q) at rest."""
     count = len(q)
     zero = np.zeros(count)
-    return Recorder(system).block(Frames(np.arange(float(count)), q, np.zeros((count, system.n_v)), zero))
+    return Recorder(system).block(
+        output_frames(system, np.arange(float(count)), q, np.zeros((count, system.n_v)), zero)
+    )
 
 
 def moved(system, q, turn, shift):

@@ -29,6 +29,7 @@ class QuaternionForm:
         self.system = system
         self.consistent = consistent
         self.n_q = self.n_v = system.n_q
+        self.n_c = 0
         self.layout, self.coordinates = system.layout, system.coordinates
         self.breakpoints, self.watched = system.breakpoints, system.watched
         self.q0 = system.q0
@@ -74,6 +75,19 @@ class QuaternionForm:
 
     # What a stepper asks of System
 
+    @property
+    def velocity_form(self) -> Any:
+        """The system it is the form of."""
+        return self.system
+
+    def state(self, t: float, q: Floats, v: Floats) -> Any:
+        """The named bodies, beams and joints at an instant, for velocities v."""
+        return self.system.state(t, q, v)
+
+    def at(self, q: Floats) -> "QuaternionForm":
+        """The same form with the turns of its joints as they are after a step to q."""
+        return self
+
     def velocities(self, q: Floats, rate: Floats) -> Floats:
         """v (s, n_v) of s states."""
         return np.stack([self.system.tangents(q[k], rate[k : k + 1])[0] for k in range(len(q))])
@@ -99,9 +113,13 @@ class QuaternionForm:
         v = self.velocities(q[None], rate[None])[0] if self.system.inputs_of_state else self.system.v0
         return self.system.inputs_at(t, q, v)
 
-    def power(self, u: Floats, q: Floats, rate: Floats) -> Floats:
-        """(s,) W: power of loads and dampers."""
-        return self.system.power(u, q, self.velocities(q, rate))
+    def forward(self, u: Floats, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
+        """q'' (n_q,), and no multipliers of constraints."""
+        return self.acceleration(u, q, rate), np.zeros(0)
+
+    def power(self, u: Floats, q: Floats, rate: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s,) W: power of loads, dampers and drivers."""
+        return self.system.power(u, q, self.velocities(q, rate), multipliers)
 
     def watch(self, t: float, q: Floats, rate: Floats, *rest: Any) -> Any:
         """Look for postures that a motion cannot go on through."""

@@ -2,12 +2,12 @@
 
 With the derivative of the formula, K = mu d + slope (see ``bdf_history``), a step solves
 
-    K^q = H(q) v,        M(q) K^v + h(q, v) + f_el(q) - f(u, q, v) = 0
+    K^q = H(q) v,        M(q) K^v + h(q, v) + f_el(q) + J(q)^T lambda - f(u, q, v) = 0,        J(q) v + Phi_t = 0
 
-at its end. Newton's unknowns are the velocities; the coordinates are an explicit function of them (quaternions too,
-see ``bdf_kernels``). The iteration matrix mu M + C + K/mu is formed at one state, kept while it serves, and turned
-along with the frames. Multipliers of a constrained formulation would be further unknowns of ``_solve``, without
-history, and not in the error test.
+at its end. Newton's unknowns are the velocities and the multipliers, which have no history and are not in the error
+test; the coordinates are an explicit function of the velocities (quaternions too, see ``bdf_kernels``). The iteration
+matrix [mu M + C + K/mu, J^T; J, 0] is formed at one state, kept while it serves, and turned along with the frames. The
+solution is projected on the constraints before it joins the history, so that all differences know of it.
 
 L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1997) 1-22: differences, errors, order.
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: when to end Newton's iteration.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from femb.batch import TrialError
-from femb.blocktree import Factorisation, SingularError
+from femb.blocklu import Factorisation, SingularError
 from femb.kinematics import error_norm
 from femb.options import Run
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
@@ -70,6 +70,7 @@ class _Trial:
     v: Floats
     a: Floats
     u: Floats
+    multipliers: Floats
     power: float
     turns: Floats
     iterations: int
@@ -104,8 +105,8 @@ class Bdf:
     def restart(self) -> None:
         """Begin a smooth stretch with order 1 and a step that order can take."""
         self._u = self.system.inputs_at(self.t, self.q, self.v)
-        self.a = self.system.acceleration(self._u, self.q, self.v)
-        self.power = self._power(self._u, self.q, self.v)
+        self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
+        self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._begin(self._h or 0.01 * self.run.duration)
 
     def _begin(self, longest: float) -> None:
@@ -127,8 +128,8 @@ class Bdf:
         value = np.concatenate([self.q, self.v, [self.work]])
         self.history.begin(value, np.concatenate([rate, a, [self.power]]), self._h)
 
-    def _power(self, u: Floats, q: Floats, v: Floats) -> float:
-        return float(self.system.power(u[None], q[None], v[None])[0])
+    def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
+        return float(self.system.power(u[None], q[None], v[None], multipliers[None])[0])
 
     def _norm(self, error_q: Floats, error_v: Floats, q: Floats, v: Floats) -> float:
         return max(error_norm(*self.scale_q, error_q, q), error_norm(*self.scale_v, error_v, v))
@@ -195,7 +196,7 @@ class Bdf:
 
     def _form(self, u: Floats, q: Floats, v: Floats) -> None:
         """Matrices at a state, to be factorised."""
-        self._matrices = self.system.matrices(u, q, v)
+        self._matrices = self.system.matrices(u, q, v, self.multipliers)
         self._matrices_q = q.copy()
         self._factored_mu, self._slow = 0.0, False
         self.statistics.jacobians += 1
@@ -228,7 +229,7 @@ class Bdf:
                 self._form(self._u, self.q, self.v)
             self._factorise(mu)
         turns = np.empty((1, omega_v.size, 3, 3))
-        t, u, previous = before(end, self.t), None, 0.0
+        t, u, previous, multipliers = before(end, self.t), None, 0.0, self.multipliers
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
                 u = system.inputs_at(t, q, v)
@@ -237,13 +238,13 @@ class Bdf:
                 self._factorise(mu)
             if iteration == 0 or (full and iteration < FORMING):
                 frame_turns(quaternion_q, self._matrices_q, q[None], turns)
-            change = -system.residual(u[None], q[None], v[None], a[None])[0]
+            change = -system.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
             self.statistics.evaluations += 1
             self.statistics.newton_iterations += 1
             turn_frames_back(turns[0], omega_v, change)
             self._factored.solve(change)  # type: ignore[union-attr]
             size = correct(turns[0], omega_v, change, self.scale_v, self.v, d)
-            v, a = v_predicted + d, v_slope + mu * d
+            v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[system.n_v :]
             implicit_coordinates(*system.coordinates, mu, known, v, q)
             if not np.isfinite(size):
                 return None
@@ -263,10 +264,23 @@ class Bdf:
                     self._slow = rate > SLOW
                     if rate / (1.0 - rate) * size > self.tolerance:
                         continue
-            power = self._power(u, q, v)
-            d = np.concatenate([q - predicted[:n_q], d, [(power - slope[-1]) / mu]])
-            return _Trial(d, q, v, a, u, power, turns[0], iteration + 1)
+            q, v = self._projected(u, q, v)
+            power = self._power(u, q, v, multipliers)
+            d = np.concatenate([q - predicted[:n_q], v - v_predicted, [(power - slope[-1]) / mu]])
+            return _Trial(d, q, v, a, u, multipliers, power, turns[0], iteration + 1)
         return None
+
+    def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """A solution on the constraints, with quaternions as far off unit length as they are."""
+        if not self.system.n_c:
+            return q, v
+        places = self.system.coordinates[2][:, None] + np.arange(4)
+        lengths = np.sqrt(np.sum(q[places] ** 2, axis=1, keepdims=True))
+        unit = q.copy()
+        unit[places] /= lengths
+        unit, v = self.system.projected(u, unit, v, self._factored)
+        unit[places] *= lengths
+        return unit, v
 
     # Error and acceptance
 
@@ -305,12 +319,14 @@ class Bdf:
         system, mu = self.system, self._factored_mu
         omega_v = system.coordinates[3]
         mass, _, stiffness = self._matrices  # type: ignore[misc]
-        back_v = error_v.copy()
-        back_q = system.tangents(q, error_q[None])[0]
+        free = np.zeros(system.n_c)
+        back_v = np.concatenate([error_v, free])
+        back_q = np.concatenate([system.tangents(q, error_q[None])[0], free])
         turn_frames_back(turns, omega_v, back_v)
         turn_frames_back(turns, omega_v, back_q)
         y = mu * system.solver.multiply(mass, back_v) - system.solver.multiply(stiffness, back_q)
-        self._factored.solve(y)  # type: ignore[union-attr]
+        y[system.n_v :] = 0.0
+        y = self._factored.solve(y)[: system.n_v]  # type: ignore[union-attr]
         turn_frames(turns, omega_v, y)
         return error_q + system.rates(q[None], y[None])[0] / mu, y
 
@@ -340,6 +356,7 @@ class Bdf:
         normalise_history(system.coordinates[2], history.D)
         self.t, self.q, self.v = end, history.D[0, :n_q].copy(), history.D[0, n_q:-1].copy()
         self.a, self.work, self.power, self._u = trial.a, float(history.D[0, -1]), trial.power, trial.u
+        self.multipliers = trial.multipliers
         self._settling = max(self._settling - 1, 0)
         step = PolynomialStep(system, start, end, history.D[: history.order + 1].copy())
         self._h = self._plan(h, error, trial)

@@ -13,7 +13,10 @@ A stepper advances the state of a System from one accepted step to the next. It 
 8.  integrate the power of loads and dampers along with the state, without letting it into the error test;
 9.  return a Step that interpolates the state inside it to about the order of the method;
 10. show the states of a step (start, stages in order of time, end) to ``System.watch`` before accepting it;
-11. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
+11. keep constraints on velocities inside a step, and project the state on all constraints after it; multipliers have no
+    history and no part in the error test;
+12. read ``system`` afresh in each step: between steps the driver replaces it by one in another discrete state;
+13. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
 """
 
 from dataclasses import asdict, dataclass
@@ -62,6 +65,7 @@ class Step(Protocol):
 class Stepper(Protocol):
     """See the module's text."""
 
+    system: Any
     statistics: Statistics
     t: float
 

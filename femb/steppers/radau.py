@@ -2,11 +2,14 @@
 
 Stage equations, i = 1..3, with K_i = (1/h) sum_j (A^-1)_ij Z_j the derivative of the collocation polynomial:
 
-    K^q_i = H(Q_i) V_i,        M(Q_i) K^v_i + h(Q_i, V_i) + f_el(Q_i) - f(u_i, Q_i, V_i) = 0
+    K^q_i = H(Q_i) V_i,        M(Q_i) K^v_i + h(Q_i, V_i) + f_el(Q_i) + J(Q_i)^T L_i - f(u_i, Q_i, V_i) = 0,
+    J(Q_i) V_i + Phi_t = 0
 
-Newton's unknowns are the velocities Z^v; the coordinates follow from them by the first equation, which is linear but
-for the quaternions and is iterated along. A^-1 is brought to its real and its complex eigenvalue, so that each
-iteration solves one real and one complex system of the size of M with the matrix mu M + C + K/mu, mu = eigenvalue/h.
+Newton's unknowns are the velocities Z^v and the multipliers L (index 2; positions are projected on the constraints
+after each step, docs/theory/constraints.md, section 6); the coordinates follow from the velocities by the first
+equation, which is linear but for the quaternions and is iterated along. A^-1 is brought to its real and its complex
+eigenvalue, so that each iteration solves one real and one complex system with the matrix
+[mu M + C + K/mu, J^T; J, 0], mu = eigenvalue/h.
 
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.8 (transformation, error estimate,
 step-size control); the application to M v' = f with q' = H v is described in docs/theory/integration.md.
@@ -17,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from femb.batch import TrialError
-from femb.blocktree import SingularError
+from femb.blocklu import SingularError
 from femb.kinematics import error_norm
 from femb.options import Run
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
@@ -90,15 +93,15 @@ class Radau:
     def restart(self) -> None:
         """Evaluate the start of a smooth stretch; its first stages are not extrapolated."""
         self._u = self.system.inputs_at(self.t, self.q, self.v)
-        self.a = self.system.acceleration(self._u, self.q, self.v)
-        self.power = self._power(self._u, self.q, self.v)
+        self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
+        self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._polynomial: tuple[float, Any] | None = None
         self._starting, self._fresh = True, False
         if not self.h:
             self.h = self._first_step()
 
-    def _power(self, u: Floats, q: Floats, v: Floats) -> float:
-        return float(self.system.power(u[None], q[None], v[None])[0])
+    def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
+        return float(self.system.power(u[None], q[None], v[None], multipliers[None])[0])
 
     def _first_step(self) -> float:
         """A hundredth of the time over which the motion changes the state by itself."""
@@ -122,7 +125,7 @@ class Radau:
                 solved, iterations, stages, rate = self._newton(h, end)
                 cause = cause if solved else "Newton's iteration did not converge"
                 if solved and self.system.watched:
-                    _, Q, V = stages
+                    _, Q, V, _ = stages
                     self.system.watch(self.t, np.vstack([self.q, Q]), np.vstack([self.v, V]))
             except (TrialError, SingularError) as problem:
                 solved, cause = False, str(problem)
@@ -134,7 +137,7 @@ class Radau:
                 self._fresh_matrices()
                 self._polynomial = None
                 continue
-            Z, Q, V = stages
+            Z, Q, V, _ = stages
             error = self._error(Z, Q, h)
             safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + iterations)
             factor = self._factor(h, error)
@@ -144,6 +147,12 @@ class Radau:
                 rejected, cause = True, ABOVE_TOLERANCE
                 if not self._fresh:
                     self._fresh_matrices()
+                continue
+            try:
+                reached = self._projected(Q[2], V[2])
+            except TrialError as problem:
+                self.statistics.rejected += 1
+                h, rejected, cause = 0.5 * h, True, str(problem)
                 continue
             self.statistics.steps += 1
             grow = min(MAX_FACTOR, safety * factor)
@@ -157,12 +166,12 @@ class Radau:
                 next_h = max(next_h, self.h * min(1.0, grow))
             next_h = min(next_h, self._ceiling)
             self._ceiling *= RECOVERY
-            return self._accept(h, end, next_h, Z, Q, V, renew=keep)
+            return self._accept(h, end, next_h, reached, stages, renew=keep)
 
     # Newton
 
     def _fresh_matrices(self) -> None:
-        self._matrices = self.system.matrices(self._u, self.q, self.v)
+        self._matrices = self.system.matrices(self._u, self.q, self.v, self.multipliers)
         self._matrices_q = self.q
         self.statistics.jacobians += 1
         self._fresh = True
@@ -181,13 +190,13 @@ class Radau:
         self.statistics.factorizations += 2
 
     def _newton(self, h: float, end: float) -> Any:
-        """(converged, iterations, (Z^v, Q, V), rate) of the stage equations."""
-        system, n = self.system, self.system.n_v
+        """(converged, iterations, (Z^v, Q, V, L), rate) of the stage equations."""
+        system, n = self.system, self.system.n_v + self.system.n_c
         self._factorise(h)
         times = self.t + h * C
         times[2] = before(end, self.t)
         Z = self._predict(h)
-        V, Q = np.empty((3, n)), np.empty((3, system.n_q))
+        V, Q, L = np.empty((3, system.n_v)), np.empty((3, system.n_q)), np.tile(self.multipliers, (3, 1))
         stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 3, True)
         quaternion_q, omega_v = system.coordinates[2:]
         turns = np.empty((3, omega_v.size, 3, 3))
@@ -198,12 +207,12 @@ class Radau:
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
                 u = np.stack([system.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
-            residual = system.residual(u, Q, V, INVERSE @ Z / h)
+            residual = system.equations(u, Q, V, INVERSE @ Z / h, L)
             self.statistics.evaluations += 3
             to_eigenvectors(T_INVERSE, turns, omega_v, residual, real, pair)
             self._real.solve(real)
             self._complex.solve(pair)
-            size = update_velocities(T, turns, omega_v, real, pair, self.scale_v, self.v, Z)
+            size = update_velocities(T, turns, omega_v, real, pair, self.scale_v, self.v, Z, L)
             stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 2, False)
             self.statistics.newton_iterations += 1
             if not np.isfinite(size):
@@ -211,7 +220,7 @@ class Radau:
             if size <= NEGLIGIBLE * self.tolerance:
                 # of a change as small as this, rounding alone may be the half, and its rate says nothing
                 self._u_stages = u
-                return True, iteration + 1, (Z, Q, V), rate
+                return True, iteration + 1, (Z, Q, V, L), rate
             if iteration > 0:
                 rate = size / previous if previous > 0.0 else 0.0
                 left = MAX_ITERATIONS - 1 - iteration
@@ -219,7 +228,7 @@ class Radau:
                     return False, iteration, None, rate
             if iteration > 0 and rate / (1.0 - rate) * size < self.tolerance:
                 self._u_stages = u
-                return True, iteration + 1, (Z, Q, V), rate
+                return True, iteration + 1, (Z, Q, V, L), rate
             previous = size
         return False, MAX_ITERATIONS, None, rate
 
@@ -260,9 +269,13 @@ class Radau:
             return rate, v, np.inf
         self.statistics.evaluations += 1
         stiffness, omega_v = self._matrices[2], system.coordinates[3]  # type: ignore[index]
+        free = np.zeros(system.n_c)
+        force, drift = np.concatenate([force, free]), np.concatenate([drift, free])
         turn_frames_back(turns, omega_v, force)
         turn_frames_back(turns, omega_v, drift)
-        error_v = self._real.solve(force - system.solver.multiply(stiffness, drift) / mu)
+        force -= system.solver.multiply(stiffness, drift) / mu
+        force[system.n_v :] = 0.0
+        error_v = self._real.solve(force)[: system.n_v]
         turn_frames(turns, omega_v, error_v)
         error_q = (system.rates(self.q[None], error_v[None])[0] + rate) / mu
         norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
@@ -277,9 +290,16 @@ class Radau:
             return float(min(plain, plain * h / self._old_h * (self._old_error / error) ** 0.25))
         return float(plain)
 
-    def _accept(self, h: float, end: float, next_h: float, Z: Floats, Q: Floats, V: Floats, renew: bool) -> Step:
+    def _projected(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The end of a step with unit quaternions, on the constraints."""
+        q = q.copy()
+        self.system.normalise(q)
+        return self.system.projected(self._u_stages[2], q, v, self._real)
+
+    def _accept(self, h: float, end: float, next_h: float, reached: Any, stages: Any, renew: bool) -> Step:
         system = self.system
-        power = system.power(self._u_stages, Q, V)
+        Z, Q, V, L = stages
+        power = system.power(self._u_stages, Q, V, L)
         # the collocation polynomial of v through (0, 0) and the stages
         coefficients = np.linalg.solve(C[:, None] ** np.arange(1, 4), Z)
         self._polynomial = (h, coefficients)
@@ -289,11 +309,10 @@ class Radau:
         self._starting = False
         old = (self.q, self.v, a, self.work, self.power)
         start = self.t
-        self.t, self.q, self.v = end, Q[2].copy(), V[2]
+        self.t, (self.q, self.v), self.multipliers = end, reached, L[2]
         self.a = INVERSE[2] @ Z / h
         self.work += h * float(A[2] @ power)
         self.power = float(power[2])
-        system.normalise(self.q)
         self._u = self._u_stages[2]
         self._fresh = False
         self.h = next_h

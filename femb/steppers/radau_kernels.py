@@ -62,15 +62,19 @@ def to_eigenvectors(inverse, turns, omega_v, residual, real, pair):  # type: ign
 
 
 @kernel
-def update_velocities(T, turns, omega_v, real, pair, scale, v, Z):  # type: ignore[no-untyped-def]
-    """Z (3, n) += T (real, Re pair, Im pair), turned on to the stages; returns the norm of the largest change."""
-    change = np.empty_like(Z)
+def update_velocities(T, turns, omega_v, real, pair, scale, v, Z, L):  # type: ignore[no-untyped-def]
+    """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), turned on to the stages; returns the norm of the largest
+    change of Z."""
+    n_v = v.size
+    change = np.empty((3, real.size))
     for i in range(3):
         for k in range(real.size):
             change[i, k] = T[i, 0] * real[k] + T[i, 1] * pair[k].real + T[i, 2] * pair[k].imag
         turn_frames(turns[i], omega_v, change[i])
-        for k in range(real.size):
+        for k in range(n_v):
             Z[i, k] += change[i, k]
+        for k in range(n_v, real.size):
+            L[i, k - n_v] += change[i, k]
     worst = 0.0
     start, size, atol, rtol = scale
     for i in range(3):

@@ -1,6 +1,7 @@
 """Explicit Runge-Kutta: DOP853 with error control, and the classical method of order 4 with a fixed step.
 
-Quaternions are projected to unit length after every accepted step, which leaves the order unchanged. Sources:
+Accelerations come from the equations with the constraints on accelerations (index 1). Quaternions are projected to
+unit length, positions and velocities on the constraints, after every accepted step, which leaves the order unchanged.
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, sections II.1 and II.5 (error norms),
 II.6 (dense output).
 """
@@ -61,9 +62,18 @@ class _Explicit:
         self.statistics.evaluations += 1
         rate = np.empty_like(y)
         rate[: self.n_q] = system.rates(q[None], v[None])[0]
-        rate[self.n_q : -1] = system.acceleration(u, q, v)
-        rate[-1] = system.power(u[None], q[None], v[None])[0]
+        rate[self.n_q : -1], multipliers = system.forward(u, q, v)
+        rate[-1] = system.power(u[None], q[None], v[None], multipliers[None])[0]
         return rate
+
+    def _project(self, t: float, y: Floats) -> Floats:
+        """y with unit quaternions and on the constraints, in place; returns its rate."""
+        q, v = y[: self.n_q], y[self.n_q : -1]
+        self.system.normalise(q)
+        if self.system.n_c:
+            u = self.system.inputs_at(t, q, v)
+            y[: self.n_q], y[self.n_q : -1] = self.system.projected(u, q, v)
+        return self._rate(t, y)
 
     def _watch(self, states: list[Floats], last: bool) -> None:
         """Show the states of a step to the system; ``last`` where no shorter one can be made."""
@@ -99,8 +109,7 @@ class RungeKutta4(_Explicit):
                 raise TrialError("the state is not finite")
             if self.system.watched:
                 self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
-            self.system.normalise(y[: self.n_q])
-            rate = self._rate(before(end, start), y)
+            rate = self._project(before(end, start), y)
         except TrialError as problem:
             raise SolveError(
                 f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem}). If it diverged: its limit is about "
@@ -168,8 +177,18 @@ class Dop853(_Explicit):
             factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error ** (-1.0 / 8.0))
             factor = min(1.0, factor) if rejected else factor
             # a step cut to land on the limit says nothing against the one that was planned
+            step = Dop853Step(self, self.t, end, self.y, y.copy(), K)
+            try:
+                rate = self._project(before(end, self.t), y) if self.system.n_c else K[dop.STAGES]
+            except TrialError as problem:
+                cause, h, rejected = str(problem), 0.5 * h, True
+                self.statistics.rejected += 1
+                continue
+            self.system.normalise(y[: self.n_q])
+            self.statistics.steps += 1
             self.h = max(h * factor, self.h if h < self.h and not rejected else 0.0)
-            return self._accept(h, end, y, K)
+            self.t, self.y, self.rate = end, y, rate
+            return step
 
     def _stages(self, h: float, end: float) -> Floats:
         K = np.empty((dop.EXTENDED, self.y.size))
@@ -186,13 +205,6 @@ class Dop853(_Explicit):
         if not fifth + third < math.inf:
             return math.inf
         return fifth**2 / math.hypot(fifth, 0.1 * third) if fifth > 0.0 else 0.0
-
-    def _accept(self, h: float, end: float, y: Floats, K: Floats) -> Step:
-        step = Dop853Step(self, self.t, end, self.y, y.copy(), K)
-        self.statistics.steps += 1
-        self.system.normalise(y[: self.n_q])
-        self.t, self.y, self.rate = end, y, K[dop.STAGES]
-        return step
 
 
 class Dop853Step:

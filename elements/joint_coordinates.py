@@ -1,0 +1,48 @@
+"""Coordinates of joints: angles and strokes, their rates and gradients, at states of a system.
+
+Source: docs/theory/constraints.md, equations (5), (10).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb.elements import coordinate_kernels as kernels
+from femb.elements.constraint_batch import ConstraintBatch
+from femb.elements.joint import make_row
+from femb.types import Floats, Ints
+
+
+class JointCoordinates:
+    """All coordinates of the joints of a layout, numbered joint by joint; is_angle (m,) bool."""
+
+    def __init__(self, layout: Any) -> None:
+        rows, angles, signs = [], [], []
+        for joint in layout.joints.values():
+            for each in joint.coordinates:
+                angles.append(each.is_angle)
+                signs.append(each.sign)
+                specs: list[tuple[Any, ...]]
+                if each.is_angle:
+                    specs = [("dot1", each.first[k], each.second[k]) for k in (0, 1)]
+                else:
+                    specs = [("dot2", each.first[0])] * 2
+                rows += [make_row(layout, -1, spec, joint.first, joint.second, 0.0) for spec in specs]
+        self.count = len(angles)
+        self.is_angle = np.array(angles, dtype=bool)
+        self._signs: Floats = np.array(signs, dtype=float)
+        self.index: Ints
+        self.index, self.data = ConstraintBatch.tables(layout, rows)
+        self.fixed = layout.fixed
+
+    def measure(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """Values, rates (s, m) and gradients (s, m, 12) on (rdot_i, omega_i, rdot_j, omega_j); angles within pi."""
+        values, rates = np.empty((2, len(q), self.count))
+        gradients = np.empty((len(q), self.count, 12))
+        kernels.measure(self.index, self.data, self.is_angle, self._signs, q, v, self.fixed, values, rates, gradients)
+        return values, rates, gradients
+
+    def unwrapped(self, values: Floats, reference: Floats) -> Floats:
+        """Angles brought within half a turn of a reference (m,), by whole turns."""
+        turns = np.round((values - reference) / (2.0 * np.pi))
+        return values - np.where(self.is_angle, 2.0 * np.pi * turns, 0.0)

@@ -1,0 +1,265 @@
+"""Assembly: start coordinates and velocities that satisfy the constraints, and what the constraints leave free.
+
+Coordinates are found by Newton's iteration with the smallest change in the metric of the mass and the stiffness,
+shortened where it would overshoot; velocities as those nearest to the given ones, in the metric of the mass.
+Source: docs/theory/constraints.md, sections 5 and 7.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.batch import TrialError
+from femb.blocklu import SingularError
+from femb.errors import ModelError, Problem
+from femb.types import Floats
+
+# Gaps as large as this (m or rad) are the rounding of typed numbers, and closed without asking.
+TYPED = 1e-6
+# What is left of the constraints after assembly.
+ASSEMBLED = 1e-11
+ITERATIONS = 200
+LARGEST_TURN = 0.3  # rad, of one iteration
+SHORTEST = 1e-4  # part of an iteration's change, below which it goes no further
+# Singular values below this part of the largest belong to dependent rows.
+RANK = 1e-9
+# A start velocity given (relative to the largest) may be off what the joints allow by the rounding of typed numbers.
+AGREEMENT = 1e-6
+
+
+def assembled(system: Any, rough: bool) -> Floats:
+    """q (n_q,) on the constraints, near the system's start; ``rough`` allows for more than typed digits.
+
+    Raises ModelError with the rows that stay open, or are open where ``rough`` is not allowed.
+    """
+    q, v = system.q0.copy(), np.zeros(system.n_v)
+    u = system.inputs_at(0.0, q, v)
+    left = _open(system, u, q, v)
+    if np.max(np.abs(left)) > TYPED and not rough:
+        raise ModelError(
+            *_gaps(
+                system,
+                left,
+                "is open by {0:.3g} at the start: correct the positions, or assemble with start = 'assembled'",
+            )
+        )
+    factors: Any = None
+    for _ in range(ITERATIONS):
+        size = float(np.max(np.abs(left)))
+        if size <= ASSEMBLED:
+            break
+        try:
+            mass, damping, stiffness = system.matrices(u, q, v)
+            factors = system.solver.factorise(mass + damping + stiffness)
+        except (SingularError, TrialError) as error:
+            raise ModelError(f"the mechanism could not be assembled: {error}") from error
+        x = factors.solve(np.concatenate([np.zeros(system.n_v), -left]))[: system.n_v]
+        spins = (system.coordinates[3][:, None] + np.arange(3)).ravel()
+        turned = float(np.max(np.abs(x[spins]), initial=0.0))
+        part = min(1.0, LARGEST_TURN / turned) if turned > 0.0 else 1.0
+        while part >= SHORTEST:
+            trial = q + part * system.rates(q[None], x[None])[0]
+            system.normalise(trial)
+            after = _open(system, u, trial, v)
+            if np.linalg.norm(after) < (1.0 - 0.1 * part) * np.linalg.norm(left) or np.max(np.abs(after)) <= ASSEMBLED:
+                break
+            part *= 0.5
+        else:
+            break
+        q, left = trial, after
+    if np.max(np.abs(left)) > 100.0 * ASSEMBLED:
+        raise ModelError(
+            *_gaps(system, left, "stays open by {0:.3g}: the mechanism cannot be assembled from this start position")
+        )
+    _check_branches(system, q)
+    return q
+
+
+def _open(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
+    return system.constraints(u[None], q[None], v[None])[0][0]
+
+
+def _gaps(system: Any, left: Floats, words: str) -> list[Problem]:
+    """A problem for each joint that is open, with its largest gap."""
+    worst = float(np.max(np.abs(left)))
+    found: dict[str, tuple[float, str]] = {}
+    for row, label in enumerate(system.layout.row_labels):
+        gap = abs(float(left[system.layout.row_c[row]]))
+        item, _, what = label.partition(": ")
+        if gap > max(TYPED, 1e-3 * worst) and gap > found.get(item, (0.0, ""))[0]:
+            found[item] = (gap, what)
+    return [Problem((*item.split(".", 1),), f"({what}) " + words.format(gap)) for item, (gap, what) in found.items()]
+
+
+def _check_branches(system: Any, q: Floats) -> None:
+    """Refuse joints whose axes are parallel the wrong way round, which their rows cannot tell."""
+    from femb.state import station_motion
+
+    problems = []
+    for name, joint in system.layout.joints.items():
+        for axis in joint.same_way:
+            ends = [
+                station_motion(system.layout, end, q[None], np.zeros((1, system.n_v)))[1][0]
+                for end in (joint.first, joint.second)
+            ]
+            from femb.rotations import rotation_matrix
+
+            first, second = (rotation_matrix(each)[:, axis] for each in ends)
+            if first @ second < 0.0:
+                problems.append(
+                    Problem(
+                        ("joints", name),
+                        f"the {'xyz'[axis]} axes of its ends point in opposite directions: turn one of them round",
+                    )
+                )
+    if problems:
+        raise ModelError(*problems)
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """What constraints leave: degrees of freedom, and the labels of rows that depend on others."""
+
+    degrees: int
+    rows: int
+    dependent: tuple[str, ...]
+
+
+def freedom(system: Any, q: Floats) -> Freedom:
+    """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows."""
+    from scipy.linalg import qr
+
+    if not system.n_c:
+        return Freedom(system.n_v, 0, ())
+    u = system.inputs_at(0.0, q, np.zeros(system.n_v))
+    J = system.jacobian(u, q).toarray()
+    active = [row for row in range(system.n_c) if np.any(J[system.layout.row_c[row]])]
+    J = J[system.layout.row_c[active]]
+    J /= np.linalg.norm(J, axis=1, keepdims=True)
+    _, R, order = qr(J.T, mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int(np.sum(diagonal > RANK * diagonal[0])) if len(diagonal) else 0
+    dependent = sorted(active[k] for k in order[rank:])
+    return Freedom(system.n_v - rank, len(active), tuple(system.layout.row_labels[k] for k in dependent))
+
+
+def check_pairs(system: Any, q: Floats) -> None:
+    """Refuse joints that hold the same two frames in the same way: each row between them must say something new."""
+    layout = system.layout
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row, pair in enumerate(layout.rows):
+        groups.setdefault((min(pair), max(pair)), []).append(row)
+    u = system.inputs_at(0.0, q, np.zeros(system.n_v))
+    J = None
+    problems = []
+    for pair, rows in groups.items():
+        items = list(dict.fromkeys(layout.row_labels[row].partition(": ")[0] for row in rows))
+        if len(items) < 2:
+            continue
+        J = system.jacobian(u, q) if J is None else J
+        block = J[layout.row_c[rows]].toarray()
+        block = block[np.any(block, axis=1)]
+        if np.linalg.matrix_rank(block, tol=RANK * np.linalg.norm(block)) < len(block):
+            names = [layout.frames[frame].label for frame in pair]
+            problems.append(
+                Problem(
+                    (*items[-1].split(".", 1),),
+                    f"holds {names[0]!r} and {names[1]!r} as {' and '.join(items[:-1])} already do: leave one of them "
+                    "out, or take joints that leave more free",
+                )
+            )
+    if problems:
+        raise ModelError(*problems)
+
+
+def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Floats:
+    """v (n_v,) with J v + Phi_t = 0 and joint rates as given, nearest to v: what of ``twists`` is known stays.
+
+    Structures keep moving as rigid bodies where the constraints allow it. component : of every frame; twists : the
+    motions of structures that were given; alone : frames with a velocity of their own.
+    Raises ModelError where the given velocities contradict the joints.
+    """
+    layout, q = system.layout, system.q0
+    u = system.inputs_at(0.0, q, v)
+    rates, wanted = _joint_rates(system, q)
+    J = np.vstack([system.jacobian(u, q).toarray(), rates])
+    drive = system.constraint_rates(u[None], q[None], np.zeros((1, system.n_v)))[0]
+    right = np.concatenate([-drive, wanted])
+    scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
+    if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
+        return v
+    rigid = _rigid_motions(system, q, component, twists, alone)
+    v = _nearest(system, q, v, J, right, rigid)
+    if np.max(np.abs(J @ v - right)) > 1e-10 * scale:
+        # Flexible structures may have to bend with the start: all that is not given moves.
+        held = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
+        free = np.ones(system.n_v, dtype=bool)
+        for k in held:
+            if layout.frames[k].freedom:
+                free[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = False
+        v = _nearest(system, q, v, J, right, np.eye(system.n_v)[free])
+    left = J @ v - right
+    if np.max(np.abs(left)) > AGREEMENT * scale:
+        raise ModelError(
+            *_gaps(
+                system,
+                left[: system.n_c],
+                "the start velocities that are given would open it at {0:.3g} per s: give fewer of them, or ones that "
+                "the joints allow",
+            )
+            or [Problem(("joints",), "the rates that are given contradict each other or the velocities of bodies")]
+        )
+    return v
+
+
+def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats]:
+    """Rows (k, n_v) of the joint coordinates whose rates are given, and these rates."""
+    coordinates, layout = system.coordinates_of_joints, system.layout
+    gradients = coordinates.measure(q[None], np.zeros((1, system.n_v)))[2][0]
+    rows, wanted = [], []
+    for name, joint in layout.joints.items():
+        rates = system.model.tables["joints"][name].rates
+        for k, rate in zip(range(joint.part.start, joint.part.stop), rates if rates is not None else (), strict=False):
+            row = np.zeros(system.n_v)
+            for e, frame in enumerate((joint.first.frame, joint.second.frame)):
+                place, freedom = layout.frame_v[frame], layout.frames[frame].freedom
+                if freedom:
+                    row[place : place + freedom] += gradients[k, 6 * e : 6 * e + freedom]
+            rows.append(row)
+            wanted.append(rate)
+    return np.array(rows).reshape(-1, system.n_v), np.array(wanted)
+
+
+def _rigid_motions(system: Any, q: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Floats:
+    """(k, n_v): the rigid motions of structures that are not given."""
+    layout = system.layout
+    motions = system.rigid_velocities(q)
+    fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
+    rows = []
+    for group in sorted(set(component) - fixed):
+        mask = np.zeros(system.n_v)
+        frames = [k for k in range(len(component)) if component[k] == group and k not in alone]
+        for k in frames:
+            mask[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = 1.0
+        if not frames:
+            continue
+        twist = twists.get(group)
+        point = twist.point if twist is not None else q[layout.frame_q[frames[0]] : layout.frame_q[frames[0]] + 3]
+        about = motions[3:] - np.cross(np.eye(3), point) @ motions[:3]
+        if twist is None or twist.velocity is None:
+            rows += list(motions[:3] * mask)
+        if twist is None or twist.omega is None:
+            rows += [each for each in about * mask if np.max(np.abs(each)) > 1e-12]
+    return np.array(rows).reshape(-1, system.n_v)
+
+
+def _nearest(system: Any, q: Floats, v: Floats, J: Floats, right: Floats, motions: Floats) -> Floats:
+    """v plus the combination of motions (k, n_v) with the least kinetic energy that brings J v to ``right``."""
+    if not len(motions):
+        return v
+    mass = motions @ (system.mass_matrix(q) @ motions.T)
+    reach = J @ motions.T
+    spread = np.linalg.lstsq(mass, reach.T, rcond=1e-13)[0]
+    multipliers = np.linalg.lstsq(reach @ spread, right - J @ v, rcond=RANK)[0]
+    return v + (spread @ multipliers) @ motions

@@ -1,0 +1,104 @@
+"""Constraints held: projection of a state on Phi = 0 and J v + Phi_t = 0.
+
+The steppers solve the equations with the constraints on velocities; what their steps leave in positions is taken away
+here after each accepted step, as the smallest change in the metric of a matrix A:
+
+    [ A  J^T ] [ dx ]   [  0   ]
+    [ J   0  ] [ .  ] = [ -Phi ],      q <- q + H dx,      and likewise for v.
+
+With the iteration matrix of an implicit stepper for A the change leaves stiff members unstrained; with the mass it is
+the projection of docs/theory/constraints.md, section 5. A row that depends on others is met when they are.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb.batch import TrialError
+from femb.blocklu import Factorisation, SingularError
+from femb.types import Floats
+
+# What is left of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
+POSITION, VELOCITY = 1e-12, 1e-11
+PASSES, AT_MOST = 3, 10
+# Up to this many rows a dense solution is the faster one.
+DENSE = 150
+
+
+def projected(
+    system: Any, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None
+) -> tuple[Floats, Floats]:
+    """q (n_q,) and v (n_v,) on the constraints, from a state close to them; unit quaternions.
+
+    factors : of a matrix with J and J^T at a state nearby; without them, or where they do not converge in a few passes,
+    the mass at the state itself. Raises TrialError where the constraints cannot be met.
+    """
+    if not system.n_c:
+        return q, v
+    q = _project(system, u, q, v, factors, _positions, POSITION)
+    v = _project(system, u, q, v, factors, _rates, VELOCITY)
+    return q, v
+
+
+def _positions(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
+    return system.constraints(u[None], q[None], v[None])[0][0]
+
+
+def _rates(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
+    return system.constraint_rates(u[None], q[None], v[None])[0]
+
+
+def _project(system: Any, u: Floats, q: Floats, v: Floats, factors: Any, measure: Any, tolerance: float) -> Floats:
+    of_positions = measure is _positions
+    x = np.empty(system.n_v + system.n_c)
+    limit = tolerance * (1.0 if of_positions else 1.0 + float(np.max(np.abs(v))))
+    previous = np.inf
+    for k in range(AT_MOST):
+        left = measure(system, u, q, v)
+        size = float(np.max(np.abs(left)))
+        if not np.isfinite(size):
+            break
+        if size <= limit or (k > 1 and size <= 100.0 * limit and size > 0.5 * previous):
+            return q if of_positions else v
+        if factors is None or k == PASSES:
+            factors = mass_factors(system, u, q)
+        x[: system.n_v] = 0.0
+        x[system.n_v :] = -left
+        factors.solve(x)
+        if of_positions:
+            q = q + system.rates(q[None], x[None, : system.n_v])[0]
+            system.normalise(q)
+            if k >= PASSES:
+                factors = None
+        else:
+            v = v + x[: system.n_v]
+        previous = size
+    raise TrialError("the constraints could not be met")
+
+
+def mass_factors(system: Any, u: Floats, q: Floats) -> Factorisation:
+    """Factors of [M J^T; J 0] at one state."""
+    data = system.mass_data(q)
+    for batch in system.held:
+        batch.jacobian(u, q, data)
+    try:
+        return system.solver.factorise(data)
+    except SingularError as error:
+        raise TrialError("the mass matrix is singular") from error
+
+
+def least_multipliers(system: Any, u: Floats, q: Floats, multipliers: Floats) -> Floats:
+    """The multipliers (n_c,) of least norm with the same forces J^T lambda.
+
+    Where rows depend on others the equations of motion leave their multipliers open: what elasticity would decide,
+    rigid bodies cannot. docs/theory/constraints.md, section 5.
+    """
+    from scipy.sparse.linalg import lsqr
+
+    if not system.n_c or not system.layout.has_loops:
+        return multipliers
+    J = system.jacobian(u, q)
+    force = J.T @ multipliers
+    if system.n_c <= DENSE:
+        return np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
+    return lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]

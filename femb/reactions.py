@@ -1,0 +1,38 @@
+"""Reactions: the force and torque that the rows of a joint exert, from their multipliers.
+
+Source: docs/theory/constraints.md, equations (11) and (12).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.layout import JointLayout
+from femb.state import station_motion
+from femb.types import Floats
+
+
+def joint_reaction(system: Any, joint: JointLayout, frames: Any) -> tuple[Floats, Floats]:
+    """Force (k, 3) N and torque (k, 3) N m on the second end at its point, in the joint's axes at the first end.
+
+    frames : output frames (femb.integrate.Frames). The multipliers are those of least norm, so that components which
+    the equations of motion leave open are the smallest ones. Where the second end does not move, it takes the opposite
+    of what the first end gets.
+    """
+    layout = system.layout
+    held = np.zeros_like(frames.v)
+    for batch in system.held:
+        batch.hold_by(joint.rows, frames.u, frames.q, frames.v, frames.multipliers, held)
+    moving = layout.frames[joint.second.frame].freedom > 0
+    end, sign = (joint.second, -1.0) if moving else (joint.first, 1.0)
+    frame = layout.frames[end.frame]
+    i, j = layout.frame_q[end.frame], layout.frame_v[end.frame]
+    force = sign * held[:, j : j + 3]
+    point = station_motion(layout, joint.second, frames.q, frames.v)[0]
+    arm = point - frames.q[:, i : i + 3]
+    torque = -np.cross(arm, force)
+    if frame.freedom == 6:
+        torque += sign * rotations.rotate(frames.q[:, i + 3 : i + 7], held[:, j + 3 : j + 6])
+    axes = station_motion(layout, joint.first, frames.q, frames.v)[1]
+    return rotations.rotate_back(axes, force), rotations.rotate_back(axes, torque)

@@ -1,0 +1,240 @@
+"""Block elimination against dense solution, on random couplings, constraints and matrices."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from femb.blocklu import LinearSolver, SingularError
+from femb.layout import Layout
+from femb.pattern import Pattern
+
+ONE = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def random_layout(rng, count, roots=1, extra=0):
+    """Blocks of 1 to 8 velocities - bodies, points and strains of their own - coupled in ``roots`` trees, then
+    ``extra`` couplings that close loops."""
+    layout = Layout()
+    blocks = []
+    for k in range(count):
+        kind = rng.integers(4)
+        if kind == 3:
+            blocks.append(((), (layout.add_strain(f"strain {k}", None),)))
+            continue
+        frame = layout.add_frame(f"frame {k}", np.zeros(3), ONE, freedom=3 if kind == 0 else 6)
+        blocks.append(((frame,), [layout.add_strain("", frame) for _ in range(kind if kind < 3 else 0)]))
+    order = rng.permutation(count)
+
+    def couple(a, b):
+        layout.couple((*blocks[a][0], *blocks[b][0]), (*blocks[a][1], *blocks[b][1]))
+
+    for k in range(roots, count):
+        couple(order[k], order[rng.integers(k)])
+    for _ in range(extra):
+        couple(*rng.choice(count, 2, replace=False))
+    layout.finish()
+    return layout
+
+
+def random_matrix(rng, pattern, kind):
+    """Block data without symmetry or sign, or symmetric and indefinite, real or complex; and the dense matrix."""
+    data = rng.standard_normal(pattern.size)
+    rows, columns = pattern.rows_columns()
+    if kind == "symmetric":
+        matrix = np.zeros((pattern.n, pattern.n))
+        matrix[rows, columns] = data
+        data = (matrix + matrix.T)[rows, columns]
+    elif kind == "complex":
+        data = data + 1j * rng.standard_normal(pattern.size)
+    matrix = np.zeros((pattern.n, pattern.n), dtype=data.dtype)
+    matrix[rows, columns] = data
+    return data, matrix
+
+
+def check(rng, layout, kind):
+    pattern = Pattern(layout)
+    solver = LinearSolver(pattern)
+    data, matrix = random_matrix(rng, pattern, kind)
+    np.testing.assert_array_equal(pattern.to_csc(data).toarray(), matrix)
+    x = rng.standard_normal(pattern.n)
+    np.testing.assert_allclose(solver.multiply(data.real.copy(), x), matrix.real @ x, atol=1e-12)
+    factorisation = solver.factorise(data)
+    for _ in range(2):
+        x = rng.standard_normal(pattern.n).astype(data.dtype)
+        got = factorisation.solve(x.copy())
+        # backward error, and the solution itself as far as the matrix lets it be known
+        limit = 1e-10 * np.abs(matrix).max() * np.abs(got).max()
+        assert np.abs(matrix @ got - x).max() < limit
+        np.testing.assert_allclose(got, np.linalg.solve(matrix, x), rtol=0.0, atol=1e-8 * np.abs(got).max())
+
+
+kinds = pytest.mark.parametrize("kind", ["general", "symmetric", "complex"])
+
+
+@kinds
+@pytest.mark.parametrize("seed", range(8))
+def test_tree(kind, seed):
+    rng = np.random.default_rng(seed)
+    layout = random_layout(rng, count=int(rng.integers(1, 30)), roots=int(rng.integers(1, 4)))
+    assert layout.is_tree
+    sizes = np.diff(layout.block_start)
+    edges = [(sizes[a], sizes[b]) for a, b in layout.edges]
+    assert Pattern(layout).size == sum(n**2 for n in sizes) + 2 * sum(a * b for a, b in edges)  # no fill
+    check(rng, layout, kind)
+
+
+@kinds
+@pytest.mark.parametrize("seed", range(4))
+def test_loop(kind, seed):
+    rng = np.random.default_rng(seed)
+    layout = random_layout(rng, count=20, extra=4)
+    assert not layout.is_tree
+    check(rng, layout, kind)
+
+
+def constrained(rng, count, extra, grounded=True):
+    """Bodies and beams between them (couplings) with 1 to 5 rows between them in a tree, and ``extra`` that close
+    loops."""
+    layout = Layout()
+    frames = [layout.add_frame(f"frame {k}", np.zeros(3), ONE) for k in range(count)]
+    ground = layout.add_frame("ground", np.zeros(3), ONE, freedom=0)
+    pairs = [(frames[k], frames[rng.integers(k)]) for k in range(1, count)]
+    pairs += [(ground, frames[0])] if grounded else []
+    for k in range(3, count, 4):
+        layout.couple((frames[k], frames[rng.integers(k)]))
+    closing = [tuple(rng.choice(count, 2, replace=False)) for _ in range(extra)]
+    for a, b in pairs:
+        for _ in range(rng.integers(1, 6)):
+            layout.add_row("", a, b)
+    for a, b in closing:
+        layout.add_row("", a, b)
+    layout.finish()
+    return layout
+
+
+def kkt(rng, layout):
+    pattern = Pattern(layout)
+    n, m = layout.n_v, layout.n_c
+    A = np.zeros((n, n))
+    start, sizes = layout.block_start, np.diff(layout.block_start)
+    for b in range(len(sizes)):
+        if start[b] < n:
+            own = slice(start[b], start[b + 1])
+            half = rng.standard_normal((sizes[b], sizes[b]))
+            A[own, own] += half @ half.T + np.eye(sizes[b])
+    for a, b in layout.edges:
+        if max(start[a], start[b]) < n:
+            i, j = slice(start[a], start[a + 1]), slice(start[b], start[b + 1])
+            half = rng.standard_normal((2, sizes[a], sizes[a]))
+            A[i, i] += half[0] @ half[0].T
+            A[i, j] -= half[0] @ half[1].T
+            A[j, i] -= half[1] @ half[0].T
+            A[j, j] += half[1] @ half[1].T
+    J = np.zeros((m, n))
+    for row, pair in enumerate(layout.rows):
+        for frame in pair:
+            v = layout.frame_v[frame]
+            if v >= 0:
+                J[layout.row_c[row], v : v + 6] = rng.standard_normal(6)
+    return pattern, A, J
+
+
+def to_data(pattern, matrix):
+    rows, columns = pattern.rows_columns()
+    data = matrix[rows, columns]
+    rest = matrix.copy()
+    rest[rows, columns] = 0.0
+    assert not rest.any()
+    return data
+
+
+@pytest.mark.parametrize("extra", [0, 3])
+@pytest.mark.parametrize("grounded", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_multipliers(seed, grounded, extra):
+    rng = np.random.default_rng(seed)
+    layout = constrained(rng, int(rng.integers(5, 20)), extra, grounded=grounded)
+    assert layout.is_tree or extra or layout.couplings
+    pattern, A, J = kkt(rng, layout)
+    matrix = np.block([[A, J.T], [J, np.zeros((len(J), len(J)))]])
+    if np.linalg.matrix_rank(J) < len(J):
+        pytest.skip("more constraints than velocities")
+    solver = LinearSolver(pattern)
+    for scale in (1.0, 1.0 + 0.7j):
+        full = matrix.astype(type(scale))
+        full[: len(A), : len(A)] *= scale
+        factors = solver.factorise(to_data(pattern, full))
+        assert factors.dependent == 0
+        x = rng.standard_normal(pattern.n).astype(type(scale))
+        got = factors.solve(x.copy())
+        np.testing.assert_allclose(full @ got, x, atol=1e-9 * np.abs(got).max() * np.abs(full).max())
+
+
+def ring(rng, links):
+    """A closed ring of bodies on parallel revolute axes: 5 rows a joint, and the plane ones twice."""
+    layout = Layout()
+    ground = layout.add_frame("ground", np.zeros(3), ONE, freedom=0)
+    frames = [ground, *(layout.add_frame(f"link {k}", np.zeros(3), ONE) for k in range(links)), ground]
+    for a, b in pairwise(frames):
+        for _ in range(5):
+            layout.add_row("", a, b)
+    layout.finish()
+    points = rng.standard_normal((links + 1, 2))
+    J = np.zeros((layout.n_c, layout.n_v))
+    for k, (a, b) in enumerate(pairwise(frames)):
+        for frame, sign in ((a, -1.0), (b, 1.0)):
+            v = layout.frame_v[frame]
+            if v < 0:
+                continue
+            x, y = points[k]
+            rows = [layout.row_c[5 * k + i] for i in range(5)]
+            # velocity of the pin, of a frame at the origin: v + omega x (x, y, 0); and no tilt
+            J[rows[:3], v : v + 3] = sign * np.eye(3)
+            J[rows[:3], v + 3 : v + 6] = -sign * np.array([[0, 0, y], [0, 0, -x], [-y, x, 0]])
+            J[rows[3], v + 3], J[rows[4], v + 4] = sign, sign
+    return layout, J
+
+
+@pytest.mark.parametrize("links", [3, 4, 7])
+def test_dependent_rows_are_left_out(links):
+    """The velocities are those of the least-squares solution, and three rows of the plane ring say nothing new."""
+    rng = np.random.default_rng(links)
+    layout, J = ring(rng, links)
+    pattern = Pattern(layout)
+    A = np.diag(rng.uniform(0.5, 2.0, layout.n_v))
+    matrix = np.block([[A, J.T], [J, np.zeros((len(J), len(J)))]])
+    assert np.linalg.matrix_rank(J) == len(J) - 3
+    factors = LinearSolver(pattern).factorise(to_data(pattern, matrix))
+    assert factors.dependent == 3
+    x = rng.standard_normal(pattern.n)
+    x[layout.n_v :] = J @ rng.standard_normal(layout.n_v)
+    got = factors.solve(x.copy())
+    np.testing.assert_allclose(matrix @ got, x, atol=1e-9)
+    wanted = np.linalg.lstsq(matrix, x, rcond=1e-12)[0]
+    np.testing.assert_allclose(got[: layout.n_v], wanted[: layout.n_v], atol=1e-9)
+
+
+def test_a_long_chain_of_joints_has_bounded_fill():
+    """Storage of a chain of bodies on revolute joints, and of one closed at both ends, grows with its length alone."""
+    rng = np.random.default_rng(0)
+    sizes = [Pattern(ring(rng, links)[0]).size for links in (20, 40, 80)]
+    assert sizes[2] - sizes[1] < 2.05 * (sizes[1] - sizes[0])
+
+
+def test_singular_block_is_named():
+    layout = Layout()
+    for name in ("a", "b", "c"):
+        layout.add_frame(name, np.zeros(3), ONE)
+    layout.couple((0, 1))
+    layout.couple((1, 2))
+    layout.finish()
+    pattern = Pattern(layout)
+    rng = np.random.default_rng(0)
+    data, _ = random_matrix(rng, pattern, "general")
+    last = pattern.block_start[2]
+    rows, _ = pattern.rows_columns()
+    data[rows == last + 1] = 0.0
+    with pytest.raises(SingularError) as caught:
+        LinearSolver(pattern).factorise(data)
+    assert (caught.value.first, caught.value.last) == (12, 18)
