@@ -15,17 +15,19 @@ from femb.jit import kernel
 from femb.pattern import Pattern
 from femb.types import Floats, Ints
 
-# A row of constraints depends on those before it when they leave this part of its diagonal.
-DEPENDENT = 1e-10
+# A row of constraints depends on those before it when they leave this part of its diagonal; and when it nearly does, at
+# an angle of some two degrees, as it may have to be seen near a singular posture.
+DEPENDENT, NEARLY_DEPENDENT = 1e-10, 1e-3
 
 
 @kernel
-def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, own):  # type: ignore[no-untyped-def]
+def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, own, dependent):  # type: ignore[no-untyped-def]
     """Factorise block data in place; returns -1, or the block that is singular.
 
     The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks hold L and U, the blocks
     (b, later) hold A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the rows of each block that are independent;
-    own (n,) is what the velocities alone add to the diagonal of multipliers.
+    own (n,) is what the velocities alone add to the diagonal of multipliers, of which ``dependent`` is the least part
+    that an independent row leaves.
     """
     for b in range(diagonal.size):
         n = start[b + 1] - start[b]
@@ -50,7 +52,7 @@ def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, dat
                     best, row = size, i
             pivots[o + k] = row
             if rows:
-                if not best > DEPENDENT:
+                if not best > dependent:
                     rank[b] = k
                     break
             elif not best > 0.0:
@@ -204,12 +206,12 @@ class SingularError(ArithmeticError):
 class Factorisation:
     """Factors of one matrix; ``data`` is overwritten by them. ``dependent``: rows of constraints left out."""
 
-    def __init__(self, solver: "LinearSolver", data: Any) -> None:
+    def __init__(self, solver: "LinearSolver", data: Any, dependent: float) -> None:
         self.places, self.data = solver.places, data
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
-        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, np.empty(n))
+        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, np.empty(n), dependent)
         if bad >= 0:
             start = solver.pattern.block_start
             raise SingularError(int(start[bad]), int(start[bad + 1]))
@@ -240,6 +242,9 @@ class LinearSolver:
         multiply(start, *rest, data, x, y)
         return y
 
-    def factorise(self, data: Any) -> Factorisation:
-        """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards."""
-        return Factorisation(self, data)
+    def factorise(self, data: Any, dependent: float = DEPENDENT) -> Factorisation:
+        """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards.
+
+        dependent : the part of its diagonal below which a row of constraints is left out.
+        """
+        return Factorisation(self, data, dependent)

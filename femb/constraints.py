@@ -15,29 +15,36 @@ from typing import Any
 import numpy as np
 
 from femb.batch import TrialError
-from femb.blocklu import Factorisation, SingularError
+from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
 from femb.types import Floats
 
 # What is left of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
 POSITION, VELOCITY = 1e-12, 1e-11
 PASSES, AT_MOST = 3, 10
+# A change this small is the last; with a gap up to this size it leaves dependent rows alone.
+SETTLED, OPEN = 1e-10, 1e-6
 # Up to this many rows a dense solution is the faster one.
 DENSE = 150
 
 
-def projected(
-    system: Any, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None
-) -> tuple[Floats, Floats]:
+def projected(system: Any, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None) -> tuple[Floats, Floats]:
     """q (n_q,) and v (n_v,) on the constraints, from a state close to them; unit quaternions.
 
     factors : of a matrix with J and J^T at a state nearby; without them, or where they do not converge in a few passes,
-    the mass at the state itself. Raises TrialError where the constraints cannot be met.
+    the mass at the state itself. Near a singular posture, rows that nearly depend on others are left as they are: they
+    are open by the product of two small angles, and closing them would move the mechanism to another branch.
+    Raises TrialError where the constraints cannot be met.
     """
     if not system.n_c:
         return q, v
-    q = _project(system, u, q, v, factors, _positions, POSITION)
-    v = _project(system, u, q, v, factors, _rates, VELOCITY)
-    return q, v
+    try:
+        q_on = _project(system, u, q, v, factors, _positions, POSITION, DEPENDENT)
+        return q_on, _project(system, u, q_on, v, factors, _rates, VELOCITY, DEPENDENT)
+    except TrialError:
+        if not system.layout.has_loops:
+            raise
+    q = _project(system, u, q, v, None, _positions, POSITION, NEARLY_DEPENDENT)
+    return q, _project(system, u, q, v, None, _rates, VELOCITY, NEARLY_DEPENDENT)
 
 
 def _positions(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
@@ -48,11 +55,13 @@ def _rates(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
     return system.constraint_rates(u[None], q[None], v[None])[0]
 
 
-def _project(system: Any, u: Floats, q: Floats, v: Floats, factors: Any, measure: Any, tolerance: float) -> Floats:
+def _project(
+    system: Any, u: Floats, q: Floats, v: Floats, factors: Any, measure: Any, tolerance: float, dependent: float
+) -> Floats:
     of_positions = measure is _positions
     x = np.empty(system.n_v + system.n_c)
     limit = tolerance * (1.0 if of_positions else 1.0 + float(np.max(np.abs(v))))
-    previous = np.inf
+    previous = change = np.inf
     for k in range(AT_MOST):
         left = measure(system, u, q, v)
         size = float(np.max(np.abs(left)))
@@ -60,8 +69,11 @@ def _project(system: Any, u: Floats, q: Floats, v: Floats, factors: Any, measure
             break
         if size <= limit or (k > 1 and size <= 100.0 * limit and size > 0.5 * previous):
             return q if of_positions else v
+        if change <= SETTLED and size <= OPEN:
+            # what is left belongs to rows that depend on others here
+            return q if of_positions else v
         if factors is None or k == PASSES:
-            factors = mass_factors(system, u, q)
+            factors = mass_factors(system, u, q, dependent)
         x[: system.n_v] = 0.0
         x[system.n_v :] = -left
         factors.solve(x)
@@ -72,17 +84,17 @@ def _project(system: Any, u: Floats, q: Floats, v: Floats, factors: Any, measure
                 factors = None
         else:
             v = v + x[: system.n_v]
-        previous = size
+        previous, change = size, float(np.max(np.abs(x[: system.n_v])))
     raise TrialError("the constraints could not be met")
 
 
-def mass_factors(system: Any, u: Floats, q: Floats) -> Factorisation:
+def mass_factors(system: Any, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
     """Factors of [M J^T; J 0] at one state."""
     data = system.mass_data(q)
     for batch in system.held:
         batch.jacobian(u, q, data)
     try:
-        return system.solver.factorise(data)
+        return system.solver.factorise(data, dependent)
     except SingularError as error:
         raise TrialError("the mass matrix is singular") from error
 

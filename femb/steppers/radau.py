@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from femb.batch import TrialError
-from femb.blocklu import SingularError
+from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 from femb.kinematics import error_norm
 from femb.options import Run
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
@@ -85,7 +85,7 @@ class Radau:
         self.h = run.first_step or 0.0
         self.max_step = run.max_step or np.inf
         self._matrices: tuple[Floats, Floats, Floats] | None = None
-        self._factored_h = 0.0
+        self._factored_h, self._dependent = 0.0, DEPENDENT
         self._old_error = self._old_h = 0.0
         self._ceiling = np.inf
         self.restart()
@@ -129,13 +129,16 @@ class Radau:
                     self.system.watch(self.t, np.vstack([self.q, Q]), np.vstack([self.v, V]))
             except (TrialError, SingularError) as problem:
                 solved, cause = False, str(problem)
+            if not solved and self._fresh and self._leave_nearly_dependent():
+                continue
             if not solved:
                 self.statistics.rejected += 1
                 if self._fresh:
                     self._ceiling = BELOW_FAILURE * h
                     h *= 0.5
                 self._fresh_matrices()
-                self._polynomial = None
+                if not self.system.layout.has_loops:
+                    self._polynomial = None
                 continue
             Z, Q, V, _ = stages
             error = self._error(Z, Q, h)
@@ -184,10 +187,22 @@ class Radau:
             return
         mass, damping, stiffness = self._matrices  # type: ignore[misc]
         mu, nu = REAL / h, COMPLEX / h
-        self._real = self.system.solver.factorise(mu * mass + damping + stiffness / mu)
-        self._complex = self.system.solver.factorise(nu * mass + damping + stiffness / nu)
+        factorise = self.system.solver.factorise
+        self._real = factorise(mu * mass + damping + stiffness / mu, self._dependent)
+        self._complex = factorise(nu * mass + damping + stiffness / nu, self._dependent)
         self._factored_h = h
         self.statistics.factorizations += 2
+
+    def _leave_nearly_dependent(self) -> bool:
+        """For this step, leave out rows that nearly depend on others; false where that has been tried.
+
+        Within a step through a singular posture of a loop such a row changes its sign, and matrices of one state say
+        nothing of it in others. Its multiplier, extrapolated, holds it well enough for as long.
+        """
+        if not self.system.layout.has_loops or self._dependent != DEPENDENT:
+            return False
+        self._dependent, self._factored_h = NEARLY_DEPENDENT, 0.0
+        return True
 
     def _newton(self, h: float, end: float) -> Any:
         """(converged, iterations, (Z^v, Q, V, L), rate) of the stage equations."""
@@ -196,7 +211,7 @@ class Radau:
         times = self.t + h * C
         times[2] = before(end, self.t)
         Z = self._predict(h)
-        V, Q, L = np.empty((3, system.n_v)), np.empty((3, system.n_q)), np.tile(self.multipliers, (3, 1))
+        V, Q, L = np.empty((3, system.n_v)), np.empty((3, system.n_q)), self._predict_multipliers(h)
         stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 3, True)
         quaternion_q, omega_v = system.coordinates[2:]
         turns = np.empty((3, omega_v.size, 3, 3))
@@ -241,6 +256,14 @@ class Radau:
         powers = np.stack([theta, theta**2, theta**3], axis=1)
         return powers @ coefficients - coefficients.sum(axis=0)
 
+    def _predict_multipliers(self, h: float) -> Floats:
+        """L (3, n_c) by extrapolating the polynomial through the last step's stages."""
+        if self._polynomial is None or not self.multipliers.size:
+            return np.tile(self.multipliers, (3, 1))
+        old_h, _ = self._polynomial
+        theta = 1.0 + C * h / old_h
+        return theta[:, None] ** np.arange(3) @ self._multiplier_polynomial
+
     # Error and acceptance
 
     def _error(self, Z: Floats, Q: Floats, h: float) -> float:
@@ -264,13 +287,12 @@ class Radau:
         rate = system.rates(q[None], v[None])[0] + change_q
         drift = system.tangents(self.q, rate[None])[0]
         try:
-            force = -system.residual(self._u[None], q[None], v[None], -change_v[None])[0]
+            force = -system.equations(self._u[None], q[None], v[None], -change_v[None], self.multipliers[None])[0]
         except TrialError:
             return rate, v, np.inf
         self.statistics.evaluations += 1
         stiffness, omega_v = self._matrices[2], system.coordinates[3]  # type: ignore[index]
-        free = np.zeros(system.n_c)
-        force, drift = np.concatenate([force, free]), np.concatenate([drift, free])
+        drift = np.concatenate([drift, np.zeros(system.n_c)])
         turn_frames_back(turns, omega_v, force)
         turn_frames_back(turns, omega_v, drift)
         force -= system.solver.multiply(stiffness, drift) / mu
@@ -303,6 +325,7 @@ class Radau:
         # the collocation polynomial of v through (0, 0) and the stages
         coefficients = np.linalg.solve(C[:, None] ** np.arange(1, 4), Z)
         self._polynomial = (h, coefficients)
+        self._multiplier_polynomial = np.linalg.solve(C[:, None] ** np.arange(3), L)
         # Members that start out of equilibrium have accelerations the step does not resolve: they would swing the dense
         # output, so that it takes the polynomial's own at the start of a stretch.
         a = coefficients[0] / h if self._starting else self.a
@@ -316,6 +339,8 @@ class Radau:
         self._u = self._u_stages[2]
         self._fresh = False
         self.h = next_h
+        if self._dependent != DEPENDENT:
+            self._dependent, self._factored_h = DEPENDENT, 0.0
         if renew:
             self._matrices = None
             self._factored_h = 0.0
