@@ -16,8 +16,8 @@ from femb.pattern import Pattern
 from femb.types import Floats, Ints
 
 # A row of constraints depends on those before it when they leave this part of its diagonal; and when it nearly does, at
-# an angle of some two degrees, as it may have to be seen near a singular posture.
-DEPENDENT, NEARLY_DEPENDENT = 1e-10, 1e-3
+# an angle of a milliradian, as it may have to be seen near a singular posture.
+DEPENDENT, NEARLY_DEPENDENT = 1e-10, 1e-6
 
 
 @kernel
