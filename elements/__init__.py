@@ -25,6 +25,7 @@ from femb.elements.joint_kinds import (
     Spherical,
     Universal,
 )
+from femb.elements.latch import Latch
 from femb.elements.load import Load
 from femb.elements.point_mass import PointMass
 from femb.elements.rigid_body import RigidBody
@@ -41,6 +42,7 @@ CATALOGUE = (
     Section,
     Beam,
     *JOINTS,
+    Latch,
     Load,
     SpringDamper,
     TorsionSpringDamper,
@@ -57,6 +59,7 @@ __all__ = [
     "Fixed",
     "Ground",
     "JointEnd",
+    "Latch",
     "Load",
     "Parallel",
     "Perpendicular",

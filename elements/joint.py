@@ -194,7 +194,7 @@ class Joint:
         where = layout.joints[self.name]
         return [
             make_row(layout, number, spec, where.first, where.second, self.constant(k, layout))
-            for k, (number, spec) in enumerate(zip(where.rows, self.rows, strict=True))
+            for k, (number, spec) in enumerate(zip(where.rows, self.rows, strict=False))  # latches add to the rows
         ]
 
 

@@ -27,7 +27,9 @@ SETTLED, OPEN = 1e-10, 1e-6
 DENSE = 150
 
 
-def projected(system: Any, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None) -> tuple[Floats, Floats]:
+def projected(
+    system: Any, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None
+) -> tuple[Floats, Floats]:
     """q (n_q,) and v (n_v,) on the constraints, from a state close to them; unit quaternions.
 
     factors : of a matrix with J and J^T at a state nearby; without them, or where they do not converge in a few passes,

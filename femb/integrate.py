@@ -4,15 +4,15 @@ The loop is ordinary Python, so controllers, events and progress are ordinary Py
 """
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from femb.constraints import least_multipliers
 from femb.errors import SolveError
-from femb.state import State
+from femb.latching import Event, latch_events, switched
 from femb.steppers.contract import Step, Stepper
 from femb.types import Floats
 
@@ -20,19 +20,6 @@ from femb.types import Floats
 LOOKS = 8
 # Instants closer to each other than this part of the run's length differ by rounding.
 SAME_INSTANT = 1e-12
-
-
-@dataclass(frozen=True)
-class Event:
-    """A function of (t, state) whose zero is looked for; ``direction`` 1 or -1 takes rising or falling zeros only.
-
-    A terminal event ends the run there. Two zeros within an eighth of a step may be missed: limit ``max_step``.
-    """
-
-    name: str
-    function: Callable[[float, State], float]
-    terminal: bool = True
-    direction: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,12 +46,31 @@ class Frames:
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
+@dataclass(frozen=True)
+class Happening:
+    """An event that happened: time (s), name, and the energy (J) a latch took."""
+
+    time: float
+    name: str
+    energy_loss: float = 0.0
+
+
 @dataclass
 class Outcome:
-    """How a run ended: the zeros of events as (time, name), and which terminal one stopped it."""
+    """How a run went: its events in order, and which terminal one stopped it."""
 
-    events: list[tuple[float, str]]
+    events: list[Happening]
     stopped_by: str | None = None
+
+    def arrays(self) -> dict[str, Floats]:
+        """By the path in a result file: when each event happened, and what a latch took."""
+        found: dict[str, Floats] = {}
+        for name in dict.fromkeys(event.name for event in self.events):
+            each = [event for event in self.events if event.name == name]
+            path = f"events/{name.replace('/', ' per ')}"
+            found[f"{path}/time"] = np.array([event.time for event in each])
+            found[f"{path}/energy_loss"] = np.array([event.energy_loss for event in each])
+        return found
 
 
 def integrate(
@@ -83,6 +89,7 @@ def integrate(
     """
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
+    own, events = events, (*events, *latch_events(system))
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(system, stepper)
     done, shown = 1, stepper.t
@@ -98,15 +105,16 @@ def integrate(
                 if stepper.t > shown:
                     yield _last_state(system, stepper)
                 raise
-            stop = None
+            stop: Happening | None = None
+            cause: Event | None = None
             if events:
-                stop, values = _look(system, events, step, values, outcome)
+                stop, cause, values = _look(system, events, step, values, outcome)
             reached = instant if step.end == limit else step.end
-            last = reached if stop is None else stop
+            last = reached if stop is None else stop.time
             count = int(np.searchsorted(times, last, side="right"))
             wanted = times[done:count]
-            if stop is not None and (len(wanted) == 0 or wanted[-1] < stop):
-                wanted = np.append(wanted, stop)
+            if outcome.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
+                wanted = np.append(wanted, last)
             if len(wanted):
                 shown = float(wanted[-1])
                 yield output_frames(system, wanted, *step(wanted))
@@ -115,9 +123,17 @@ def integrate(
             stepper.statistics.cpu_time = time.process_time() - cpu
             if progress is not None:
                 progress.update(last)
-            if stop is not None:
+            if outcome.stopped_by is not None:
                 return
             stepper.system = system = system.at(stepper.q)
+            if stop is not None and cause is not None:
+                q, v, work = step(np.array([stop.time]))
+                system, q, v, loss = switched(system.at(q[0]), cause.latch, stop.time, q[0], v[0])
+                outcome.events.append(replace(stop, energy_loss=loss))
+                stepper.system = system
+                stepper.jump(stop.time, q, v, float(work[0]) - loss)
+                events = (*own, *latch_events(system))
+                values = _values(system, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
             stepper.restart()
@@ -158,13 +174,14 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
 
 def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
     state = system.state(t, q, system.velocities(q[None], v[None])[0]) if events else None
-    return [float(event.function(t, state)) for event in events]  # type: ignore[arg-type]
+    return [float(event.function(t, state)) for event in events]
 
 
 def _look(
     system: Any, events: tuple[Event, ...], step: Step, before: list[float], outcome: Outcome
-) -> tuple[float | None, list[float]]:
-    """Zeros of the events inside a step, in order; the time of the first terminal one, and the values at the end."""
+) -> tuple[Happening | None, Event | None, list[float]]:
+    """Zeros of the events inside a step, in order, up to the first that ends the step: it, its latch's event if it is
+    one, and the values at the end of the step."""
     from scipy.optimize import brentq
 
     def at(event: Event, t: float) -> float:
@@ -185,8 +202,10 @@ def _look(
                     t = brentq(lambda s, e=event: at(e, s), instants[k - 1], t, xtol=1e-14, rtol=1e-15)
                 found.append((float(t), event))
     for t, event in sorted(found, key=lambda each: each[0]):
-        outcome.events.append((t, event.name))
+        if event.latch >= 0:
+            return Happening(t, event.name), event, after
+        outcome.events.append(Happening(t, event.name))
         if event.terminal:
             outcome.stopped_by = event.name
-            return t, after
-    return None, after
+            return outcome.events[-1], None, after
+    return None, None, after

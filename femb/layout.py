@@ -66,6 +66,15 @@ class JointLayout:
     same_way: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class LatchLayout:
+    """A latch, the number of the joint coordinate it holds, and that of its row."""
+
+    item: Any
+    coordinate: int
+    row: int
+
+
 class Layout:
     """Collects frames, strains, rows and couplings from the elements; ``finish`` numbers them.
 
@@ -87,7 +96,7 @@ class Layout:
         self.bodies: dict[str, int] = {}
         self.beams: dict[str, BeamLayout] = {}
         self.joints: dict[str, JointLayout] = {}
-        self.latches: list[str] = []
+        self.latches: list[LatchLayout] = []
         self.shared_strain: dict[int, int] = {}
         self._inertial: int | None = None
 

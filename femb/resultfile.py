@@ -48,8 +48,10 @@ class Writer(Protocol):
     def append(self, block: Block) -> None:
         """Take k consecutive output times."""
 
-    def finish(self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING) -> None:
-        """Record how the run ended."""
+    def finish(
+        self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
+    ) -> None:
+        """Record how the run ended, and arrays that were not known before."""
 
     def close(self) -> None:
         """Take no more."""
@@ -111,8 +113,11 @@ class MemoryWriter:
         """Keep a copy of the block."""
         self._blocks.add(block)
 
-    def finish(self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING) -> None:
-        """Record how the run ended."""
+    def finish(
+        self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
+    ) -> None:
+        """Record how the run ended, and arrays that were not known before."""
+        self._static |= more
         self._attributes[""].update(status=status, message=message)
         self._attributes.setdefault("statistics", {}).update(statistics)
 
@@ -196,10 +201,14 @@ class ResultWriter:
             self._file.flush()
         self._flushed = time.monotonic()
 
-    def finish(self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING) -> None:
-        """Flush, and record how the run ended."""
+    def finish(
+        self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
+    ) -> None:
+        """Flush, and record how the run ended, and arrays that were not known before."""
         self.flush()
         with _writing(self.path):
+            for path, array in more.items():
+                _write_static(self._file, path, array)
             ending = {"": {"status": status, "message": message}, "statistics": statistics}
             _write_attributes(self._file, ending)
             self._file.flush()

@@ -78,7 +78,8 @@ def simulate(
         raise
     finally:
         for writer in writers:
-            writer.finish(status, message, stepper.statistics.as_dict() if stepper is not None else {})
+            statistics = stepper.statistics.as_dict() if stepper is not None else {}
+            writer.finish(status, message, statistics, outcome.arrays())
             writer.close()
         if isinstance(failure, SolveError):
             failure.results = memory.results()  # type: ignore[attr-defined]

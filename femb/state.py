@@ -68,6 +68,11 @@ class State:
         return _Names(self._layout.beams, self._beam)
 
     @property
+    def coordinates(self) -> Floats:
+        """(m,) coordinates of all joints, unwrapped."""
+        return self._joint_motion(self.q, self.v)[0]
+
+    @property
     def joints(self) -> Any:
         """JointState by joint name."""
         return _Names(self._layout.joints, self._joint)

@@ -75,14 +75,14 @@ class System:
             self._add(batch)
         self._list_coordinates()
         self.coordinates_of_joints = JointCoordinates(layout)
-        count = self.coordinates_of_joints.count
-        self.discrete = Discrete(np.zeros(count), np.zeros(len(layout.latches)), np.zeros(len(layout.latches)))
+        engaged = np.array([float(latch.item.engaged) for latch in layout.latches])
+        self.discrete = Discrete(np.zeros(self.coordinates_of_joints.count), engaged, np.zeros(len(engaged)))
         self.q0, self.v0 = layout.start_coordinates(), np.zeros(self.n_v)
+        self.discrete = self._discrete_at(self.q0)
         if self.n_c:
             check_pairs(self, self.q0)
             self.q0 = assembled(self, assemble)
-        start = self.coordinates_of_joints.measure(self.q0[None], self.v0[None])[0][0]
-        self.discrete = replace(self.discrete, angles=start)
+            self.discrete = self._discrete_at(self.q0)
         self.v0 = start_velocities(self)
 
     def starting_at(self, q: Floats, v: Floats) -> "System":
@@ -107,6 +107,12 @@ class System:
         """Coordinates, unwrapped, and rates (m,) of all joints at one state, as in ``coordinates_of_joints``."""
         values, rates, _ = self.coordinates_of_joints.measure(q[None], v[None])
         return self.coordinates_of_joints.unwrapped(values[0], self.discrete.angles), rates[0]
+
+    def _discrete_at(self, q: Floats) -> Discrete:
+        """The discrete state at a start: angles within half a turn, latches holding what is there."""
+        angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
+        held = np.array([angles[latch.coordinate] for latch in self.layout.latches])
+        return replace(self.discrete, angles=angles, held=held)
 
     def _add(self, batch: Batch) -> None:
         batch.first_input = sum(each.width for each in self.inputs)

@@ -467,8 +467,8 @@ def test_events_of_a_thrown_mass(name):
     events = [above(h, terminal=False) for h in (1.0, 2.0, 3.0, 4.0)]
     outcome, *_ = run_events(thrown(), events, 3.0, **STEPPERS[name])
     wanted = sorted((t, f"z = {h}") for h in (1.0, 2.0, 3.0, 4.0) for t in passes(h))
-    assert [event for _, event in outcome.events] == [event for _, event in wanted]
-    np.testing.assert_allclose([t for t, _ in outcome.events], [t for t, _ in wanted], rtol=0.0, atol=1e-10)
+    assert [event.name for event in outcome.events] == [event for _, event in wanted]
+    np.testing.assert_allclose([event.time for event in outcome.events], [t for t, _ in wanted], rtol=0.0, atol=1e-10)
     assert outcome.stopped_by is None
 
 
@@ -476,7 +476,7 @@ def test_events_of_a_thrown_mass(name):
 @pytest.mark.parametrize(("direction", "wanted"), [(1, [0]), (-1, [1]), (0, [0, 1])])
 def test_direction_of_events(name, direction, wanted):
     outcome, *_ = run_events(thrown(), [above(3.0, terminal=False, direction=direction)], 3.0, **STEPPERS[name])
-    got = [t for t, _ in outcome.events]
+    got = [event.time for event in outcome.events]
     np.testing.assert_allclose(got, [passes(3.0)[k] for k in wanted], rtol=0.0, atol=1e-10)
 
 
@@ -485,7 +485,7 @@ def test_terminal_event(name):
     """The run ends there, with the events before it in the list and none after."""
     events = [above(3.0, terminal=False), above(2.0, direction=-1), above(1.0, terminal=False)]
     outcome, times, q = run_events(thrown(), events, 3.0, **STEPPERS[name])
-    assert [event for _, event in outcome.events] == ["z = 1.0", "z = 3.0", "z = 3.0", "z = 2.0"]
+    assert [event.name for event in outcome.events] == ["z = 1.0", "z = 3.0", "z = 3.0", "z = 2.0"]
     assert outcome.stopped_by == "z = 2.0"
     assert times[-1] == pytest.approx(passes(2.0)[1], abs=1e-10)
     assert q[-1, 2] == pytest.approx(2.0, abs=1e-10)
@@ -500,9 +500,9 @@ def test_event_where_it_starts_and_at_a_step_end(name):
     model.add(Load("nothing", body="m", force=(0, 0, 0.0), profile=Step(top)))
     events = [above(0.0, terminal=False, direction=1), above(3.75, terminal=False, direction=1)]
     outcome, *_ = run_events(model, events, 1.0, **STEPPERS[name])
-    ((t, event),) = outcome.events
-    assert event == "z = 3.75"
-    assert t == pytest.approx(top, abs=1e-10)
+    (event,) = outcome.events
+    assert event.name == "z = 3.75"
+    assert event.time == pytest.approx(top, abs=1e-10)
 
 
 @every_stepper
@@ -516,7 +516,9 @@ def test_event_of_a_turning_body(name):
 
     options = STEPPERS[name] if name == "rk4" else {**STEPPERS[name], "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
     outcome, *_ = run_events(model, [Event("half turn", side, terminal=False)], 5.0, **options)
-    np.testing.assert_allclose([t for t, _ in outcome.events], np.pi / 2.0 * np.arange(1, 4), rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(
+        [event.time for event in outcome.events], np.pi / 2.0 * np.arange(1, 4), rtol=0.0, atol=1e-10
+    )
 
 
 @with_error_control

@@ -109,6 +109,11 @@ class Bdf:
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._begin(self._h or 0.01 * self.run.duration)
 
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Start afresh from a state within the last step."""
+        self.t, self.q, self.v, self.work, self._matrices = t, q, v, work, None
+        self.restart()
+
     def _begin(self, longest: float) -> None:
         """Forget the history: order 1 and a step of at most ``longest``.
 

@@ -10,6 +10,7 @@ A stepper advances the state of a System from one accepted step to the next. It 
 5.  scale quaternions to unit length after acceptance, never inside a step;
 6.  evaluate inputs at the end of a step from the left: ``limit`` may be an instant where they jump;
 7.  on ``restart()`` forget what it assumes of smoothness: the driver calls it after such an instant;
+    and on ``jump(t, q, v, work)`` go back to an instant of its last step and start afresh with that state;
 8.  integrate the power of loads and dampers along with the state, without letting it into the error test;
 9.  return a Step that interpolates the state inside it to about the order of the method;
 10. show the states of a step (start, stages in order of time, end) to ``System.watch`` before accepting it;
@@ -81,6 +82,8 @@ class Stepper(Protocol):
     def step(self, limit: float) -> Step: ...
 
     def restart(self) -> None: ...
+
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None: ...
 
 
 def before(t: float, start: float) -> float:

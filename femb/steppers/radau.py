@@ -100,6 +100,12 @@ class Radau:
         if not self.h:
             self.h = self._first_step()
 
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Start afresh from a state within the last step."""
+        self.t, self.q, self.v, self.work, self.h = t, q, v, work, 0.0
+        self._matrices, self._factored_h = None, 0.0
+        self.restart()
+
     def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
         return float(self.system.power(u[None], q[None], v[None], multipliers[None])[0])
 

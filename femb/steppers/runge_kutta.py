@@ -55,6 +55,11 @@ class _Explicit:
         """Evaluate the rate with the inputs as they are from now on."""
         self.rate = self._rate(self.t, self.y)
 
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Start afresh from a state within the last step."""
+        self.t, self.y = t, np.concatenate([q, v, [work]])
+        self.restart()
+
     def _rate(self, t: float, y: Floats) -> Floats:
         system = self.system
         q, v = y[: self.n_q], y[self.n_q : -1]

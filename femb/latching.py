@@ -1,0 +1,63 @@
+"""Latching: the events of latches, and what happens to the motion at one.
+
+When a latch engages, velocities jump by the smallest change, weighted with the mass M, that the constraints allow:
+
+    [ M  J^T ] [ v+ - v- ]   [            0           ]
+    [ J   0  ] [    p    ] = [ -(J v- + Phi_t) ],
+
+p being the impulses of the joints. Between bodies they are internal, so that momentum is kept; the kinetic energy lost
+is that of v+ - v-. Source: docs/theory/constraints.md, section 7.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from femb.constraints import projected
+from femb.types import Floats
+
+
+@dataclass(frozen=True)
+class Event:
+    """A function of (t, state) whose zero is looked for; ``direction`` 1 or -1 takes rising or falling zeros only.
+
+    A terminal event ends the run there. Two zeros within an eighth of a step may be missed: limit ``max_step``.
+    """
+
+    name: str
+    function: Callable[[float, Any], float]
+    terminal: bool = True
+    direction: int = 0
+    latch: int = -1
+
+
+def latch_events(system: Any) -> tuple[Event, ...]:
+    """The events that the latches of a system wait for, in its discrete state."""
+    found = []
+    for k, latch in enumerate(system.layout.latches):
+        item, engaged = latch.item, bool(system.discrete.engaged[k])
+        if engaged == item.engaged:
+            found.append(Event(f"latches.{item.name}", _function(latch), False, item.direction, k))
+    return tuple(found)
+
+
+def _function(latch: Any) -> Callable[[float, Any], float]:
+    item = latch.item
+    if item.when is not None:
+        return item.when
+    if item.time is not None:
+        return lambda t, state: t - item.time
+    return lambda t, state: state.coordinates[latch.coordinate] - item.at
+
+
+def switched(system: Any, k: int, t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, float]:
+    """The system with latch k switched at a state, the coordinates and velocities after it, and the energy lost (J)."""
+    discrete = system.discrete
+    engaged, held = discrete.engaged.copy(), discrete.held.copy()
+    engaged[k] = 1.0 - engaged[k]
+    held[k] = system.joint_motion(q, v)[0][system.layout.latches[k].coordinate]
+    other = system.with_discrete(replace(discrete, engaged=engaged, held=held))
+    before = system.energy_momentum(q[None], v[None])[0, 0]
+    u = other.inputs_at(t, q, v)
+    q, v = projected(other, u, q, v)
+    return other, q, v, float(before - other.energy_momentum(q[None], v[None])[0, 0])

@@ -1,0 +1,126 @@
+"""Latches: hinges that lock at an angle or a time, and let go; momentum through the impulse, and where energy went."""
+
+import numpy as np
+import pytest
+
+from femb.elements import Ground, JointEnd, Latch, Prismatic, Revolute, RigidBody
+from femb.errors import ModelError
+from femb.integrate import Event
+from femb.model import Model
+from femb.options import Tolerances
+from femb.results import Results
+from femb.simulation import simulate
+
+METHODS = ["radau", "bdf", "rk"]
+
+
+def panel_on_hub(**latch):
+    """A free hub with a panel that swings on a hinge at 1 rad/s against it."""
+    model = Model()
+    model.add(RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0), angular_velocity=(0.02, 0.01, -0.03)))
+    model.add(RigidBody("panel", 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5, 0, 0)))
+    first, second = JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0.2, 1)), JointEnd(body="panel")
+    model.add(Revolute("hinge", first, second, start=-0.5, rates=1.0))
+    model.add(Latch("lock", "hinge", **latch))
+    return model
+
+
+def run(model, method="radau", duration=2.0, rtol=1e-9, **options):
+    tolerances = Tolerances(rtol, rtol, rtol)
+    return simulate(
+        model, duration=duration, method=method, rtol=rtol, atol=tolerances, output_interval=0.02, **options
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_locks_at_an_angle(method):
+    """The hinge stops where it was to; momentum goes through the impulse; the energy lost is what the audit books."""
+    results = run(panel_on_hub(at=0.25), method, rtol=1e-7 if method == "bdf" else 1e-9)
+    (time,) = results.arrays["events/latches.lock/time"]
+    (loss,) = results.arrays["events/latches.lock/energy_loss"]
+    t, joint, audit = results.time, results.joints["hinge"], results.audit
+    angle, rate = joint.coordinates[:, 0], joint.rates[:, 0]
+    after = t > time
+    np.testing.assert_allclose(angle[after], 0.25, atol=1e-9)
+    np.testing.assert_allclose(rate[after], 0.0, atol=1e-10)
+    assert np.all(rate[~after] > 0.5)
+    for momentum in (audit.linear_momentum, audit.angular_momentum):
+        drift = {"radau": 1e-7, "rk": 1e-6, "bdf": 1e-4}[method]  # of the interpolation between the longest steps
+        assert np.max(np.abs(momentum - momentum[0])) < drift * np.max(np.abs(momentum[0]))
+    kinetic = audit.kinetic_energy
+    assert loss > 0.0
+    last, first = np.flatnonzero(~after)[-1], np.flatnonzero(after)[0]
+    assert kinetic[last] - kinetic[first] == pytest.approx(loss, rel=1e-6 if method == "bdf" else 1e-8)
+    assert np.max(np.abs(audit.energy_error)) < (1e-5 if method == "bdf" else 1e-8)
+
+
+def test_impulse_keeps_momentum_and_takes_the_relative_motion():
+    """Against the plane textbook case: two rotors on one axis end at the mean rate weighted with their inertias."""
+    model = Model()
+    model.add(RigidBody("rotor", 1.0, (1.0, 1.0, 2.0), position=(0, 0, 0)))
+    model.add(Revolute("axle", Ground().at(direction=(0, 0, 1)), JointEnd(body="rotor"), rates=1.0))
+    model.add(RigidBody("disc", 1.0, (2.0, 2.0, 3.0), position=(0, 0, 0.0)))
+    model.add(Revolute("clutch", JointEnd(body="rotor", axis=(0, 0, 1)), JointEnd(body="disc"), rates=3.0))
+    model.add(Latch("grip", "clutch", time=0.5))
+    results = run(model, duration=1.0)
+    rates = results.bodies["disc"].angular_velocity[:, 2], results.bodies["rotor"].angular_velocity[:, 2]
+    np.testing.assert_allclose([each[0] for each in rates], [4.0, 1.0], rtol=1e-12)
+    mean = (2.0 * 1.0 + 3.0 * 4.0) / 5.0
+    np.testing.assert_allclose([each[-1] for each in rates], [mean, mean], rtol=1e-10)
+    (loss,) = results.arrays["events/latches.grip/energy_loss"]
+    assert loss == pytest.approx(0.5 * (2.0 * 3.0 / 5.0) * 3.0**2, rel=1e-10)
+    assert results.arrays["events/latches.grip/time"] == pytest.approx(0.5, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_release(method):
+    """A slider held at its place falls from the time on at which it is let go, and not before; no energy is lost."""
+    model = Model(gravity=(0, 0, -9.81))
+    model.add(RigidBody("block", 2.0, 0.1, position=(0, 0, 3.0)))
+    model.add(Prismatic("rail", Ground().at((0, 0, 3.0), direction=(0, 0, 1)), JointEnd(body="block")))
+    model.add(Latch("catch", "rail", time=0.4, engaged=True))
+    results = run(model, method, duration=1.0, rtol=1e-8)
+    t = results.time
+    fall = np.where(t > 0.4, 0.5 * 9.81 * (t - 0.4) ** 2, 0.0)
+    np.testing.assert_allclose(results.bodies["block"].position[:, 2], 3.0 - fall, atol=1e-6)
+    force = results.joints["rail"].force[:, 2]
+    np.testing.assert_allclose(force[t < 0.39], 2.0 * 9.81, rtol=1e-9)
+    np.testing.assert_allclose(force[t > 0.41], 0.0, atol=1e-9)
+    assert results.arrays["events/latches.catch/energy_loss"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_at_any_scalar_and_in_the_file(tmp_path):
+    """A latch on a function of the state, beside an event of the user's; both are in the file."""
+    model = panel_on_hub(when=lambda t, state: state.bodies["panel"].angular_velocity[2] - 0.9)
+    model.tables["latches"].clear()
+    model.add(Latch("lock", "hinge", when=lambda t, state: state.joints["hinge"].coordinates[0] - 0.1))
+    seen = Event("half way", lambda t, state: state.joints["hinge"].coordinates[0] + 0.2, terminal=False)
+    results = run(model, out=tmp_path / "r.h5", events=(seen,))
+    read = Results.read(tmp_path / "r.h5")
+    assert 0.0 < read.arrays["events/half way/time"][0] < read.arrays["events/latches.lock/time"][0]
+    np.testing.assert_array_equal(read.arrays["events/latches.lock/time"], results.arrays["events/latches.lock/time"])
+    np.testing.assert_allclose(read.joints["hinge"].coordinates[-1], 0.1, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"joint": "hinge"}, "wanted one of at, time and when"),
+        ({"joint": "hinge", "at": 1.0, "time": 1.0}, "got at and time"),
+        ({"joint": "hinge", "at": 1.0, "direction": 2}, "must be -1, 0 or 1"),
+    ],
+)
+def test_wrong_latches(words, message):
+    with pytest.raises(ModelError, match=message):
+        Latch("lock", **words)
+
+
+def test_unknown_joint_and_coordinate():
+    model = panel_on_hub(at=1.0)
+    model.add(Latch("other", "door", at=1.0))
+    with pytest.raises(ModelError, match="latches.other.joint: got 'door', which is not in the model; joints: 'hinge'"):
+        run(model)
+    model = panel_on_hub(at=1.0)
+    model.add(Latch("other", "hinge", "stroke", at=1.0))
+    with pytest.raises(ModelError, match="got 'stroke'; the coordinates of joint 'hinge' are: angle"):
+        run(model)
