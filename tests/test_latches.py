@@ -118,7 +118,7 @@ def test_wrong_latches(words, message):
 def test_unknown_joint_and_coordinate():
     model = panel_on_hub(at=1.0)
     model.add(Latch("other", "door", at=1.0))
-    with pytest.raises(ModelError, match="latches.other.joint: got 'door', which is not in the model; joints: 'hinge'"):
+    with pytest.raises(ModelError, match="got 'door', which is not in the model; joints: 'hinge'"):
         run(model)
     model = panel_on_hub(at=1.0)
     model.add(Latch("other", "hinge", "stroke", at=1.0))
