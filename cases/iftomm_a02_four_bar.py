@@ -1,7 +1,7 @@
 """Windows of four-bar linkages in a row: problem A02 of the IFToMM library of computational benchmarks.
 
-N windows of N + 1 upright rods on pins and N couplers, all of 1 m and 1 kg, side by side. They pass the posture in which
-all rods are in line, where a parallelogram could become an antiparallelogram, about ten times in 10 s.
+N windows of N + 1 upright rods on pins and N couplers, all of 1 m and 1 kg, side by side. They pass the posture in
+which all rods are in line, where a parallelogram could become an antiparallelogram, about ten times in 10 s.
 """
 
 import numpy as np
@@ -37,7 +37,9 @@ def build(windows: int = N) -> femb.Model:
     for k in range(windows + 1):
         rod(model, f"rod_{k}", (k, 0.5), upright=True)
         foot = Ground().at((k, 0.0, 0.0), direction=AXIS)
-        model.add(Revolute(f"pin_{k}", foot, JointEnd(body=f"rod_{k}", at=(-0.5, 0, 0)), rates=-1.0 if k == 0 else None))
+        model.add(
+            Revolute(f"pin_{k}", foot, JointEnd(body=f"rod_{k}", at=(-0.5, 0, 0)), rates=-1.0 if k == 0 else None)
+        )
     for k in range(windows):
         rod(model, f"coupler_{k}", (k + 0.5, 1.0), upright=False)
         for word, rod_name, end in (("left", f"rod_{k}", -0.5), ("right", f"rod_{k + 1}", 0.5)):

@@ -1,8 +1,8 @@
 """Andrews' squeezing mechanism: problem A03 of the IFToMM library of computational benchmarks.
 
-Seven bodies in a plane, a driven crank, one spring; data and names of the test set for initial value problem solvers,
-chapter "Andrews' squeezing mechanism" (R. Giles; W. Schiehlen, Multibody Systems Handbook, 1990). The bodies' frames are
-at their mass centres; joint angles are counted from the start.
+Seven bodies in a plane, a driven crank, one spring; data and names of the test set for initial value problem
+solvers, chapter "Andrews' squeezing mechanism" (R. Giles; W. Schiehlen, Multibody Systems Handbook, 1990). The bodies'
+frames are at their mass centres; joint angles are counted from the start.
 """
 
 import math

@@ -12,7 +12,13 @@ from femb.elements import Ground, JointEnd, Revolute, RigidBody
 CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1), (0, 0, 1)], dtype=float)
 SIDE = 0.1  # m, of the rods' square section
 
-run = {"duration": 10.0, "output_interval": 0.02, "method": "rk", "rtol": 1e-11, "atol": {"position": 1e-13, "quaternion": 1e-13}}
+run = {
+    "duration": 10.0,
+    "output_interval": 0.02,
+    "method": "rk",
+    "rtol": 1e-11,
+    "atol": {"position": 1e-13, "quaternion": 1e-13},
+}
 
 
 def build() -> femb.Model:

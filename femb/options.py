@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.checks import Checks
 
-METHODS = ("radau", "bdf", "rk")
+METHODS = ("radau", "bdf", "rk", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion")
 
 
@@ -43,7 +43,8 @@ class Run:
     duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
     accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5) or "rk" (explicit; tableau "dop853"
     with error control, or "rk4" with a fixed ``step`` in s). max_order : by default 2 where a beam's section has no
-    damping, since higher orders are unstable for undamped vibrations faster than the step, else 5.
+    damping, since higher orders are unstable for undamped vibrations faster than the step, else 5. "generalized-alpha"
+    (second order; ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself).
     formulation : the coordinates the equations are written in. rtol, atol : tolerances of the local error.
     start : "as_given", or "equilibrium" to begin in the state of steady motion that the start velocities
     describe, with the beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
@@ -63,6 +64,7 @@ class Run:
     tableau: str = "dop853"
     step: float | None = None
     max_order: int | None = None
+    spectral_radius: float = 0.8
     first_step: float | None = None
     max_step: float | None = None
     max_steps: int = 10_000_000
@@ -80,6 +82,8 @@ class Run:
             whole = isinstance(self.max_order, int) and not isinstance(self.max_order, bool)
             within = self.max_order is None or (whole and 1 <= self.max_order <= 5)
             check.require("max_order", within, "must be a whole number from 1 to 5")
+            if "spectral_radius" not in check.bad:
+                check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
             if self.tableau == "rk4" and self.method == "rk" and self.step is None:
                 check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
 

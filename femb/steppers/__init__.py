@@ -19,6 +19,10 @@ def make_stepper(system: Any, run: Run) -> Stepper:
         from femb.steppers.bdf import Bdf
 
         return Bdf(system, run)
+    if run.method == "generalized-alpha":
+        from femb.steppers.generalized_alpha import GeneralizedAlpha
+
+        return GeneralizedAlpha(system, run)
     from femb.steppers.runge_kutta import Dop853, RungeKutta4
 
     return RungeKutta4(system, run) if run.tableau == "rk4" else Dop853(system, run)
