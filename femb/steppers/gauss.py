@@ -84,7 +84,11 @@ class Gauss:
     def step(self) -> Floats:
         """One step; returns the state at its end, (n,)."""
         instants = self.t + self.h * self.c
-        F = self._ahead @ self._F if self._F is not None else np.repeat(self._evaluate([self.t], self.y[None]), len(self.c), 0)
+        F = (
+            self._ahead @ self._F
+            if self._F is not None
+            else np.repeat(self._evaluate([self.t], self.y[None]), len(self.c), 0)
+        )
         Y = np.empty_like(F)
         advance(self._hA, F, self.y, self._carry, self._size, Y)
         F = self._newton(instants, Y) if self.jacobian else self._fixed_point(instants, Y)

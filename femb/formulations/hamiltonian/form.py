@@ -150,7 +150,8 @@ class HamiltonianForm:
         if not np.all(np.isfinite(Y)):
             return SolveError("the state is not finite: the step is too long for this motion; try a smaller one")
         tree = self.tree
-        at = ", ".join(f"{tree.names[i]} = {Y[0, self.q_slice][i]:.6g}" for i in np.flatnonzero(tree.ancestors[:, k]))
+        outboard = np.flatnonzero(tree.ancestors[k])[:4]
+        at = ", ".join(f"{tree.names[i]} = {Y[0, self.q_slice][i]:.6g}" for i in outboard)
         return SolveError(
             f"hinge coordinate {tree.names[k]!r} moves no mass that outboard hinges do not move as well, at t = "
             f"{np.min(t):.6g} s, {at}: three hinge axes lie in a plane (a ball of three hinges with its middle one at +-90 "
