@@ -367,7 +367,7 @@ def test_driven_rotor_flaps_at_the_closed_form_frequency():
 # Trajectories
 
 
-def double_pendulum(method="auto"):
+def double_pendulum(method="recursive"):
     """Two uniform links of 1 kg and 1 m under gravity along -y."""
     builder = TreeBuilder(gravity=(0.0, -9.81, 0.0))
     words = {"mass": 1.0, "inertia": (1e-9, 1 / 12, 1 / 12), "center_of_mass": (0.5, 0, 0), "hinge": "z"}

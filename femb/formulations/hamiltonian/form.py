@@ -18,16 +18,15 @@ from femb.formulations.hamiltonian.rate_kernels import state_rates
 from femb.formulations.hamiltonian.tree import GROUND, Tree
 from femb.types import Floats
 
-# Up to this many segments the energy matrix and its factors are cheaper than the recursion (tests/bench/bench_chain.py).
-DENSE_UP_TO = 6
-METHODS = ("auto", "dense", "recursive")
+# The recursion is the cheaper one from a single segment to 500 (tests/bench/bench_chain.py); "dense" is its check.
+METHODS = ("recursive", "dense")
 
 
 class HamiltonianForm:
     """A Tree under loads, potentials, generalized forces and drives; evaluating it changes nothing.
 
-    method : how velocities follow from momenta, "dense", "recursive" or, by the number of segments, "auto". Raises
-    ModelError for names that are not in the tree.
+    method : how velocities follow from momenta: "recursive", cost O(n), or "dense", by the energy matrix and its factors.
+    Raises ModelError for names that are not in the tree.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class HamiltonianForm:
         potentials: Sequence[Potential] = (),
         forces: Sequence[GeneralizedForce] = (),
         drives: Sequence[Drive] = (),
-        method: str = "auto",
+        method: str = "recursive",
     ) -> None:
         if method not in METHODS:
             raise ModelError(f"method: got {method!r}, must be one of {', '.join(map(repr, METHODS))}")
@@ -47,7 +46,7 @@ class HamiltonianForm:
         self.n_y = 2 * n + (13 if free else 0)
         self.q_slice = slice(7, 7 + n) if free else slice(0, n)
         self.p_slice = slice(self.n_y - n, self.n_y)
-        dense = method == "dense" or (method == "auto" and n <= DENSE_UP_TO)
+        dense = method == "dense"
         self._switches = np.array([free, dense, False], dtype=np.int64)
         self._no_forces = np.array([free, dense, True], dtype=np.int64)
         self._places = np.zeros((len(loads), 2), dtype=np.int64)

@@ -120,72 +120,50 @@ def energy_matrix(parent, S, M, A):  # type: ignore[no-untyped-def]
 
 @kernel
 def dense_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
-    """Energy matrix and its factors L^T L from the tips inwards, which fill in nothing, equations (7) and (8)."""
+    """Energy matrix, factored L^T D L from the tips inwards, which fills in nothing; equations (7) and (8)."""
     rows = parent.size
     size = 5 + rows
-    A, x, outer, above = np.zeros((size, size)), np.empty(size), np.empty(size, np.int64), np.empty(size)
-    momenta = np.empty((rows, 6))
+    first = 0 if floating else 6
+    A, x, above = np.zeros((size, size)), np.empty(size), np.empty(size)
     own = M.copy()
     energy_matrix(parent, S, M, A)
     for i in range(6):
-        outer[i] = i - 1
         x[i] = h0[i]
     for k in range(1, rows):
-        outer[5 + k] = 4 + parent[k] + 1 if parent[k] > 0 else 5
         x[5 + k] = p[k - 1]
     for i in range(size):
         above[i] = A[i, i]
-    for k in range(1, rows):  # driven hinges: their rows become q' = r
+    for k in range(1, rows):  # rows of driven hinges become q' = r
         if driven[k - 1]:
             d, r = 5 + k, given[k - 1]
-            i = outer[d]
-            while i >= 0:
-                x[i] -= A[d, i] * r
-                A[d, i] = 0.0
-                i = outer[i]
+            for j in range(d):
+                x[j] -= A[d, j] * r
+                A[d, j] = 0.0
             for j in range(d + 1, size):
                 x[j] -= A[j, d] * r
                 A[j, d] = 0.0
-            A[d, d], x[d] = 1.0, r
-            above[d] = 1.0
+            A[d, d], x[d], above[d] = 1.0, r, 1.0
     failed = 0
-    last = 0 if floating else 6
-    for k in range(size - 1, last - 1, -1):
+    for k in range(size - 1, first - 1, -1):
         if not A[k, k] > ROUNDING * above[k]:
             failed = max(k - 5, 0)
-        A[k, k] = np.sqrt(A[k, k])
         inverse = 1.0 / A[k, k]
-        i = outer[k]
-        while i >= last:
-            A[k, i] *= inverse
-            i = outer[i]
-        i = outer[k]
-        while i >= last:
-            j = i
-            while j >= last:
-                A[i, j] -= A[k, i] * A[k, j]
-                j = outer[j]
-            i = outer[i]
-    for k in range(size - 1, last - 1, -1):  # L^T y = x
-        x[k] /= A[k, k]
-        i = outer[k]
-        while i >= last:
-            x[i] -= A[k, i] * x[k]
-            i = outer[i]
-    for k in range(last, size):  # L x = y
-        i = outer[k]
-        while i >= last:
+        for i in range(first, k):
+            e = A[k, i] * inverse
+            if e == 0.0:  # not on the path to k
+                continue
+            for j in range(first, i + 1):
+                A[i, j] -= e * A[k, j]
+            x[i] -= e * x[k]
+    for k in range(first, size):
+        for i in range(first, k):
             x[k] -= A[k, i] * x[i]
-            i = outer[i]
         x[k] /= A[k, k]
     for i in range(6):
         v[0, i] = x[i] if floating else 0.0
     for k in range(1, rows):
         rate[k - 1] = x[5 + k]
     velocities(parent, S, rate, v)
-    multiply(own, v, momenta)
-    sum_outboard(parent, momenta)
-    for k in range(rows):
-        for i in range(6):
-            h[k, i] = momenta[k, i]
+    multiply(own, v, h)
+    sum_outboard(parent, h)
     return failed
