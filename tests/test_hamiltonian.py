@@ -20,9 +20,12 @@ from femb.formulations.hamiltonian import (
     Quadratic,
     Tree,
     TreeBuilder,
+    expanded_energy_matrix,
+    linearise,
     reference,
 )
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix
+from femb.formulations.hamiltonian.small import Derivatives
 from femb.rotations import rotation_matrix
 from femb.steppers.gauss import Gauss
 
@@ -362,6 +365,116 @@ def test_driven_rotor_flaps_at_the_closed_form_frequency():
     slope = form.rates(0.0, y[None])[0, form.p_slice][1] / small
     inertia = reference.energy_matrix(form.tree, np.zeros(2))[1, 1]
     np.testing.assert_allclose(-slope / inertia, squared, rtol=1e-9)
+
+
+# Partial linearisation
+
+
+def test_derivatives_of_the_energy_matrix():
+    """First and second derivatives against a complex step of the source's recursion and of the first derivatives."""
+    rng = np.random.default_rng(16)
+    tree = random_tree(rng, 4, springs=False)
+    n = tree.n
+    q = rng.uniform(-1.0, 1.0, n)
+    d = Derivatives(tree, q)
+    h = 1e-3
+    for m in range(n):
+        step = np.zeros(n)
+        step[m] = 1.0
+        slope = reference.energy_matrix(tree, q + 1j * TINY * step).imag / TINY
+        first = np.array([[d.first(i, j, m) for j in range(n)] for i in range(n)])
+        np.testing.assert_allclose(first, slope, atol=1e-12)
+        for k in range(n):
+            other = np.zeros(n)
+            other[k] = h
+            at = [reference.energy_matrix(tree, q + s * other + 1j * TINY * step).imag / TINY for s in (-2, -1, 1, 2)]
+            bend = (at[0] - 8.0 * at[1] + 8.0 * at[2] - at[3]) / (12.0 * h)
+            second = np.array([[d.second(i, j, m, k) for j in range(n)] for i in range(n)])
+            np.testing.assert_allclose(second, bend, atol=1e-9)
+
+
+def test_expanded_energy_is_right_to_second_order():
+    """The error of the kinetic energy falls with the third power of the small coordinates and rates together."""
+    rng = np.random.default_rng(17)
+    tree = random_tree(rng, 5, springs=False)
+    small = [name for k, name in enumerate(tree.names) if k % 2]
+    places = [tree.index(name) for name in small]
+    q, rate = rng.uniform(-1.0, 1.0, tree.n), rng.standard_normal(tree.n)
+
+    def error(size, expanded):
+        x, v = q.copy(), rate.copy()
+        x[places] *= size
+        v[places] *= size
+        return abs(v @ (reference.energy_matrix(tree, x) - expanded(x)) @ v)
+
+    def frozen(x):
+        x = x.copy()
+        x[places] = 0.0
+        return reference.energy_matrix(tree, x)
+
+    consistent = [error(size, lambda x: expanded_energy_matrix(tree, x, small)) for size in (1e-2, 5e-3)]
+    assert abs(np.log2(consistent[0] / consistent[1]) - 3.0) < 0.1
+    assert np.log2(error(1e-2, frozen) / error(5e-3, frozen)) < 1.2
+
+
+def test_linearised_blade_stiffens_with_its_rotation():
+    form, squared = blade(30.0, 500.0)
+    motion = linearise(HamiltonianForm(form.tree), ["blade.turn"], rate={"hub.z": 30.0})
+    np.testing.assert_allclose(motion.stiffness / motion.mass, squared, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(motion.eigenvalues().imag), np.sqrt(squared), rtol=1e-9)
+    # without the second-order terms next to nothing of it is left
+    still = linearise(HamiltonianForm(form.tree), ["blade.turn"])
+    assert (still.stiffness / still.mass).item() < 0.06 * squared
+
+
+def test_linearised_equations_are_those_of_the_full_ones():
+    """force - damping x' - stiffness x over mass, against accelerations with the large coordinates driven."""
+    rng = np.random.default_rng(18)
+    tree = random_tree(rng, 4, sliding=0.3)
+    n = tree.n
+    root = rng.standard_normal((n, n))
+    potentials = [
+        Quadratic(root @ root.T, 0.2),
+        Functions(lambda q: float(-np.sum(np.cos(q))), np.sin, lambda q: np.diag(np.cos(q))),
+    ]
+    small = [name for k, name in enumerate(tree.names) if k % 3]
+    places = [tree.index(name) for name in small]
+    large = [k for k in range(n) if k not in places]
+    q, rate = rng.uniform(-1.0, 1.0, n), rng.standard_normal(n)
+    q[places], rate[places] = 0.0, 0.0
+    motion = linearise(HamiltonianForm(tree, potentials=potentials), small, q, rate)
+    form = HamiltonianForm(tree, potentials=potentials, drives=[Drive(tree.names[k], rate[k]) for k in large])
+    plain = HamiltonianForm(tree)
+
+    def inertial(x, v):
+        """mass(0) times the small accelerations."""
+        at, moving = q.copy(), rate.copy()
+        at[places], moving[places] = x, v
+        A = reference.energy_matrix(tree, at)[np.ix_(places, places)]
+        return A @ form.accelerations(0.0, plain.state(at, moving)).second[places]
+
+    zero = np.zeros(len(places))
+    scale = np.abs(motion.stiffness).max()
+    np.testing.assert_allclose(inertial(zero, zero), motion.force, atol=1e-10 * scale)
+    h = 1e-3
+    weights = np.array([1.0, -8.0, 8.0, -1.0]) / (12.0 * h)
+    for b in range(len(places)):
+        e = np.eye(len(places))[b]
+        by_x = weights @ [inertial(s * h * e, zero) for s in (-2, -1, 1, 2)]
+        by_v = weights @ [inertial(zero, s * h * e) for s in (-2, -1, 1, 2)]
+        np.testing.assert_allclose(by_v, -motion.damping[:, b], atol=1e-8 * scale)
+        np.testing.assert_allclose(by_x, -motion.stiffness[:, b], atol=1e-8 * scale)
+
+
+def test_partial_linearisation_refuses_what_it_cannot_know():
+    form = double_pendulum()
+    with pytest.raises(ModelError, match="loads and generalized forces"):
+        linearise(HamiltonianForm(form.tree, [Load("one")]), ["one.z"])
+    with pytest.raises(ModelError, match="gives no hessian"):
+        potential = Functions(lambda q: 0.0, lambda q: 0.0 * q)
+        linearise(HamiltonianForm(form.tree, potentials=[potential]), ["one.z"])
+    with pytest.raises(ModelError, match="free body 'bus'"):
+        linearise(HamiltonianForm(satellite()), ["left yoke.x"])
 
 
 # Trajectories

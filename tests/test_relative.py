@@ -7,7 +7,7 @@ derivatives, a complex step those of the partial velocities.
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from autograd import jacobian
+from autograd.differential_operators import make_jvp
 
 from femb.errors import ModelError, SolveError
 from femb.formulations import relative
@@ -49,6 +49,11 @@ def place(tree, s, theta):
     return anp.stack(out)
 
 
+def slope(function):
+    """Derivative of a function of time, by autograd's forward mode."""
+    return lambda t: make_jvp(function)(t)(1.0)[1]
+
+
 class Motion:
     """A motion: s and theta as functions of time, and what autograd makes of it at t = 0."""
 
@@ -62,7 +67,7 @@ class Motion:
             self.s + t * self.ds + 0.5 * t**2 * self.dds,
             self.theta + t * self.dtheta + 0.5 * t**2 * self.ddtheta,
         )
-        now, first, second = at(0.0), jacobian(at)(0.0), jacobian(jacobian(at))(0.0)
+        now, first, second = at(0.0), slope(at)(0.0), slope(slope(at))(0.0)
         A, dA, ddA = (x[:, 3:].reshape(n, 3, 3) for x in (now, first, second))
         self.r, self.v, self.a, self.A = now[:, :3], first[:, :3], second[:, :3], A
         self.w = np.array([vee(dA[k] @ A[k].T) for k in range(n)])

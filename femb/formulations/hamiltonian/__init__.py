@@ -6,6 +6,7 @@ Tree or TreeBuilder -> HamiltonianForm (y' = f(t, y)) -> a stepper such as femb.
 from femb.formulations.hamiltonian.actions import Drive, Functions, GeneralizedForce, Load, Potential, Quadratic
 from femb.formulations.hamiltonian.builder import Hinge, TreeBuilder
 from femb.formulations.hamiltonian.form import HamiltonianForm
+from femb.formulations.hamiltonian.small import SmallMotion, expanded_energy_matrix, linearise
 from femb.formulations.hamiltonian.tree import Base, Tree
 
 __all__ = [
@@ -18,6 +19,9 @@ __all__ = [
     "Load",
     "Potential",
     "Quadratic",
+    "SmallMotion",
     "Tree",
     "TreeBuilder",
+    "expanded_energy_matrix",
+    "linearise",
 ]

@@ -27,7 +27,7 @@ class Load:
 
 
 class Potential(Protocol):
-    """Energy (J) of the coordinates q (n,), and its gradient (n,)."""
+    """Energy (J) of the coordinates q (n,), and its gradient (n,); for linearisation also ``hessian(q)`` (n, n)."""
 
     def value(self, q: Floats) -> float: ...
 
@@ -55,13 +55,20 @@ class Quadratic:
     def gradient(self, q: Floats) -> Floats:
         return self.stiffness @ (q - self.rest)
 
+    def hessian(self, q: Floats) -> Floats:
+        return np.asarray(self.stiffness)
+
 
 @dataclass(frozen=True)
 class Functions:
-    """A potential of two functions of q (n,); the gradient is trusted, and energy drifts if it is not one."""
+    """A potential of functions of q (n,); the gradient is trusted, and energy drifts if it is not one.
+
+    hessian (n, n) is needed for linearisation only.
+    """
 
     value: Callable[[Floats], float]
     gradient: Callable[[Floats], Floats]
+    hessian: Callable[[Floats], Floats] | None = None
 
 
 GeneralizedForce = Callable[[float, Floats, Floats], Any]
