@@ -39,8 +39,11 @@ TABLEAUX = {
     ),
 }
 MAX_ITERATIONS = 60
-# Changes of a stage below this, relative to the largest value of each component so far, may be rounding.
-ROUNDING = 1e-11
+# Changes are measured against the largest value of each component so far, and at least by this part of the largest
+# component: one that is nothing but rounding never settles in proportion to itself.
+FLOOR = 1e-4
+# Changes below this may be rounding; a stage changed by more than the other is lost.
+ROUNDING, DIVERGED = 1e-11, 1e9
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -48,9 +51,9 @@ class Gauss:
     """Steps of y' = rates(t, y) from y0 (n,) at t0.
 
     rates : (s,) times and (s, n) states to (s, n). step : s. stages : 2 (order 4) or 3 (order 6). jacobian : (t, y) to
-    df/dy (n, n); with it the stages are solved by simplified Newton iteration (stiff systems), without it by fixed-point
-    iteration, which needs the step times the largest eigenvalue of df/dy to be below about two. ``step()`` raises
-    SolveError where the stages have no solution near by.
+    df/dy (n, n); with it the stages are solved by simplified Newton iteration (stiff systems), without it by
+    fixed-point iteration, which needs the step times the largest eigenvalue of df/dy to be below about two. ``step()``
+    raises SolveError where the stages have no solution near by.
     """
 
     def __init__(
@@ -84,11 +87,11 @@ class Gauss:
     def step(self) -> Floats:
         """One step; returns the state at its end, (n,)."""
         instants = self.t + self.h * self.c
-        F = (
-            self._ahead @ self._F
-            if self._F is not None
-            else np.repeat(self._evaluate([self.t], self.y[None]), len(self.c), 0)
-        )
+        if self._F is None:
+            self._F = np.repeat(self._evaluate([self.t], self.y[None]), len(self.c), 0)
+            F = self._F
+        else:
+            F = self._ahead @ self._F
         Y = np.empty_like(F)
         advance(self._hA, F, self.y, self._carry, self._size, Y)
         F = self._newton(instants, Y) if self.jacobian else self._fixed_point(instants, Y)
@@ -116,6 +119,8 @@ class Gauss:
         for _ in range(MAX_ITERATIONS):
             F = self._evaluate(instants, Y)
             change = advance(self._hA, F, self.y, self._carry, self._size, Y)
+            if not change < DIVERGED:
+                break
             if self._settled(change, last):
                 return F
             last = change
@@ -133,11 +138,12 @@ class Gauss:
             F = self._evaluate(instants, Y)
             self.statistics.newton_iterations += 1
             advance(self._hA, F, self.y, self._carry, self._size, target)
-            if not np.all(np.isfinite(target)):
-                break
             correction = lu_solve(factors, (target - Y).ravel()).reshape(-1, n)
+            if not np.all(np.isfinite(correction)):
+                break
             Y += correction
-            change = float(np.max(np.abs(correction) / np.maximum(self._size, 1e-300)))
+            size = np.maximum(self._size, np.abs(Y).max(axis=0))
+            change = float(np.max(np.abs(correction) / np.maximum(size, max(FLOOR * size.max(), 1e-300))))
             if self._settled(change, last):
                 return F
             last = change
@@ -149,8 +155,8 @@ class Gauss:
 
     def _failure(self, change: float) -> SolveError:
         return SolveError(
-            f"the stages of the Gauss step of {self.h:.6g} s at t = {self.t:.6g} s did not settle (last relative change "
-            f"{change:.2g}): the step is too long for the fastest motion. Try a smaller step, or give a jacobian for "
+            f"the stages of the Gauss step of {self.h:.6g} s at t = {self.t:.6g} s did not settle (last relative change"
+            f" {change:.2g}): the step is too long for the fastest motion. Try a smaller step, or give a jacobian for "
             "stiff springs"
         )
 
@@ -163,19 +169,22 @@ def _extrapolation(c: Floats) -> Floats:
 
 @kernel
 def advance(hA, F, y, carry, size, Y):  # type: ignore[no-untyped-def]
-    """Y (s, n) = y + hA F, in place; returns its largest change relative to the largest size of a component so far."""
-    worst = 0.0
+    """Y (s, n) = y + hA F, in place; returns its largest change relative to the sizes of components so far."""
+    floor, worst = 0.0, 0.0
+    for k in range(y.size):
+        floor = max(floor, FLOOR * size[k])
     for i in range(Y.shape[0]):
         for k in range(y.size):
             total = carry[k]
             for j in range(F.shape[0]):
                 total += hA[i, j] * F[j, k]
             new = y[k] + total
+            if not math.isfinite(new):
+                return math.inf
             change = abs(new - Y[i, k])
             if change != 0.0:
-                change /= max(size[k], abs(new))
-            if not change <= worst:  # not a number too
-                worst = change
+                change /= max(size[k], floor, abs(new))
+            worst = max(worst, change)
             Y[i, k] = new
     return worst
 
