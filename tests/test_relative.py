@@ -130,7 +130,7 @@ def test_every_entry_of_the_derivatives_is_exact(speeds):
     moved = relative.partials(tree, motion.placement(1j * TINY), u + 1j * TINY * u_rate, speeds)
     close(parts.V_rate, moved.V.imag / TINY)
     close(parts.W_rate, moved.W.imag / TINY)
-    rows, rows_rate = relative.body_rows(relative.velocities(tree, motion.placement(), u, speeds), parts)
+    _, rows_rate = relative.body_rows(relative.velocities(tree, motion.placement(), u, speeds), parts)
     moved_rows, _ = relative.body_rows(
         relative.velocities(tree, motion.placement(1j * TINY), u + 1j * TINY * u_rate, speeds), moved
     )
@@ -248,6 +248,36 @@ def test_joints_by_columns_are_the_constrained_system(speeds):
     arm1, arm2 = moving.joint[2] - moving.r[1], moving.joint[2] - moving.r[2]
     ends = [a[k] + np.cross(alpha[k], d) + np.cross(wi[k], np.cross(wi[k], d)) for k, d in ((1, arm1), (2, arm2))]
     close(ends[0], ends[1])
+
+
+def test_stacked_rows_are_those_of_the_null_space_method():
+    """Ball joints: [V; A^T W] is Ha^-1 Hb of constraints written with both bodies' speeds (Thompson, (16) to (18))."""
+    rng = np.random.default_rng(7)
+    n, parents = 5, (-1, 0, 0, 2, 2)
+    joint, arm = rng.standard_normal((2, n, 3))
+    joint[0] = arm[0] = 0.0
+    tree = RelativeTree(tuple("abcde"), parents, joint, arm)
+    motion = Motion(tree, rng)
+    motion.s[1:], motion.ds[1:] = 0.0, 0.0
+    u, _ = motion.speeds("body")
+    placement = motion.placement()
+    moving = relative.velocities(tree, placement, u, "body")
+    rows, rows_rate = relative.body_rows(moving, relative.partials(tree, placement, u, "body"))
+    T, A = relative._tilde, moving.A
+    w = np.einsum("kji,kj->ki", A, moving.w)
+    Ha, Ha_rate = np.eye(6 * n), np.zeros((6 * n, 6 * n))
+    keep = [*range(6), *(6 * k + 3 + i for k in range(1, n) for i in range(3))]
+    Hb = np.eye(6 * n)[:, keep]
+    for i in range(1, n):
+        k = parents[i]
+        v, o, v_k, o_k = (slice(6 * b + d, 6 * b + d + 3) for b, d in ((i, 0), (i, 3), (k, 0), (k, 3)))
+        p, s, between = -arm[i], joint[i], A[i].T @ A[k]  # the joint's point in i and in k
+        Ha[v, o], Ha_rate[v, o] = -A[i] @ T(p), -A[i] @ T(w[i]) @ T(p)
+        Ha[v, v_k], Ha[v, o_k], Ha_rate[v, o_k] = -np.eye(3), A[k] @ T(s), A[k] @ T(w[k]) @ T(s)
+        Ha[o, o_k], Ha_rate[o, o_k] = -between, T(w[i] - between @ w[k]) @ between
+    H2 = np.linalg.solve(Ha, Hb)
+    close(rows[:, keep], H2)
+    close(rows_rate[:, keep], np.linalg.solve(Ha, -Ha_rate @ H2))
 
 
 def test_angle_rates_report_their_gimbal_distance():

@@ -11,8 +11,8 @@ joint are sdot (3, parent axes) and three for its rotation, which may be chosen 
     "body"     R_k what_k, the same in body axes
     "angles"   rates of the 1-2-3 angles theta_k, R_k = R_3 R_2 R_1
 
-Velocities are then V u and W u, accelerations V u' + V' u and W u' + W' u. All functions accept complex entries, so that
-they can be differentiated by a complex step. Sources: docs/theory/relative.md; J. Kamman, *Multibody Dynamics -
+Velocities are then V u and W u, accelerations V u' + V' u and W u' + W' u. All functions accept complex entries, so
+that they can be differentiated by a complex step. Sources: docs/theory/relative.md; Kamman, *Multibody Dynamics -
 Accelerations Using Relative Coordinates*, equations (1) to (10).
 """
 
@@ -105,8 +105,8 @@ class Placement:
 
 @dataclass(frozen=True)
 class Velocities:
-    """r, v: mass centres, inertial, m and m/s; A (n, 3, 3): body to inertial; w (n, 3): angular velocity, inertial axes,
-    rad/s; joint, joint_rate (n, 3): the joint points P; hat (n, 3): relative angular velocity, parent axes."""
+    """r, v: mass centres, inertial, m and m/s; A (n, 3, 3): body to inertial; w (n, 3): angular velocity, inertial
+    axes, rad/s; joint, joint_rate (n, 3): the joint points P; hat (n, 3): relative angular velocity, parent axes."""
 
     r: Floats
     A: Floats
@@ -119,8 +119,8 @@ class Velocities:
 
 @dataclass(frozen=True)
 class Partials:
-    """V, W (n, 3, 6 n) with v = V u, w = W u in inertial axes, and their time derivatives; gimbal_distance (n,): of each
-    joint, |cos theta_2| for angle rates (0 is lock), one otherwise."""
+    """V, W (n, 3, 6 n) with v = V u, w = W u in inertial axes, and their time derivatives; gimbal_distance (n,): of
+    each joint, |cos theta_2| for angle rates (0 is lock), one otherwise."""
 
     V: Floats
     W: Floats
@@ -181,8 +181,9 @@ def angle_rates(theta: ArrayLike, hat: ArrayLike) -> Floats:
     distance = gimbal_distance(theta)
     if np.any(distance < GIMBAL):
         raise SolveError(
-            f"1-2-3 angles are locked: the second is within {np.min(distance):.2g} of a right angle (|cos theta_2|, at least "
-            f"{GIMBAL:g}), where the rates of the first and third are undetermined. Take angular velocities as speeds"
+            f"1-2-3 angles are locked: the second is within {np.min(distance):.2g} of a right angle "
+            f"(|cos theta_2|, at least {GIMBAL:g}), where the rates of the first and third are undetermined. Take "
+            "angular velocities as speeds"
         )
     return np.linalg.solve(rate_map(theta), np.asarray(hat)[..., None])[..., 0]
 
@@ -260,7 +261,7 @@ def accelerations(
 
 
 def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
-    """[V; A^T W] (6 n, 6 n) and its derivative: velocities inertial, angular velocities in body axes, a body after another.
+    """[V; A^T W] (6 n, 6 n) and its derivative: a body after another, angular velocities in body axes.
 
     The matrix that independent speeds are multiplied with in reduced equations of motion; equation (8).
     """
@@ -286,7 +287,7 @@ def _relative_velocity(placement: Placement, R: Floats, k: int, rate: Floats, sp
 def _rotation_columns(
     placement: Placement, motion: Velocities, j: int, A_p: Floats, w_p: Floats, rate: Floats, speeds: Speeds
 ) -> tuple[Floats, Floats]:
-    """F_j and its rate (3, 3): angular velocity, inertial axes, by the rotation speeds of joint j. Equations (5) to (7)."""
+    """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds. Equations (5) to (7)."""
     if speeds == "parent":
         return A_p, _tilde(w_p) @ A_p
     if speeds == "body":

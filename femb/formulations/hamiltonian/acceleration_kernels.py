@@ -15,8 +15,8 @@ def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, seco
     """Hinge accelerations ``second`` (n,), segments' a (rows, 6) and the forces f (rows, 6) through their hinges.
 
     a is the rate of v at the common point held still. force (n,): spring, damper and other generalized forces; W
-    (rows, 6): external wrenches of each segment. A driven hinge accelerates by ``given[k]``. M is overwritten. On a free
-    base f[0] is zero, on the ground it is what the ground carries.
+    (rows, 6): external wrenches of each segment. A driven hinge accelerates by ``given[k]``. M is overwritten. On a
+    free base f[0] is zero, on the ground it is what the ground carries.
     """
     rows = parent.size
     U, D, w = np.empty((rows, 6)), np.empty(rows), np.empty(rows)

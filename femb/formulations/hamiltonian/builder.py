@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.checks import array_problem, inertia_matrix, number_problem, shown
+from femb.checks import array_problem, as_numbers, number_problem, shown
 from femb.errors import ModelError, Problem
 from femb.formulations.hamiltonian.tree import GROUND, Base, Tree
 from femb.rotations import normalise, rotation_matrix
@@ -68,31 +68,33 @@ class TreeBuilder:
         """A body on a parent (a body, or the base where that is None); returns its name.
 
         hinge: letters for turns about x, y, z, inner first ("zxy" is a ball), a Hinge, or a sequence of them. at: the
-        joint's point in the parent's frame; from_point: the same point in this body's frame; rotation: quaternion of this
-        body's axes in the parent's, all coordinates zero. mass, inertia (about the mass centre) and center_of_mass as in
-        ``Base``. stiffness, rest, damping: one number, or one a degree of freedom.
+        joint's point in the parent's frame; from_point: the same point in this body's frame; rotation: quaternion of
+        this body's axes in the parent's, all coordinates zero. mass, inertia (about the mass centre) and center_of_mass
+        as in ``Base``. stiffness, rest, damping: one number, or one a degree of freedom.
         """
         place = ("bodies", name)
         parts = self._parts(place, hinge)
         count = len(parts)
-        vectors = {"center_of_mass": center_of_mass, "at": at, "from_point": from_point}
+        shapes = {"center_of_mass": (center_of_mass, (3,)), "at": (at, (3,)), "from_point": (from_point, (3,))}
+        shapes |= {"rotation": (rotation, (4,))}
         problems = [
-            Problem((*place, word), text) for word, value in vectors.items() if (text := array_problem(value, (3,)))
+            Problem((*place, word), text)
+            for word, (value, shape) in shapes.items()
+            if (text := array_problem(value, shape))
         ]
-        if text := array_problem(rotation, (4,)):
-            problems.append(Problem((*place, "rotation"), text))
         if text := number_problem(mass):
             problems.append(Problem((*place, "mass"), text))
-        matrix, text = (np.zeros((3, 3)), None) if np.ndim(inertia) == 0 and inertia == 0 else inertia_matrix(inertia)
-        if text:
-            problems.append(Problem((*place, "inertia"), text))
+        matrix = _inertia(inertia)
+        if matrix is None:
+            wanted = "a number, 3 principal moments or a 3 x 3 matrix (kg m2)"
+            problems.append(Problem((*place, "inertia"), f"got {shown(inertia)}, wanted {wanted}"))
         springs = {}
         for word, value in (("stiffness", stiffness), ("rest", rest), ("damping", damping)):
-            springs[word] = (
-                np.broadcast_to(np.asarray(value, dtype=float), (count,)) if np.size(value) in (1, count) else None
-            )
-            if springs[word] is None:
+            numbers = as_numbers(value)
+            if numbers is None or numbers.shape not in ((), (1,), (count,)):
                 problems.append(Problem((*place, word), f"got {shown(value)}, wanted one number or {count}"))
+            else:
+                springs[word] = np.broadcast_to(numbers, (count,))
         problems += self._parent_problems(place, parent)
         if problems:
             raise ModelError(*problems)
@@ -114,7 +116,7 @@ class TreeBuilder:
                     "center": np.asarray(center_of_mass, dtype=float) - joint if last else np.zeros(3),
                     "inertia": matrix if last else np.zeros((3, 3)),
                     "origin": -joint if last else np.zeros(3),
-                    **{word: values[d] for word, values in springs.items() if values is not None},
+                    **{word: values[d] for word, values in springs.items()},
                 }
             )
             row = len(self._rows) - 1
@@ -154,12 +156,26 @@ class TreeBuilder:
         if isinstance(hinge, str) and hinge and set(hinge) <= set(AXES):
             doubled = len(set(hinge)) < len(hinge)
             return [(f"{letter}{d + 1}" if doubled else letter, Hinge(AXES[letter])) for d, letter in enumerate(hinge)]
+        parts = [hinge] if isinstance(hinge, Hinge) else hinge
+        if isinstance(parts, str | bytes) or not isinstance(parts, Sequence) or not parts:
+            parts = [None]
+        if not all(isinstance(part, Hinge) for part in parts):
+            raise ModelError.at(
+                (*place, "hinge"),
+                f"got {shown(hinge)}, wanted letters of 'xyz', a Hinge, or several. A body without a hinge is part of "
+                "its parent: add its mass there",
+            )
+        for part in parts:
+            if text := array_problem(part.axis, (3,)):
+                raise ModelError.at((*place, "hinge"), f"axis: {text}")
         if isinstance(hinge, Hinge):
             return [("slide" if hinge.sliding else "turn", hinge)]
-        if isinstance(hinge, Sequence) and hinge and all(isinstance(part, Hinge) for part in hinge):
-            return [(str(d + 1), part) for d, part in enumerate(hinge)]
-        raise ModelError.at(
-            (*place, "hinge"),
-            f"got {shown(hinge)}, wanted letters of 'xyz', a Hinge, or several. A body without a hinge is part of its "
-            "parent: add its mass there",
-        )
+        return [(str(d + 1), part) for d, part in enumerate(parts)]
+
+
+def _inertia(value: Any) -> Floats | None:
+    """The matrix of a number, 3 moments or a matrix; whether a body has it is checked with the tree."""
+    array = as_numbers(value)
+    if array is None or array.shape not in ((), (3,), (3, 3)) or not np.all(np.isfinite(array)):
+        return None
+    return array if array.ndim == 2 else np.diag(np.broadcast_to(array, (3,)))

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.checks import array_problem
 from femb.errors import ModelError, SolveError
 from femb.formulations.hamiltonian.actions import Drive, GeneralizedForce, Load, Potential, at_time
+from femb.formulations.hamiltonian.momentum_kernels import energy_matrix
 from femb.formulations.hamiltonian.motion import Motion, TreeAccelerations, accelerations_of, motion_of
 from femb.formulations.hamiltonian.rate_kernels import state_rates
 from femb.formulations.hamiltonian.tree import GROUND, Tree
@@ -25,8 +27,8 @@ METHODS = ("recursive", "dense")
 class HamiltonianForm:
     """A Tree under loads, potentials, generalized forces and drives; evaluating it changes nothing.
 
-    method : how velocities follow from momenta: "recursive", cost O(n), or "dense", by the energy matrix and its factors.
-    Raises ModelError for names that are not in the tree.
+    method : how velocities follow from momenta: "recursive", cost O(n), or "dense", by the energy matrix and its
+    factors. Raises ModelError for names that are not in the tree.
     """
 
     def __init__(
@@ -53,6 +55,9 @@ class HamiltonianForm:
         self._loads = np.zeros((len(loads), 9))
         for m, load in enumerate(self.loads):
             k = tree.body(load.body)
+            for word in ("force", "torque", "at"):
+                if text := array_problem(getattr(load, word), (3,)):
+                    raise ModelError(f"load on {load.body!r}, {word}: {text}")
             at = np.asarray(load.at, dtype=float) + (tree.origin[k] if k != GROUND else 0.0)
             self._places[m] = k + 1, load.follower
             self._loads[m] = np.concatenate([at, load.force, load.torque])
@@ -126,6 +131,30 @@ class HamiltonianForm:
             raise self._singular(failed - 1, Y, t)
         return out, rate, v
 
+    def jacobian(self, t: float, y: Floats) -> Floats:
+        """(n_y, n_y): what is stiff in the derivative of the rates, for simplified Newton iteration (Gauss steppers).
+
+        Springs, dampers and the hessians of potentials over the energy matrix; derivatives of that matrix, of gravity
+        and of loads are left out, which the iteration makes good as long as the step resolves the motion itself.
+        """
+        tree, free = self.tree, self._driven == 0
+        motion = self.motion(t, y)
+        A = np.zeros((6 + tree.n, 6 + tree.n))
+        energy_matrix(tree.parent_rows, motion.S, motion.M.copy(), A)
+        A = np.tril(A) + np.tril(A, -1).T
+        moving = np.concatenate([np.full(6, tree.floating), free])
+        mobility = np.zeros_like(A)
+        mobility[np.ix_(moving, moving)] = np.linalg.inv(A[np.ix_(moving, moving)])
+        K = np.diag(tree.stiffness)
+        for potential in self.potentials:
+            second = getattr(potential, "hessian", None)
+            K = K + (second(y[self.q_slice]) if second is not None else 0.0)
+        J = np.zeros((self.n_y, self.n_y))
+        J[self.q_slice, self.p_slice] = mobility[6:, 6:]
+        J[self.p_slice, self.q_slice] = -K * free[:, None]
+        J[self.p_slice, self.p_slice] = -(tree.damping * free)[:, None] * mobility[6:, 6:]
+        return J
+
     def generalized(self, t: float, q: Floats, rate: Floats) -> Floats:
         """(n,) forces of potentials and generalized forces; hinge springs and dampers are the kernels'."""
         total = np.zeros(self.tree.n)
@@ -152,10 +181,10 @@ class HamiltonianForm:
         outboard = np.flatnonzero(tree.ancestors[k])[:4]
         at = ", ".join(f"{tree.names[i]} = {Y[0, self.q_slice][i]:.6g}" for i in outboard)
         return SolveError(
-            f"hinge coordinate {tree.names[k]!r} moves no mass that outboard hinges do not move as well, at t = "
-            f"{np.min(t):.6g} s, {at}: three hinge axes lie in a plane (a ball of three hinges with its middle one at +-90 "
-            "degrees), or a body has no inertia about its own axis. Choose another sequence of axes, or a free base for "
-            "large rotations"
+            f"hinge coordinate {tree.names[k]!r} moves no mass that outboard hinges do not move as well, at "
+            f"t = {np.min(t):.6g} s, {at}: three hinge axes lie in a plane (a ball of three hinges with its middle "
+            "one at +-90 degrees), or a body has no inertia about its own axis. Choose another sequence of axes, or a "
+            "free base for large rotations"
         )
 
     # States
@@ -176,6 +205,10 @@ class HamiltonianForm:
         from femb.rotations import normalise, rotation_matrix
 
         tree = self.tree
+        shapes = {"position": (position, 3), "quaternion": (quaternion, 4), "velocity": (velocity, 3)}
+        for word, (value, size) in (shapes | {"angular_velocity": (angular_velocity, 3)}).items():
+            if text := array_problem(value, (size,)):
+                raise ModelError(f"{word} of the base: {text}")
         q, rate = tree.array(q), tree.array(rate, "rates")
         y = np.zeros(self.n_y)
         y[self.q_slice] = q
@@ -213,8 +246,8 @@ class HamiltonianForm:
 
     # Changes of the tree on the way
 
-    def latched(self, coordinate: str, t: float = 0.0) -> "HamiltonianForm":
-        """The form with a hinge held from now on; states go on unchanged, as the latch's impulse enters only its own p."""
+    def latched(self, coordinate: str) -> "HamiltonianForm":
+        """The form with a hinge held from now on; states go on unchanged: the latch's impulse enters only its own p."""
         return self._with((*self.drives, Drive(coordinate)))
 
     def released(self, coordinate: str, t: float, y: Floats) -> tuple["HamiltonianForm", Floats]:

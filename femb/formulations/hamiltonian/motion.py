@@ -18,8 +18,8 @@ class Motion:
     """Rows are the base (0) and the segments (k + 1); spatial quantities are about the base's origin, inertial axes.
 
     R (rows, 3, 3): attitudes. hinge, center (rows, 3): hinge points and mass centres, from the base's origin, m.
-    S (rows, 6): hinge motions. M (rows, 6, 6): spatial inertias. v, h (rows, 6): velocities, and the momenta of all that
-    is outboard. origin_of_base (3,), m. q, rate (n,).
+    S (rows, 6): hinge motions. M (rows, 6, 6): spatial inertias. v, h (rows, 6): velocities, and the momenta of all
+    that is outboard. origin_of_base (3,), m. q, rate (n,).
     """
 
     tree: Tree
@@ -95,8 +95,8 @@ class Motion:
 @dataclass(frozen=True)
 class TreeAccelerations:
     """Of a motion: second (n,) hinge accelerations; a (rows, 6) rates of v at the point held still; force (rows, 6)
-    carried by each hinge, from the inner to the outer segment, about the base's origin; drive (n,) what a drive or latch
-    exerts along its coordinate, zero elsewhere.
+    carried by each hinge, from the inner to the outer segment, about the base's origin; drive (n,) what a drive or
+    latch exerts along its coordinate, zero elsewhere.
     """
 
     second: Floats

@@ -1,7 +1,7 @@
 """The energy matrix as its source recurs it, to be read and to check the kernels by; real or complex coordinates.
 
 Rows, as in the source: a vector is a row (X_k) of components, H_k = R_k^T takes axes of the inertial frame to those of
-segment k. Source: docs/theory/hamiltonian.md, equations (20) to (29).
+segment k. Source: docs/theory/hamiltonian.md, equations (22) to (28).
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from femb.types import Floats
 
 
 def hinge_rotation(tree: Tree, k: int, q: Any) -> tuple[Any, Any]:
-    """[alpha_k] (3, 3), axes of segment k in components of its parent, and its derivative by q_k; equation (20)."""
+    """[alpha_k] (3, 3), axes of segment k in components of its parent, and its derivative by q_k; equation (22)."""
     mounting = tree.mounting[k].T
     if tree.sliding[k]:
         return mounting, np.zeros((3, 3))
@@ -26,8 +26,8 @@ def hinge_rotation(tree: Tree, k: int, q: Any) -> tuple[Any, Any]:
 def partial_derivatives(tree: Tree, q: Any, attitude: Floats | None = None) -> tuple[list[Any], list[Any], list[Any]]:
     """H_k (3, 3), dH_k (N, 3, 3) and d(R_k,cg) (N, 3) by all N coordinates, for the base (last) and every segment.
 
-    On a free base N = 6 + n and the first six are its turns about inertial axes and its translations; ``attitude`` (3, 3)
-    is its rotation matrix. On the ground N = n. Equations (22) to (26).
+    On a free base N = 6 + n and the first six are its turns about inertial axes and its translations; ``attitude`` (3,
+    3) is its rotation matrix. On the ground N = n. Equations (23) to (26).
     """
     q = np.asarray(q)
     extra = 6 if tree.floating else 0
@@ -58,7 +58,7 @@ def partial_derivatives(tree: Tree, q: Any, attitude: Floats | None = None) -> t
 
 
 def energy_matrix(tree: Tree, q: Any, attitude: Floats | None = None) -> Any:
-    """[A] (N, N) with T = 1/2 (q') [A] {q'}: figure 2 of the source, equations (27) to (29); N as above."""
+    """[A] (N, N) with T = 1/2 (q') [A] {q'}: figure 2 of the source, equations (27) and (28); N as above."""
     _, dH, dR = partial_derivatives(tree, q, attitude)
     A = np.zeros((dR[0].shape[0], dR[0].shape[0]), dtype=dR[0].dtype)
     bodies = [(k, tree.mass[k], tree.inertia[k]) for k in range(tree.n)]

@@ -53,10 +53,10 @@ class Derivatives:
     """
 
     def __init__(self, tree: Tree, q: Floats) -> None:
-        if tree.floating:
+        if tree.base is not None:
             raise ModelError(
-                f"partial linearisation is for trees on the ground; this one hangs on the free body {tree.base.name!r}. "  # type: ignore[union-attr]
-                "Hold the body, or linearise the velocity form"
+                f"partial linearisation is for trees on the ground; this one hangs on the free body {tree.base.name!r}."
+                " Hold the body, or linearise the velocity form"
             )
         motion = Motion.of(tree, q, np.zeros(tree.n), np.zeros(6))
         self.tree, self.motion, self.S = tree, motion, motion.S[1:]
@@ -154,9 +154,9 @@ def linearise(
 ) -> SmallMotion:
     """Small motion of some coordinates of a HamiltonianForm while the others are at q and move at constant rates.
 
-    q, rate: arrays (n,) or numbers by name; entries of small coordinates are not read. Hinge springs and dampers, gravity
-    and potentials with a ``hessian`` are included. Raises ModelError for loads and generalized forces, whose derivatives
-    are not known. Equations (19) and (20).
+    q, rate: arrays (n,) or numbers by name; entries of small coordinates are not read. Hinge springs and dampers,
+    gravity and potentials with a ``hessian`` are included. Raises ModelError for loads and generalized forces, whose
+    derivatives are not known. Equations (19) and (20).
     """
     tree = form.tree
     if form.loads or form.forces:
@@ -164,7 +164,7 @@ def linearise(
     places = [tree.index(name) for name in small]
     x, v = tree.array(q).copy(), tree.array(rate, "rates").copy()
     x[places], v[places] = 0.0, 0.0
-    d, moving = Derivatives(tree, x), np.flatnonzero(v)
+    d, moving = Derivatives(tree, x), [int(m) for m in np.flatnonzero(v)]
     k = len(places)
     mass, damping, stiffness, force = np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
     gradient, hessian = _potentials(form, x)
@@ -191,7 +191,7 @@ def _potentials(form: Any, q: Floats) -> tuple[Floats, Floats]:
         second = getattr(potential, "hessian", None)
         if second is None:
             raise ModelError(
-                f"potential {potential!r} gives no hessian, which partial linearisation needs; give its second derivatives"
+                f"potential {potential!r} gives no hessian; partial linearisation needs its second derivatives"
             )
         gradient += potential.gradient(q)
         hessian += second(q)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.checks import Checks, frozen_array, inertia_matrix, shown
+from femb.checks import Checks, as_numbers, frozen_array, inertia_matrix, number_problem, shown
 from femb.errors import ModelError
 from femb.formulations.hamiltonian.columns import pack
 from femb.types import Floats, Ints, Vector
@@ -61,9 +61,9 @@ class Tree:
     mass (n,), kg. center (n, 3): mass centre, from the hinge, segment axes. inertia (n, 3, 3): about the mass centre,
     segment axes, kg m2. sliding (n,): prismatic instead of revolute hinges. mounting (n, 3, 3): segment to parent
     components at q = 0. stiffness, rest, damping (n,): springs and dampers at the hinges (N m/rad or N/m, rad or m,
-    N m s/rad or N s/m), each acting on its own coordinate. gravity (3,), m/s2. base: a free body, or None for the ground.
-    origin (n, 3): origin of a body's own frame, from the hinge, segment axes, m; points of loads and positions in results
-    refer to it. bodies: name to number of the segments that carry bodies; by default all, by their names.
+    N m s/rad or N s/m), each acting on its own coordinate. gravity (3,), m/s2. base: a free body, or None for the
+    ground. origin (n, 3): origin of a body's own frame, from the hinge, segment axes, m; points of loads and positions
+    in results refer to it. bodies: name to number of the segments that carry bodies; by default all, by their names.
 
     Raises ModelError, with everything that is wrong: shapes, numbers, closed loops, inertias of no body, and segments
     that would move without moving any mass.
@@ -136,13 +136,15 @@ class Tree:
     def array(self, values: ArrayLike | Mapping[str, float] | None, what: str = "coordinates") -> Floats:
         """(n,) of numbers by coordinate name (others zero), of an array, or of None (zeros)."""
         if isinstance(values, Mapping):
-            out = np.zeros(self.n)
+            named = np.zeros(self.n)
             for name, value in values.items():
-                out[self.index(name)] = value
-            return out
-        out = np.zeros(self.n) if values is None else np.array(values, dtype=float)
-        if out.shape != (self.n,):
-            raise ModelError(f"{what}: got shape {out.shape}, wanted ({self.n},), one number a hinge coordinate")
+                if text := number_problem(value):
+                    raise ModelError(f"{what}, {name!r}: {text}")
+                named[self.index(name)] = value
+            return named
+        out: Floats | None = np.zeros(self.n) if values is None else as_numbers(values)
+        if out is None or out.shape != (self.n,):
+            raise ModelError(f"{what}: got {shown(values)}, wanted {self.n} numbers, one a hinge coordinate")
         return out
 
     @cached_property
