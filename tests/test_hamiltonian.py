@@ -659,6 +659,15 @@ def test_gauss_with_newton_steps_over_stiffness(stages):
         Gauss(rates, np.array([2.0, 2.0]), 0.05, stages).step()
 
 
+@pytest.mark.parametrize("stages", [2, 3])
+def test_gauss_carries_the_rounding_of_its_sums(stages):
+    """Equal small increments of a large number: plain sums lose the same digits every step, 1e-10 and more in all."""
+    stepper = Gauss(lambda t, Y: np.full_like(Y, 1.0 / 3.0), np.array([1e3]), 0.1, stages)
+    for _ in range(30_000):
+        stepper.step()
+    assert abs(stepper.y[0] - 2e3) < 1e-12
+
+
 def test_components_that_are_rounding_do_not_hold_up_the_stages():
     """The third component is what cancellation leaves: it never settles in proportion to itself."""
 
