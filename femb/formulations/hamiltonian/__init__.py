@@ -1,0 +1,27 @@
+"""Trees of rigid segments in hinge coordinates and momenta; docs/theory/hamiltonian.md.
+
+Tree or TreeBuilder -> HamiltonianForm (y' = f(t, y)) -> a stepper such as femb.steppers.gauss
+"""
+
+from femb.formulations.hamiltonian.actions import Drive, Functions, GeneralizedForce, Load, Potential, Quadratic
+from femb.formulations.hamiltonian.builder import Hinge, TreeBuilder
+from femb.formulations.hamiltonian.form import HamiltonianForm
+from femb.formulations.hamiltonian.small import SmallMotion, expanded_energy_matrix, linearise
+from femb.formulations.hamiltonian.tree import Base, Tree
+
+__all__ = [
+    "Base",
+    "Drive",
+    "Functions",
+    "GeneralizedForce",
+    "HamiltonianForm",
+    "Hinge",
+    "Load",
+    "Potential",
+    "Quadratic",
+    "SmallMotion",
+    "Tree",
+    "TreeBuilder",
+    "expanded_energy_matrix",
+    "linearise",
+]

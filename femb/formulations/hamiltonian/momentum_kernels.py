@@ -1,0 +1,169 @@
+"""From momenta to velocities, two ways: a recursion of cost O(n), and the energy matrix with its factorisation.
+
+Both take the momenta p (n,) of the hinges and h0 (6,) of the whole tree about the base, and give the rates of the
+hinges, the velocities v (rows, 6) of the segments and the momenta h (rows, 6) each hinge transmits; both return the
+number of the first segment whose pivot is not above rounding, or zero. A driven hinge (``driven[k]``) has the rate
+``given[k]`` and its p is not read. Source: docs/theory/hamiltonian.md, sections 4 and 5.
+"""
+
+import numpy as np
+
+from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve, multiply, sum_outboard, velocities
+from femb.jit import kernel
+
+# A pivot at most this much of the inertia with all outboard hinges locked is rounding of a subtraction.
+ROUNDING = 1e-13
+
+
+@kernel
+def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
+    """Articulated recursion, equations (9) to (11); M (rows, 6, 6) becomes the articulated inertias."""
+    rows = parent.size
+    U, W, composite = np.empty((rows, 6)), np.empty(rows), np.empty((rows, 3))
+    D, bias = np.empty(rows), np.zeros((rows, 6))
+    for k in range(rows):  # mass, and twice the mean of the second moments: a bound of the inertia about any axis
+        composite[k, 0] = M[k, 3, 3]
+        composite[k, 1] = M[k, 0, 0] + M[k, 1, 1] + M[k, 2, 2]
+    failed = 0
+    for k in range(rows - 1, 0, -1):
+        g = parent[k]
+        composite[g, 0] += composite[k, 0]
+        composite[g, 1] += composite[k, 1]
+        for i in range(6):
+            total = 0.0
+            for j in range(6):
+                total += M[k, i, j] * S[k, j]
+            U[k, i] = total
+        if driven[k - 1]:
+            r = given[k - 1]
+            for i in range(6):
+                for j in range(6):
+                    M[g, i, j] += M[k, i, j]
+                bias[g, i] += bias[k, i] + U[k, i] * r
+            continue
+        d, w = 0.0, p[k - 1]
+        for i in range(6):
+            d += S[k, i] * U[k, i]
+            w -= S[k, i] * bias[k, i]
+        turning = S[k, 0] * S[k, 0] + S[k, 1] * S[k, 1] + S[k, 2] * S[k, 2]
+        size = turning * composite[k, 1] + composite[k, 0] * (S[k, 3] * S[k, 3] + S[k, 4] * S[k, 4] + S[k, 5] * S[k, 5])
+        if not d > ROUNDING * size:
+            failed = k
+        D[k], W[k] = d, w
+        inverse = 1.0 / d
+        f = w * inverse
+        for i in range(6):
+            e = U[k, i] * inverse
+            for j in range(6):
+                M[g, i, j] += M[k, i, j] - e * U[k, j]
+            bias[g, i] += bias[k, i] + U[k, i] * f
+    if floating:
+        A, x = np.empty((6, 6)), np.empty(6)
+        for i in range(6):
+            x[i] = h0[i] - bias[0, i]
+            for j in range(6):
+                A[i, j] = M[0, i, j]
+        cholesky_solve(A, x)
+        for i in range(6):
+            v[0, i] = x[i]
+    else:
+        for i in range(6):
+            v[0, i] = 0.0
+    for k in range(rows):
+        if k > 0:
+            g = parent[k]
+            if driven[k - 1]:
+                rate[k - 1] = given[k - 1]
+            else:
+                w = W[k]
+                for i in range(6):
+                    w -= U[k, i] * v[g, i]
+                rate[k - 1] = w / D[k]
+            for i in range(6):
+                v[k, i] = v[g, i] + S[k, i] * rate[k - 1]
+        for i in range(6):
+            total = bias[k, i]
+            for j in range(6):
+                total += M[k, i, j] * v[k, j]
+            h[k, i] = total
+    return failed
+
+
+@kernel
+def energy_matrix(parent, S, M, A):  # type: ignore[no-untyped-def]
+    """A (6 + n, 6 + n), the base's six velocities first, of composite inertias, equation (7).
+
+    Only the lower triangle and of it only pairs on one path are written; M becomes the composite inertias.
+    """
+    rows = parent.size
+    F = np.empty(6)
+    for k in range(rows - 1, 0, -1):
+        for i in range(6):
+            total = 0.0
+            for j in range(6):
+                total += M[k, i, j] * S[k, j]
+                M[parent[k], i, j] += M[k, i, j]
+            F[i] = total
+        i = k
+        while i > 0:
+            total = 0.0
+            for j in range(6):
+                total += S[i, j] * F[j]
+            A[5 + k, 5 + i] = total
+            i = parent[i]
+        for j in range(6):
+            A[5 + k, j] = F[j]
+    for i in range(6):
+        for j in range(6):
+            A[i, j] = M[0, i, j]
+
+
+@kernel
+def dense_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
+    """Energy matrix, factored L^T D L from the tips inwards, which fills in nothing; equations (7) and (8)."""
+    rows = parent.size
+    size = 5 + rows
+    first = 0 if floating else 6
+    A, x, above = np.zeros((size, size)), np.empty(size), np.empty(size)
+    own = M.copy()
+    energy_matrix(parent, S, M, A)
+    for i in range(6):
+        x[i] = h0[i]
+    for k in range(1, rows):
+        x[5 + k] = p[k - 1]
+    for i in range(size):
+        above[i] = A[i, i]
+    for k in range(1, rows):  # rows of driven hinges become q' = r
+        if driven[k - 1]:
+            d, r = 5 + k, given[k - 1]
+            for j in range(d):
+                x[j] -= A[d, j] * r
+                A[d, j] = 0.0
+            for j in range(d + 1, size):
+                x[j] -= A[j, d] * r
+                A[j, d] = 0.0
+            A[d, d], x[d], above[d] = 1.0, r, 1.0
+    failed = 0
+    for k in range(size - 1, first - 1, -1):
+        if not A[k, k] > ROUNDING * above[k]:
+            failed = max(k - 5, 0)
+        inverse = 1.0 / A[k, k]
+        for i in range(first, k):
+            e = A[k, i] * inverse
+            if e == 0.0:  # not on the path to k
+                continue
+            for j in range(first, i + 1):
+                A[i, j] -= e * A[k, j]
+            x[i] -= e * x[k]
+    for k in range(first, size):
+        for i in range(first, k):
+            x[k] -= A[k, i] * x[i]
+        x[k] /= A[k, k]
+    for i in range(6):
+        v[0, i] = x[i] if floating else 0.0
+    for k in range(1, rows):
+        rate[k - 1] = x[5 + k]
+    velocities(parent, S, rate, v)
+    multiply(own, v, h)
+    sum_outboard(parent, h)
+    return failed

@@ -1,0 +1,124 @@
+"""Rates of the whole state, for several states at once. Source: docs/theory/hamiltonian.md, sections 2 to 6.
+
+A state is (q, p) on the ground, (r, e, q, L, P, p) on a free base: position of its frame's origin, quaternion,
+coordinates, angular momentum of the whole tree about the inertial origin, linear momentum, momenta of the hinges.
+"""
+
+import numpy as np
+
+from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
+from femb.formulations.hamiltonian.momentum_kernels import dense_velocities, recursive_velocities
+from femb.formulations.hamiltonian.sweep_kernels import place, spatial_inertias, sum_outboard, turn_rate
+from femb.jit import kernel
+from femb.smallmath import rotation
+
+
+@kernel
+def wrenches(data, gravity, places, loads, factors, R, hinge, c, W):  # type: ignore[no-untyped-def]
+    """W (rows, 6): weight and loads of each segment about the common point, equation (12).
+
+    places (m, 2): row, and whether components are the segment's. loads (m, 9): point (segment axes, from its frame's
+    origin), force, torque; each times its factor.
+    """
+    x, f, t = np.empty(3), np.empty(3), np.empty(3)
+    for k in range(W.shape[0]):
+        for i in range(3):
+            f[i] = data[k, MASS] * gravity[i]
+            W[k, 3 + i] = f[i]
+        W[k, 0] = c[k, 1] * f[2] - c[k, 2] * f[1]
+        W[k, 1] = c[k, 2] * f[0] - c[k, 0] * f[2]
+        W[k, 2] = c[k, 0] * f[1] - c[k, 1] * f[0]
+    for m in range(places.shape[0]):
+        k, s = places[m, 0], factors[m]
+        for i in range(3):
+            x[i] = hinge[k, i] + R[k, i, 0] * loads[m, 0] + R[k, i, 1] * loads[m, 1] + R[k, i, 2] * loads[m, 2]
+            if places[m, 1]:
+                f[i] = s * (R[k, i, 0] * loads[m, 3] + R[k, i, 1] * loads[m, 4] + R[k, i, 2] * loads[m, 5])
+                t[i] = s * (R[k, i, 0] * loads[m, 6] + R[k, i, 1] * loads[m, 7] + R[k, i, 2] * loads[m, 8])
+            else:
+                f[i], t[i] = s * loads[m, 3 + i], s * loads[m, 6 + i]
+            W[k, 3 + i] += f[i]
+        W[k, 0] += t[0] + x[1] * f[2] - x[2] * f[1]
+        W[k, 1] += t[1] + x[2] * f[0] - x[0] * f[2]
+        W[k, 2] += t[2] + x[0] * f[1] - x[1] * f[0]
+
+
+@kernel
+def momentum_rates(parent, data, driven, q, rate, S, v, h, W, extra, out):  # type: ignore[no-untyped-def]
+    """out (n,) = p' of the hinges; W becomes its sums outboard. Equation (13)."""
+    sum_outboard(parent, W)
+    b = np.empty(6)
+    for k in range(1, parent.size):
+        if driven[k - 1]:
+            out[k - 1] = 0.0
+            continue
+        turn_rate(S, v, k, b)
+        total = extra[k - 1] - data[k, STIFFNESS] * (q[k - 1] - data[k, REST]) - data[k, DAMPING] * rate[k - 1]
+        for i in range(6):
+            total += h[k, i] * b[i] + S[k, i] * W[k, i]
+        out[k - 1] = total
+
+
+@kernel
+def state_rates(parent, data, switches, driven, given, gravity, places, loads, factors, extra, Y, rate, velocity, out):  # type: ignore[no-untyped-def]
+    """out (s, n_y) of states Y (s, n_y); also hinge rates (s, n) and segment velocities (s, rows, 6).
+
+    switches: (free base, dense, velocities only). factors, given and extra have a row a state, or one for all of them.
+    Returns the first segment with a vanishing pivot, or zero.
+    """
+    rows = parent.size
+    n = rows - 1
+    floating, dense = switches[0] != 0, switches[1] != 0
+    R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 6))
+    M, h, W, h0 = np.empty((rows, 6, 6)), np.empty((rows, 6)), np.empty((rows, 6)), np.zeros(6)
+    start = 7 if floating else 0
+    p_start = start + n + (6 if floating else 0)
+    for s in range(Y.shape[0]):
+        q, p, v = Y[s, start : start + n], Y[s, p_start:], velocity[s]
+        if floating:
+            rotation(Y[s, 3:7], R[0])
+            x, y, z = Y[s, 0], Y[s, 1], Y[s, 2]
+            L = Y[s, start + n : p_start]
+            h0[0] = L[0] - (y * L[5] - z * L[4])
+            h0[1] = L[1] - (z * L[3] - x * L[5])
+            h0[2] = L[2] - (x * L[4] - y * L[3])
+            for i in range(3):
+                h0[3 + i] = L[3 + i]
+        else:
+            for i in range(3):
+                for j in range(3):
+                    R[0, i, j] = 1.0 if i == j else 0.0
+        place(parent, data, q, R, hinge, c, S)
+        spatial_inertias(data, R, c, M)
+        if dense:
+            failed = dense_velocities(
+                parent, floating, driven, given[min(s, given.shape[0] - 1)], S, M, p, h0, rate[s], v, h
+            )
+        else:
+            failed = recursive_velocities(
+                parent, floating, driven, given[min(s, given.shape[0] - 1)], S, M, p, h0, rate[s], v, h
+            )
+        if failed:
+            return failed
+        if switches[2]:
+            continue
+        wrenches(data, gravity, places, loads, factors[min(s, factors.shape[0] - 1)], R, hinge, c, W)
+        momentum_rates(
+            parent, data, driven, q, rate[s], S, v, h, W, extra[min(s, extra.shape[0] - 1)], out[s, p_start:]
+        )
+        for k in range(n):
+            out[s, start + k] = rate[s, k]
+        if floating:
+            a, b, d = v[0, 0], v[0, 1], v[0, 2]
+            e0, e1, e2, e3 = Y[s, 3], Y[s, 4], Y[s, 5], Y[s, 6]
+            out[s, 3] = 0.5 * (-e1 * a - e2 * b - e3 * d)
+            out[s, 4] = 0.5 * (e0 * a + e3 * b - e2 * d)
+            out[s, 5] = 0.5 * (e0 * b + e1 * d - e3 * a)
+            out[s, 6] = 0.5 * (e0 * d + e2 * a - e1 * b)
+            for i in range(3):
+                out[s, i] = v[0, 3 + i]
+                out[s, p_start - 3 + i] = W[0, 3 + i]
+            out[s, p_start - 6] = W[0, 0] + (y * W[0, 5] - z * W[0, 4])
+            out[s, p_start - 5] = W[0, 1] + (z * W[0, 3] - x * W[0, 5])
+            out[s, p_start - 4] = W[0, 2] + (x * W[0, 4] - y * W[0, 3])
+    return 0

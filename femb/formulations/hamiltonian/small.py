@@ -1,0 +1,206 @@
+"""Partial linearisation: small coordinates theta beside large ones s, on the ground.
+
+Equations linear in theta need the kinetic energy to second order in theta and its rates together, so the block of A
+between large coordinates is needed to second order, where centrifugal stiffening comes from; the mixed block to first;
+the block between small ones at theta = 0. Nothing of it enters the integration of the full equations, which are cheap
+enough. Source: docs/theory/hamiltonian.md, section 8, equations (17) to (21).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.errors import ModelError
+from femb.formulations.hamiltonian.motion import Motion
+from femb.formulations.hamiltonian.tree import Tree
+from femb.types import Floats
+
+
+@dataclass(frozen=True)
+class SmallMotion:
+    """mass theta'' + damping theta' + stiffness theta = force, (k, k) and (k,), at given s and constant s'.
+
+    damping includes gyroscopic and Coriolis terms, stiffness centrifugal ones; neither is symmetric in general.
+    """
+
+    names: tuple[str, ...]
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    force: Floats
+
+    def eigenvalues(self) -> Any:
+        """(2 k,) complex, 1/s, by size of their imaginary part; coefficients taken as constant in time."""
+        k = len(self.names)
+        matrix = np.block(
+            [
+                [np.zeros((k, k)), np.eye(k)],
+                [-np.linalg.solve(self.mass, self.stiffness), -np.linalg.solve(self.mass, self.damping)],
+            ]
+        )
+        values = np.linalg.eigvals(matrix)
+        return values[np.argsort(np.abs(values.imag), kind="stable")]
+
+
+class Derivatives:
+    """The energy matrix of a tree on the ground with its first and second derivatives, entry by entry.
+
+    Turning hinge l turns all that is outboard of it: a hinge motion by X_l S, a momentum by -X_l^T h, an inertia by
+    -X_l^T I - I X_l, with X_l the matrix of S_l x.
+    """
+
+    def __init__(self, tree: Tree, q: Floats) -> None:
+        if tree.base is not None:
+            raise ModelError(
+                f"partial linearisation is for trees on the ground; this one hangs on the free body {tree.base.name!r}."
+                " Hold the body, or linearise the velocity form"
+            )
+        motion = Motion.of(tree, q, np.zeros(tree.n), np.zeros(6))
+        self.tree, self.motion, self.S = tree, motion, motion.S[1:]
+        self._inboard = tree.ancestors
+        self._composite = np.array(motion.M[1:])
+        for k in range(tree.n - 1, 0, -1):
+            if tree.parent[k] >= 0:
+                self._composite[tree.parent[k]] += self._composite[k]
+        self._F = np.einsum("kij,kj->ki", self._composite, self.S)
+        self._X = np.array([_motion_cross(s) for s in self.S])
+        self._turned = -np.swapaxes(self._X, 1, 2) @ self._composite - self._composite @ self._X
+
+    def entry(self, i: int, j: int) -> float:
+        """a_ij."""
+        i, j = self._sorted(i, j)
+        return float(self.S[i] @ self._F[j]) if self._inboard[i, j] else 0.0
+
+    def first(self, i: int, j: int, m: int) -> float:
+        """d a_ij / dq_m, equation (17)."""
+        i, j = self._sorted(i, j)
+        if self._between(i, m, j):
+            return -float(self._X[m] @ self.S[i] @ self._F[j])
+        if self._inboard[i, j] and self._outboard(j, m):
+            return float(self.S[i] @ self._turned[m] @ self.S[j])
+        return 0.0
+
+    def second(self, i: int, j: int, m: int, k: int) -> float:
+        """d2 a_ij / dq_m dq_k, equation (18)."""
+        i, j = self._sorted(i, j)
+        m, k = self._sorted(m, k)
+        X, S = self._X, self.S
+        if not self._inboard[m, k]:
+            return 0.0
+        if self._between(i, m, j):
+            if self._between(i, k, j):
+                return float((X[k] @ X[m] @ S[i]) @ self._F[j])
+            return -float((X[m] @ S[i]) @ self._turned[k] @ S[j])
+        if self._inboard[i, j] and self._outboard(j, m):
+            return -float((X[m] @ S[i]) @ self._turned[k] @ S[j] + S[i] @ self._turned[k] @ X[m] @ S[j])
+        return 0.0
+
+    def weight(self, m: int, k: int) -> float:
+        """Second derivative of the potential of gravity by q_m and q_k, equation (21)."""
+        m, k = self._sorted(m, k)
+        if not self._inboard[m, k]:
+            return 0.0
+        outboard = self._inboard[k]
+        mass = self.tree.mass[outboard]
+        moment = mass @ self.motion.center[1:][outboard]
+        shift = np.cross(self.S[k, :3], moment) + mass.sum() * self.S[k, 3:]
+        return -float(self.S[m, :3] @ np.cross(shift, self.tree.gravity))
+
+    def pull(self, m: int) -> float:
+        """First derivative of the potential of gravity by q_m."""
+        outboard = self._inboard[m]
+        mass = self.tree.mass[outboard]
+        moment = np.cross(mass @ self.motion.center[1:][outboard], self.tree.gravity)
+        return -float(self.S[m, :3] @ moment + self.S[m, 3:] @ self.tree.gravity * mass.sum())
+
+    def _sorted(self, i: int, j: int) -> tuple[int, int]:
+        return (i, j) if i <= j else (j, i)  # parents come first
+
+    def _outboard(self, j: int, m: int) -> bool:
+        return bool(m != j and self._inboard[j, m])
+
+    def _between(self, i: int, m: int, j: int) -> bool:
+        """m outboard of i on the path to j, j included."""
+        return self._outboard(i, m) and bool(self._inboard[m, j])
+
+
+def expanded_energy_matrix(tree: Tree, q: ArrayLike, small: Sequence[str]) -> Floats:
+    """A (n, n) at q to the orders that equations linear in the small coordinates need; exact where there are none.
+
+    The kinetic energy it gives is off by terms of third order in the small coordinates and their rates.
+    """
+    q = tree.array(q).copy()
+    places = [tree.index(name) for name in small]
+    theta = dict(zip(places, q[places], strict=True))
+    q[places] = 0.0
+    d, A = Derivatives(tree, q), np.zeros((tree.n, tree.n))
+    for i in range(tree.n):
+        for j in range(i, tree.n):
+            order = 2 - (i in theta) - (j in theta)
+            value = d.entry(i, j)
+            if order > 0:
+                value += sum(d.first(i, j, m) * x for m, x in theta.items())
+            if order > 1:
+                value += 0.5 * sum(d.second(i, j, m, k) * x * y for m, x in theta.items() for k, y in theta.items())
+            A[i, j] = A[j, i] = value
+    return A
+
+
+def linearise(
+    form: Any, small: Sequence[str], q: ArrayLike | None = None, rate: ArrayLike | None = None
+) -> SmallMotion:
+    """Small motion of some coordinates of a HamiltonianForm while the others are at q and move at constant rates.
+
+    q, rate: arrays (n,) or numbers by name; entries of small coordinates are not read. Hinge springs and dampers,
+    gravity and potentials with a ``hessian`` are included. Raises ModelError for loads and generalized forces, whose
+    derivatives are not known. Equations (19) and (20).
+    """
+    tree = form.tree
+    if form.loads or form.forces:
+        raise ModelError("partial linearisation knows no derivatives of loads and generalized forces; leave them out")
+    places = [tree.index(name) for name in small]
+    x, v = tree.array(q).copy(), tree.array(rate, "rates").copy()
+    x[places], v[places] = 0.0, 0.0
+    d, moving = Derivatives(tree, x), [int(m) for m in np.flatnonzero(v)]
+    k = len(places)
+    mass, damping, stiffness, force = np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
+    gradient, hessian = _potentials(form, x)
+    for a, i in enumerate(places):
+        force[a] = -gradient[i] - d.pull(i) + tree.stiffness[i] * tree.rest[i]
+        for m in moving:
+            for n in moving:
+                force[a] -= v[m] * v[n] * (d.first(m, i, n) - 0.5 * d.first(m, n, i))
+        for b, j in enumerate(places):
+            mass[a, b] = d.entry(i, j)
+            stiffness[a, b] = hessian[i, j] + d.weight(i, j)
+            for m in moving:
+                damping[a, b] += v[m] * (d.first(m, i, j) - d.first(m, j, i) + d.first(i, j, m))
+                for n in moving:
+                    stiffness[a, b] += v[m] * v[n] * (d.second(m, i, n, j) - 0.5 * d.second(m, n, i, j))
+        damping[a, a] += tree.damping[i]
+        stiffness[a, a] += tree.stiffness[i]
+    return SmallMotion(tuple(small), mass, damping, stiffness, force)
+
+
+def _potentials(form: Any, q: Floats) -> tuple[Floats, Floats]:
+    gradient, hessian = np.zeros(q.size), np.zeros((q.size, q.size))
+    for potential in form.potentials:
+        second = getattr(potential, "hessian", None)
+        if second is None:
+            raise ModelError(
+                f"potential {potential!r} gives no hessian; partial linearisation needs its second derivatives"
+            )
+        gradient += potential.gradient(q)
+        hessian += second(q)
+    return gradient, hessian
+
+
+def _motion_cross(S: Floats) -> Floats:
+    """X (6, 6) with X v = S x v for motions v."""
+    a, b, c, d, e, f = S
+    turn = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
+    shift = np.array([[0.0, -f, e], [f, 0.0, -d], [-e, d, 0.0]])
+    return np.block([[turn, np.zeros((3, 3))], [shift, turn]])
