@@ -12,7 +12,7 @@ from femb.elements.attachment import Attachment, Place, check_place
 from femb.elements.beam_shape import reference_shape
 from femb.elements.section import Section
 from femb.layout import BeamLayout, Layout, Station
-from femb.types import Floats, Vector
+from femb.types import Floats, Ints, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +26,9 @@ class Beam:
     curvature : of the undeformed beam, the same all along: twist and curvatures about its section's y and z axes, 1/m;
     (0, 0, 1/R) is an arc of radius R towards y. Left out, the beam is straight.
     strain : "exact" curvatures per unit stretched length, or "source" for those of the thesis.
-    share_strain : the two ends of collinear beams on one body share one axial strain, as in the thesis; by
-    default each clamped end has its own, which a force on the body along the beams needs.
+    share_strain : the elements on both sides of a node share one axial strain wherever they meet, and so do the ends of
+    collinear beams on one body, as in the thesis. By default each clamped end has its own, and so has each side of an
+    inner node that a load, a mass, a spring or another beam is on, for the axial force jumps there.
 
     Raises ModelError. Source: docs/theory/beam.md.
     """
@@ -101,7 +102,7 @@ class Beam:
         at, axes = placement.beams[self.name]
         positions, turns = self.reference()
         clamps = placement.clamps[self.name]
-        stations, strains = [], []
+        stations: list[Station] = []
         for k in range(self.elements + 1):
             end = {0: 0, self.elements: 1}.get(k)
             clamp = self.attached[end] if end is not None else None
@@ -113,22 +114,30 @@ class Beam:
                 host = layout.station(clamp)
                 offset = host.offset + rotations.rotate(host.rotation, clamp.at) if clamp.beam else host.offset
                 stations.append(Station(host.frame, offset, rotations.multiply(host.rotation, clamps[end])))
-        for k, station in enumerate(stations):
-            label = f"{self.name}, node {k}"
-            clamped = self.attached[0 if k == 0 else 1] is not None if k in (0, self.elements) else False
-            if not clamped:
-                strains.append(layout.add_strain(label, station.frame))
-            elif self.share_strain:
-                if station.frame not in layout.shared_strain:
-                    layout.shared_strain[station.frame] = layout.add_strain(label, station.frame)
-                strains.append(layout.shared_strain[station.frame])
-            else:
-                inward = stations[1] if k == 0 else stations[-2]
-                strains.append(layout.add_strain(label, inward.frame))
-        ends = np.array([strains[:-1], strains[1:]]).T
+        ends = self._strains(layout, stations, set() if self.share_strain else _nodes_in_use(self, model))
         layout.beams[self.name] = BeamLayout(stations, ends)
         for k in range(self.elements):
             layout.couple((stations[k].frame, stations[k + 1].frame), ends[k])
+
+    def _strains(self, layout: Layout, stations: list[Station], jumps: set[int]) -> Ints:
+        """Strain numbers (e, 2) of both ends of every element; at the inner nodes ``jumps`` the two differ."""
+        strains = np.empty((self.elements, 2), dtype=np.int64)
+        for end, clamp in enumerate(self.attached):
+            k = end * self.elements
+            label, frame = f"{self.name}, node {k}", stations[k].frame
+            if clamp is not None and self.share_strain:
+                if frame not in layout.shared_strain:
+                    layout.shared_strain[frame] = layout.add_strain(label, frame)
+                strains[-end, end] = layout.shared_strain[frame]
+            else:
+                # a body's block stays 6 x 6: the strain of a clamped end is eliminated with the node next to it
+                inward = stations[1 - 2 * end + k].frame
+                strains[-end, end] = layout.add_strain(label, frame if clamp is None else inward)
+        for k in range(1, self.elements):
+            label, frame = f"{self.name}, node {k}", stations[k].frame
+            strains[k - 1, 1] = layout.add_strain(label, frame)
+            strains[k, 0] = layout.add_strain(f"{label}, towards the end", frame) if k in jumps else strains[k - 1, 1]
+        return strains
 
     @staticmethod
     def batches(items: list["Beam"], layout: Layout, model: Any) -> list[Batch]:
@@ -136,3 +145,10 @@ class Beam:
         from femb.elements.beam_batch import BeamBatch
 
         return [BeamBatch(items, layout, model)]
+
+
+def _nodes_in_use(beam: Beam, model: Any) -> set[int]:
+    """Nodes of a beam that an item of the model is on: a load, a mass, a spring, the end of another beam."""
+    places = [place for item in model.items() for place in getattr(item, "places", {}).values()]
+    places += [end for other in model.beams.values() for end in other.attached if end is not None]
+    return {place.node % (beam.elements + 1) for place in places if place.beam == beam.name}
