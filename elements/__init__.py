@@ -34,20 +34,11 @@ from femb.elements.spring_end import SpringEnd
 from femb.elements.spring_euler import EulerSpringDamper
 from femb.elements.spring_point import SpringDamper
 from femb.elements.spring_torsion import TorsionSpringDamper
+from femb.elements.thermal import ThermalLoad
 
-CATALOGUE = (
-    RigidBody,
-    PointMass,
-    Ground,
-    Section,
-    Beam,
-    *JOINTS,
-    Latch,
-    Load,
-    SpringDamper,
-    TorsionSpringDamper,
-    EulerSpringDamper,
-)
+LOADS = (Load, ThermalLoad)
+SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper)
+CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, Latch, *LOADS, *SPRINGS)
 
 __all__ = [
     "CATALOGUE",
@@ -75,6 +66,7 @@ __all__ = [
     "Spherical",
     "SpringDamper",
     "SpringEnd",
+    "ThermalLoad",
     "TorsionSpringDamper",
     "Universal",
 ]

@@ -26,6 +26,7 @@ _HOMES = {
     "Section": "femb.elements",
     "SpringDamper": "femb.elements",
     "SpringEnd": "femb.elements",
+    "ThermalLoad": "femb.elements",
     "TorsionSpringDamper": "femb.elements",
     "EulerSpringDamper": "femb.elements",
     "FembError": "femb.errors",
