@@ -26,6 +26,7 @@ from femb.elements.joint_kinds import (
     Universal,
 )
 from femb.elements.latch import Latch
+from femb.elements.line_load import DistributedLoad
 from femb.elements.load import Load
 from femb.elements.point_mass import PointMass
 from femb.elements.rigid_body import RigidBody
@@ -36,7 +37,7 @@ from femb.elements.spring_point import SpringDamper
 from femb.elements.spring_torsion import TorsionSpringDamper
 from femb.elements.thermal import ThermalLoad
 
-LOADS = (Load, ThermalLoad)
+LOADS = (Load, DistributedLoad, ThermalLoad)
 SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper)
 CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, Latch, *LOADS, *SPRINGS)
 
@@ -46,6 +47,7 @@ __all__ = [
     "Beam",
     "Cylindrical",
     "Distance",
+    "DistributedLoad",
     "EulerSpringDamper",
     "Fixed",
     "Ground",

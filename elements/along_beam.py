@@ -27,6 +27,11 @@ class AlongBeams(Batch):
         rows = [start[name] + np.arange(model.beams[name].elements) for name in self.slices]
         self.in_model: Ints = np.concatenate(rows)
 
+    def keep(self, rows: list[int]) -> None:
+        """Keep these rows, in this order; a row may be there several times."""
+        self.index, self.ends, self.data = self.index[rows], self.ends[rows], self.data[rows]
+        self.in_model, self.labels = self.in_model[rows], [self.labels[k] for k in rows]
+
     def couple(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
 

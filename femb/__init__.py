@@ -18,6 +18,7 @@ _HOMES = {
     "load_case": "femb.case",
     "Attachment": "femb.elements",
     "Beam": "femb.elements",
+    "DistributedLoad": "femb.elements",
     "Ground": "femb.elements",
     "Load": "femb.elements",
     "Place": "femb.elements",
