@@ -29,6 +29,7 @@ from femb.elements.latch import Latch
 from femb.elements.line_load import DistributedLoad
 from femb.elements.load import Load
 from femb.elements.point_mass import PointMass
+from femb.elements.pull import Pull
 from femb.elements.rigid_body import RigidBody
 from femb.elements.section import Section
 from femb.elements.spring_end import SpringEnd
@@ -37,7 +38,7 @@ from femb.elements.spring_point import SpringDamper
 from femb.elements.spring_torsion import TorsionSpringDamper
 from femb.elements.thermal import ThermalLoad
 
-LOADS = (Load, DistributedLoad, ThermalLoad)
+LOADS = (Load, Pull, DistributedLoad, ThermalLoad)
 SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper)
 CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, Latch, *LOADS, *SPRINGS)
 
@@ -62,6 +63,7 @@ __all__ = [
     "PointOnLine",
     "PointOnPlane",
     "Prismatic",
+    "Pull",
     "Revolute",
     "RigidBody",
     "Section",

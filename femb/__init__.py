@@ -23,6 +23,7 @@ _HOMES = {
     "Load": "femb.elements",
     "Place": "femb.elements",
     "PointMass": "femb.elements",
+    "Pull": "femb.elements",
     "RigidBody": "femb.elements",
     "Section": "femb.elements",
     "SpringDamper": "femb.elements",
