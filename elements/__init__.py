@@ -8,6 +8,7 @@ if __name__ != "femb.elements":
 
 from femb.elements.attachment import Attachment, Place
 from femb.elements.beam import Beam
+from femb.elements.beam_path import Path
 from femb.elements.ground import Ground
 from femb.elements.joint_end import JointEnd
 from femb.elements.joint_kinds import (
@@ -56,6 +57,7 @@ __all__ = [
     "Latch",
     "Load",
     "Parallel",
+    "Path",
     "Perpendicular",
     "Place",
     "Planar",

@@ -9,7 +9,6 @@ from femb.elements import thermal_kernels as kernels
 from femb.elements.along_beam import AlongBeams
 from femb.elements.beam_kernels import LENGTH, SOURCE
 from femb.layout import Layout
-from femb.rotations import conjugate, logarithm, multiply
 from femb.types import Floats, Ints
 
 
@@ -31,8 +30,7 @@ class ThermalBatch(AlongBeams):
         curvatures: list[Floats] = []
         for name, where in self.slices.items():
             lengths = self.data[where, LENGTH]
-            turns = model.beams[name].reference()[1]
-            curvature = logarithm(multiply(conjugate(turns[:-1]), turns[1:])) / lengths[:, None]
+            curvature = np.array([model.beams[name].shape.curvature(k) for k in range(len(lengths))])
             for k, key in enumerate(np.round(np.column_stack([lengths, curvature * lengths[:, None]]), 13)):
                 group.append(groups.setdefault((name, *key), len(groups)))
                 if group[-1] == len(rows):

@@ -21,6 +21,7 @@ _HOMES = {
     "DistributedLoad": "femb.elements",
     "Ground": "femb.elements",
     "Load": "femb.elements",
+    "Path": "femb.elements",
     "Place": "femb.elements",
     "PointMass": "femb.elements",
     "Pull": "femb.elements",

@@ -60,7 +60,7 @@ class Recorder:
             position, quaternion = self.references[name]
             found[f"beams/{name}/reference_position"] = position
             found[f"beams/{name}/reference_quaternion"] = quaternion
-            found[f"beams/{name}/element_length"] = np.full(beam.elements, beam.length / beam.elements)
+            found[f"beams/{name}/element_length"] = beam.shape.lengths
             found[f"beams/{name}/outline"] = self.system.model.section_of(beam).outline()
         return found
 
