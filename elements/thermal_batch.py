@@ -8,14 +8,16 @@ from femb.batch import Input
 from femb.elements import thermal_kernels as kernels
 from femb.elements.along_beam import AlongBeams
 from femb.elements.beam_kernels import LENGTH, SOURCE
+from femb.elements.beam_shape import uniform_shape
 from femb.layout import Layout
+from femb.rotations import rotate_back
 from femb.types import Floats, Ints
 
 
 class ThermalBatch(AlongBeams):
     """The elements of all heated beams; one input a load.
 
-    Elements of one beam with the same length and curvature are a group: their thermal strains are the same.
+    Elements of one beam with the same reference shape are a group: their thermal strains are the same.
     """
 
     def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
@@ -27,17 +29,19 @@ class ThermalBatch(AlongBeams):
         groups: dict[tuple[Any, ...], int] = {}
         group: list[int] = []
         rows: list[int] = []
-        curvatures: list[Floats] = []
+        shapes: list[tuple[Floats, Floats]] = []
         for name, where in self.slices.items():
-            lengths = self.data[where, LENGTH]
-            curvature = np.array([model.beams[name].shape.curvature(k) for k in range(len(lengths))])
-            for k, key in enumerate(np.round(np.column_stack([lengths, curvature * lengths[:, None]]), 13)):
-                group.append(groups.setdefault((name, *key), len(groups)))
+            for k in range(where.start, where.stop):
+                length = float(self.data[k, LENGTH])
+                curvature, off = _shape(model.beams[name].shape, k - where.start, length)
+                key = (name, *np.round(np.concatenate([[length], curvature * length, off]), 13))
+                group.append(groups.setdefault(key, len(groups)))
                 if group[-1] == len(rows):
-                    rows.append(where.start + k)
-                    curvatures.append(curvature[k])
+                    rows.append(k)
+                    shapes.append((curvature, off))
         self.group: Ints = np.array(group, dtype=np.int64)
-        self._curvatures: Floats = np.array(curvatures)
+        self._curvatures: Floats = np.array([curvature for curvature, _ in shapes])
+        self._off: Floats = np.array([off for _, off in shapes])
         self._lengths, self._source = self.data[rows, LENGTH], self.data[rows, SOURCE]
         # what each load adds to the free strain of each group, (loads, groups, 4)
         self._shares: Floats = np.zeros((len(loads), len(rows), 4))
@@ -52,7 +56,7 @@ class ThermalBatch(AlongBeams):
         own = u[:, self.first_input : self.first_input + len(self.inputs)]
         out = np.empty((len(u), len(self._lengths), 3, 4))
         free = np.ascontiguousarray(np.tensordot(own, self._shares, 1))
-        bad = kernels.thermal_strains(free, self._lengths, self._curvatures, self._source, out)
+        bad = kernels.thermal_strains(free, self._lengths, self._curvatures, self._off, self._source, out)
         self.check(int(np.argmax(self.group == bad)) if bad >= 0 else -1)
         return out
 
@@ -75,3 +79,11 @@ class ThermalBatch(AlongBeams):
     def stored(self, u: Floats, q: Floats, out: Floats) -> None:
         args = (self.index, self.ends, self.data, self.group, self._strains(u), q, self.fixed)
         self.check(kernels.stored(*args, out))
+
+
+def _shape(shape: Any, k: int, length: float) -> tuple[Floats, Floats]:
+    """Mean curvature (3,) of an element, and its chord (3,) less that of the helix of this curvature."""
+    curvature = shape.curvature(k)
+    (start, axes), (end, _) = shape.element(k)
+    helix = uniform_shape(length, 1, curvature).positions[-1]
+    return curvature, rotate_back(axes, end - start) - helix

@@ -27,9 +27,10 @@ from femb.jit import kernel
 
 
 @kernel
-def thermal_strains(free, length, curvature, source, out):  # type: ignore[no-untyped-def]
-    """out (s, g, 3, 4): at the strain points of elements with these lengths (g,) and curvatures (g, 3) unheated.
+def thermal_strains(free, length, curvature, off, source, out):  # type: ignore[no-untyped-def]
+    """out (s, g, 3, 4): at the strain points of elements with these lengths (g,) and mean curvatures (g, 3) unheated.
 
+    off (g, 3) : what the chord of the unheated element has beyond that of the helix with its mean curvature.
     free (s, g, 4) : axial strain, twist and curvatures (1/m) by which free elements change; source (g,) : form of
     the strains.
     """
@@ -47,6 +48,8 @@ def thermal_strains(free, length, curvature, source, out):  # type: ignore[no-un
                 for i in range(3):
                     turning[i] = length[g] * (curvature[g, i] + hot * free[s, g, 1 + i])
                 helix(turning, length[g] * (1.0 + eps), d, Q)
+                for i in range(3):
+                    d[i] += (1.0 + eps) * off[g, i]
                 natural_coordinates(zero, axes, eps, d, Q, eps, length[g], work, X)
                 if not strains(X, length[g], source[g] != 0.0, turned, rows, e, E):
                     return g

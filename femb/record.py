@@ -61,6 +61,7 @@ class Recorder:
             found[f"beams/{name}/reference_position"] = position
             found[f"beams/{name}/reference_quaternion"] = quaternion
             found[f"beams/{name}/element_length"] = beam.shape.lengths
+            found[f"beams/{name}/corner"] = beam.shape.corners
             found[f"beams/{name}/outline"] = self.system.model.section_of(beam).outline()
         return found
 

@@ -6,8 +6,23 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from femb import Attachment, Beam, Ground, Load, Model, ModelError, Path, RigidBody, Section, rotations
+from femb import (
+    Attachment,
+    Beam,
+    DistributedLoad,
+    Ground,
+    Load,
+    Model,
+    ModelError,
+    Path,
+    RigidBody,
+    Section,
+    ThermalLoad,
+    rotations,
+    simulate,
+)
 from femb.equilibrium import steady_start
+from femb.export.parts import BeamLine
 from femb.state import State
 from femb.system import System
 
@@ -193,6 +208,38 @@ def test_a_body_at_the_end_of_a_path_is_put_there():
     np.testing.assert_allclose(state.bodies["tip"].position, np.add((1, 2, 2.5), BENT[-1]), atol=1e-12)
 
 
+# Loads along paths
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_even_heating_scales_every_shape_without_stress(name):
+    words = {"start": Ground().at(), **PATHS[name]}
+    hot = ThermalLoad("sun", beam="b", strain=(1e-3, 0, 0, 0))
+    system = built(beam(words.pop("path"), **words), hot)
+    q, v = steady_start(system)
+    warm = np.array([node.position for node in State(system.layout, 0.0, q, v).beams["b"].nodes])
+    np.testing.assert_allclose(warm, 1.001 * nodes(system)[0], atol=1e-12)
+    forces = system.batches[0].section_forces(q[None], v[None], 0.0 * v[None])
+    for batch in system.batches:
+        batch.add_section_forces(np.ones((1, 1)), q[None], v[None], forces)
+    assert np.abs(forces).max() < 1e-8  # of 1000 N
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_weight_is_a_distributed_load_on_every_shape(name):
+    """By gravity on the mass per length, and as a load."""
+    words = {"start": Ground().at(), **PATHS[name]}
+    bent = beam(words.pop("path"), **words)
+    weight = Model(gravity=(0.2, 0.1, -1.0))
+    weight.add(bent)
+    load = DistributedLoad("w", beam="b", force=0.7 * np.array([0.2, 0.1, -1.0]))
+    one, other = System(weight), built(bent, load)
+    rest = np.zeros((1, one.n_v))
+    wanted = one.residual(np.zeros((1, 0)), one.q0[None], rest, rest)
+    got = other.residual(np.ones((1, 1)), one.q0[None], rest, rest)
+    np.testing.assert_allclose(got, wanted, atol=1e-9)
+
+
 # Corners
 
 L_POINTS = [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
@@ -228,6 +275,16 @@ def test_the_axial_force_jumps_at_a_corner():
     q, _ = steady_start(system)
     strains = q[system.layout.strain_q[system.layout.beams["b"].strains]]
     np.testing.assert_allclose(strains, [[0.0, 0.0], [1e-11, 1e-11]], atol=2e-13)
+
+
+def test_corners_are_drawn_as_corners():
+    """The centreline of the pictures is straight on both sides."""
+    model = Model()
+    model.add(beam(Path(points=L_POINTS, kinks=True), 2, start=Ground().at((0, 0, 0))))
+    results = simulate(model, duration=0.01)
+    line = BeamLine(results.beams["b"], 4).state(0)
+    np.testing.assert_allclose(line.points[:5], np.outer(np.linspace(0, 1, 5), (1, 0, 0)), atol=1e-12)
+    np.testing.assert_allclose(line.points[5:] - (1, 0, 0), np.outer(np.linspace(0, 1, 5), (0, 1, 0)), atol=1e-12)
 
 
 # Refusals
