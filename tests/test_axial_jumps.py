@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from femb import Beam, Ground, Load, Model, PointMass, Section, SpringDamper
+from femb.elements import JointEnd, Spherical
 from femb.elements.beam_batch import BeamBatch
 from femb.equilibrium import steady_start
 from femb.system import System
@@ -108,6 +109,7 @@ def _beam():
         (Load("f", beam="b", node=-2, force=(1, 0, 0)), 1),
         (Load("f", beam="b", node=0, force=(1, 0, 0)), 0),
         (Load("f", beam="b", node=-1, force=(1, 0, 0)), 0),
+        (Spherical("j", first=JointEnd(beam="b", node=2), second=JointEnd(body="ground", at=(1.0, 0, 0))), 1),
         (SpringDamper("k", start=_beam().node(2), end=Ground().at((5, 0, 0)),
                       stiffness=1.0), 1),
         (Beam("c", Section("t", axial_stiffness=1.0, torsional_stiffness=2.0, bending_stiffness=(3.0, 5.0),
@@ -116,6 +118,6 @@ def _beam():
     ],
 )  # fmt: skip
 def test_what_splits_a_strain(item, jumps):
-    """What is on an inner node; the second beam has two strains of its own."""
+    """What is on an inner node, a joint too; the second beam has two strains of its own."""
     alone, together = (len(System(bar(*items)).layout.strain_q) for items in ((), (item,)))
     assert together - alone == jumps
