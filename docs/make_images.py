@@ -71,6 +71,19 @@ def draw_nodes(results: Results, title: str, path: Path) -> None:
     table(results.time, rows, title).savefig(path, dpi=64)
 
 
+def draw_snap(path: Path) -> None:
+    """Bend of the boom and angle of the hub as the satellite of ``thermal_snap`` is lit, heated in three times."""
+    times = {f"{tau} s": f"loads.bending.profile.time_constant={tau}" for tau in (1.0, 3.0, 10.0)}
+    all_results = [run("thermal_snap", override) for override in times.values()]
+    tips = np.stack([results.beams["boom"].deflection[:, -1, 1] for results in all_results], axis=1)
+    angles = np.stack([to_euler(results.bodies["hub"].quaternion)[:, 2] for results in all_results], axis=1)
+    rows = [
+        [Panel("end of the boom", "y", "m", tips, list(times))],
+        [Panel("hub", "angle about z", "deg", np.degrees(angles), list(times))],
+    ]
+    table(all_results[0].time, rows, "Thermal snap: time constant of the gradient").savefig(path, dpi=80)
+
+
 def main() -> None:
     """Draw all pictures."""
     IMAGES.mkdir(parents=True, exist_ok=True)
@@ -83,6 +96,7 @@ def main() -> None:
     results = run("cantilever_tip_load")
     picture(results, IMAGES / "cantilever_tip_load.png", [0.0, 0.03, 0.036, 0.049], azimuth=-90.0, elevation=90.0)
     plot(results, IMAGES / "cantilever_tip_load_tips.png", "tips")
+    draw_snap(IMAGES / "thermal_snap.png")
     plot(run("spinning_boom"), IMAGES / "spinning_boom_audit.png", "audit")
 
 

@@ -8,6 +8,7 @@ if __name__ != "femb.elements":
 
 from femb.elements.attachment import Attachment, Place
 from femb.elements.beam import Beam
+from femb.elements.beam_path import Path
 from femb.elements.ground import Ground
 from femb.elements.joint_end import JointEnd
 from femb.elements.joint_kinds import (
@@ -26,28 +27,21 @@ from femb.elements.joint_kinds import (
     Universal,
 )
 from femb.elements.latch import Latch
+from femb.elements.line_load import DistributedLoad
 from femb.elements.load import Load
 from femb.elements.point_mass import PointMass
+from femb.elements.pull import Pull
 from femb.elements.rigid_body import RigidBody
 from femb.elements.section import Section
 from femb.elements.spring_end import SpringEnd
 from femb.elements.spring_euler import EulerSpringDamper
 from femb.elements.spring_point import SpringDamper
 from femb.elements.spring_torsion import TorsionSpringDamper
+from femb.elements.thermal import ThermalLoad
 
-CATALOGUE = (
-    RigidBody,
-    PointMass,
-    Ground,
-    Section,
-    Beam,
-    *JOINTS,
-    Latch,
-    Load,
-    SpringDamper,
-    TorsionSpringDamper,
-    EulerSpringDamper,
-)
+LOADS = (Load, Pull, DistributedLoad, ThermalLoad)
+SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper)
+CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, Latch, *LOADS, *SPRINGS)
 
 __all__ = [
     "CATALOGUE",
@@ -55,6 +49,7 @@ __all__ = [
     "Beam",
     "Cylindrical",
     "Distance",
+    "DistributedLoad",
     "EulerSpringDamper",
     "Fixed",
     "Ground",
@@ -62,6 +57,7 @@ __all__ = [
     "Latch",
     "Load",
     "Parallel",
+    "Path",
     "Perpendicular",
     "Place",
     "Planar",
@@ -69,12 +65,14 @@ __all__ = [
     "PointOnLine",
     "PointOnPlane",
     "Prismatic",
+    "Pull",
     "Revolute",
     "RigidBody",
     "Section",
     "Spherical",
     "SpringDamper",
     "SpringEnd",
+    "ThermalLoad",
     "TorsionSpringDamper",
     "Universal",
 ]

@@ -7,9 +7,9 @@ import numpy as np
 from femb.batch import Batch, FoldedError
 from femb.elements import beam_kernels as kernels
 from femb.elements import beam_tangent
-from femb.elements.beam_shape import reference_strains
+from femb.elements.beam_shape import NO_TURN, reference_strains
 from femb.layout import Layout, Station
-from femb.rotations import rotation_matrix
+from femb.rotations import multiply, rotation_matrix
 from femb.types import Floats, Ints
 
 NO_SECTION = np.empty((0, 0, 0, 0))
@@ -30,18 +30,16 @@ class BeamBatch(Batch):
         for beam in beams:
             where = layout.beams[beam.name]
             self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
-            row = element_data(model.section_of(beam), beam.length / beam.elements, beam.strain == "source")
-            end_rows = [_end_row(station) for station in where.stations]
-            nodes = list(zip(*beam.reference(), strict=True))
+            shape, section = beam.shape, model.section_of(beam)
             for k in range(beam.elements):
                 frames = [where.stations[k].frame, where.stations[k + 1].frame]
                 strains = where.strains[k]
                 numbers = (layout.frame_q[frames], layout.frame_v[frames])
                 index.append(np.concatenate([*numbers, layout.strain_q[strains], layout.strain_v[strains]]))
-                ends.append([end_rows[k], end_rows[k + 1]])
-                data.append(row.copy())
-                if beam.curvature is not None:
-                    data[-1][kernels.REFERENCE :] = reference_strains(row, nodes[k], nodes[k + 1])
+                ends.append([_end_row(where.stations[k], shape.corners[k]), _end_row(where.stations[k + 1])])
+                data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
+                if not shape.straight:
+                    data[-1][kernels.REFERENCE :] = reference_strains(data[-1], *shape.element(k))
                 self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
         self.index: Ints = np.array(index, dtype=np.int64)
         self.ends: Floats = np.array(ends, dtype=float)
@@ -112,6 +110,9 @@ def element_data(section: Any, length: float, source: bool) -> Floats:
     return row
 
 
-def _end_row(station: Station) -> Floats:
+def _end_row(station: Station, corner: Floats = NO_TURN) -> Floats:
+    """A row of ``ends``; corner (4,) turns from the node's section to the element's."""
+    if np.any(corner != NO_TURN):
+        station = Station(station.frame, station.offset, multiply(station.rotation, corner))
     attached = 0.0 if station.on_frame else 1.0
     return np.array([attached, *station.offset, *rotation_matrix(station.rotation).ravel()])

@@ -27,6 +27,7 @@ class Section:
     of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m).
     damping : stress per strain rate over stress per strain (stiffness-proportional), s. shape : for pictures only,
     {"rectangle": [y, z]} or {"circle": radius}; by default the rectangle with the same area and radii of gyration.
+    expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
 
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or not wholly, a matrix that is
     not symmetric and positive definite.
@@ -51,6 +52,7 @@ class Section:
     stiffness_matrix: Matrix4 | None = None
     mass_per_length: float | None = None
     inertia_per_length: Vector | None = None
+    expansion: float | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "sections", self.name) as check:

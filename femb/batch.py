@@ -118,6 +118,13 @@ class Batch:
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
 
+    def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, n, 2, 6) += what loads along beams add to the section forces at both ends of all n elements."""
+
+    def stored(self, u: Floats, q: Floats, out: Floats) -> None:
+        """out (s,) += energy that the inputs make of the potential energy (a heated part's is of what is left of its
+        strain), which they have then done as work."""
+
     def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Vectors (s, k, m) that must not vanish in a motion, and their rates; k as in ``postures``."""
         raise NotImplementedError

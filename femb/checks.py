@@ -135,6 +135,17 @@ class Checks:
                 value = getattr(self.item, field)
                 self.require(field, value is None or value >= 0.0, "must be at least 0")
 
+    def numbers(self, *fields: str) -> None:
+        """Fields that must be lists of finite numbers, at least one; stored as tuples."""
+        for field in fields:
+            try:
+                numbers = tuple(float(x) for x in getattr(self.item, field))
+            except (TypeError, ValueError):
+                self.fail(field, f"got {shown(getattr(self.item, field))}, wanted a list of numbers")
+                continue
+            object.__setattr__(self.item, field, numbers)
+            self.require(field, numbers and all(map(math.isfinite, numbers)), "must be finite numbers")
+
     def one_of(self, field: str, allowed: tuple[str, ...]) -> None:
         """A field that must be one of a few words."""
         self.require(field, getattr(self.item, field) in allowed, "must be one of " + ", ".join(map(repr, allowed)))

@@ -10,25 +10,13 @@ import numpy as np
 
 from femb import rotations
 from femb.elements import Attachment, Beam, Ground, PointMass
+from femb.elements.beam_shape import section_axes
 from femb.errors import ModelError, Problem
 from femb.euler import from_euler
 from femb.model import Model
 from femb.types import Floats
 
 Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
-
-
-def section_axes(direction: Any, up: Any = None) -> Floats:
-    """Quaternion of the section axes: x along ``direction``, y along the part of ``up`` perpendicular to it.
-
-    The default of ``up`` is y, or z where the direction is within 25 degrees of y.
-    """
-    x = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
-    if up is None:
-        up = np.array([0.0, 1.0, 0.0]) if abs(x[1]) < np.cos(np.radians(25.0)) else np.array([0.0, 0.0, 1.0])
-    y = up - x * (x @ up)
-    y /= np.linalg.norm(y)
-    return rotations.from_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
 
 
 class Placement:
@@ -155,16 +143,17 @@ class Placement:
             at, axes = self._start_of(beam, self._clamp_point(end), self._section_at(beam, end, False))
         else:
             free: Any = beam.start or beam.end
-            at, axes = free.at, section_axes(free.direction, free.up)
-            if beam.start is None or beam.start.direction is None:
+            own = self._path_section(beam, free)
+            at, axes = free.at, own if own is not None else section_axes(free.direction, free.up)
+            if beam.start is None or (own is None and beam.start.direction is None):
                 at, axes = self._start_of(beam, at, axes)
         self.beams[beam.name] = (at, axes)
         positions, turns = beam.reference()
         tip, tip_axes = at + rotations.rotate(axes, positions[-1]), rotations.multiply(axes, turns[-1])
         if end is not None and end.body is not None and not known_end:
-            self._place_body_at(end, tip, tip_axes)
+            self._place_body_at(beam, end, tip, tip_axes)
         elif start is not None and start.body is not None and not known_start:
-            self._place_body_at(start, at, axes)
+            self._place_body_at(beam, start, at, axes)
         if end is not None:
             self._check_tip(beam, end, tip)
         for word, each, section in (("start", start, axes), ("end", end, tip_axes)):
@@ -178,12 +167,23 @@ class Placement:
         axes = rotations.multiply(tip_axes, rotations.conjugate(turns[-1]))
         return tip - rotations.rotate(axes, positions[-1]), axes
 
+    def _path_section(self, beam: Beam, end: Attachment) -> Floats | None:
+        """The section at one end of a beam whose path says it, in the axes in which the path is given."""
+        first = beam.shape.first
+        if first is None or end is beam.start:
+            return first
+        by_start = beam.start is not None and beam.start.clamped
+        return None if by_start else rotations.multiply(first, beam.shape.quaternions[-1])
+
     def _section_at(self, beam: Beam, end: Attachment, other_known: bool) -> Floats:
         """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
+        own = self._path_section(beam, end)
+        if own is not None:
+            return rotations.multiply(self._host(end)[1], own)
         if end.direction is not None:
             return rotations.multiply(self._host(end)[1], section_axes(end.direction, end.up))
         other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
-        if self._placed(other) and beam.curvature is None:
+        if self._placed(other) and beam.shape.straight:
             chord = self._clamp_point(beam.attached[1]) - self._clamp_point(beam.attached[0])
             if np.linalg.norm(chord) > 0.0:
                 inward = rotations.rotate_back(self._host(end)[1], chord)
@@ -196,12 +196,14 @@ class Placement:
             f"is missing: the tangent of the beam from start to end, in the axes of {end.host}",
         )
 
-    def _place_body_at(self, end: Attachment, point: Floats, axes: Floats) -> None:
+    def _place_body_at(self, beam: Beam, end: Attachment, point: Floats, axes: Floats) -> None:
         """Put a body so that its attachment point is at ``point`` and its attachment axes agree with the section."""
         name = str(end.body)
         quaternion = self._given_quaternion(self.model.body(name))
-        if quaternion is None and end.direction is not None:
+        clamp = self._path_section(beam, end)
+        if clamp is None and end.direction is not None:
             clamp = section_axes(end.direction, end.up)
+        if quaternion is None and clamp is not None:
             quaternion = rotations.multiply(axes, rotations.conjugate(clamp))
         if quaternion is None:
             quaternion = np.array([1.0, 0.0, 0.0, 0.0])
@@ -214,7 +216,7 @@ class Placement:
 
     def _check_tip(self, beam: Beam, end: Attachment, tip: Floats) -> None:
         gap = self._clamp_point(end) - tip
-        if np.linalg.norm(gap) > 1e-6 * beam.length:
+        if np.linalg.norm(gap) > 1e-6 * beam.shape.length:
             raise ModelError.at(
                 ("beams", beam.name, "end"),
                 f"the beam ends at {_shown(tip)} but its place on {end.host} is at {_shown(tip + gap)} m: "

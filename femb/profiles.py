@@ -1,6 +1,6 @@
 """Profiles of time: the factor a load is multiplied with, and the instants where it is not smooth.
 
-Adding a profile is one class here and one line in ``PROFILES``.
+Adding a profile is one class here and one word in ``KINDS``.
 """
 
 import bisect
@@ -97,14 +97,7 @@ class Table:
 
     def __post_init__(self) -> None:
         with Checks(self, "profile") as check:
-            for field in ("times", "values"):
-                try:
-                    numbers = tuple(float(x) for x in getattr(self, field))
-                except (TypeError, ValueError):
-                    check.fail(field, f"got {getattr(self, field)!r}, wanted a list of numbers")
-                    continue
-                object.__setattr__(self, field, numbers)
-                check.require(field, numbers and all(map(math.isfinite, numbers)), "must be finite numbers")
+            check.numbers("times", "values")
             if not check.bad:
                 rising = all(a < b for a, b in zip(self.times, self.times[1:], strict=False))
                 check.require("times", rising, "must rise from each to the next")
@@ -124,4 +117,72 @@ class Table:
         return self.values[k - 1] + part * (self.values[k] - self.values[k - 1])
 
 
-PROFILES: dict[str, Callable[..., Profile]] = {kind.shape: kind for kind in (Constant, Versine, Step, Table)}
+@dataclass(frozen=True)
+class Exponential:
+    """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature."""
+
+    shape: ClassVar[str] = "exponential"
+    time_constant: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "profile") as check:
+            check.positive("time_constant")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return (self.start,)
+
+    def __call__(self, t: float) -> float:
+        return -math.expm1(-(t - self.start) / self.time_constant) if t > self.start else 0.0
+
+
+@dataclass(frozen=True)
+class SmoothStep:
+    """From zero before ``start`` to one after ``duration`` seconds, with continuous first and second derivatives.
+
+    In between it is 10 x^3 - 15 x^4 + 6 x^5 with x = (t - start)/duration.
+    """
+
+    shape: ClassVar[str] = "smooth_step"
+    duration: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "profile") as check:
+            check.positive("duration")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return (self.start, self.start + self.duration)
+
+    def __call__(self, t: float) -> float:
+        x = min(max((t - self.start) / self.duration, 0.0), 1.0)
+        return x**3 * (10.0 - x * (15.0 - 6.0 * x))
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """c0 + c1 x + c2 x^2 + ... of x = t - start, s, with ``coefficients`` (c0, c1, ...), at all times."""
+
+    shape: ClassVar[str] = "polynomial"
+    coefficients: Any
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "profile") as check:
+            check.numbers("coefficients")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return ()
+
+    def __call__(self, t: float) -> float:
+        value = 0.0
+        for coefficient in reversed(self.coefficients):
+            value = value * (t - self.start) + coefficient
+        return value
+
+
+KINDS = (Constant, Versine, Step, SmoothStep, Exponential, Polynomial, Table)
+PROFILES: dict[str, Callable[..., Profile]] = {kind.shape: kind for kind in KINDS}

@@ -31,6 +31,7 @@ class Recorder:
         self.shapes = {name: self._shape(name) for name in self.layout.beams}
         self.beam_batches = [batch for batch in system.batches if isinstance(batch, BeamBatch)]
         self.first_energy: float | None = None
+        self.first_stored = 0.0
 
     def _reference(self, name: str) -> tuple[Floats, Floats]:
         """Positions (n, 3) and quaternions (n, 4) of a beam's nodes in the reference shape, inertial axes."""
@@ -59,7 +60,8 @@ class Recorder:
             position, quaternion = self.references[name]
             found[f"beams/{name}/reference_position"] = position
             found[f"beams/{name}/reference_quaternion"] = quaternion
-            found[f"beams/{name}/element_length"] = np.full(beam.elements, beam.length / beam.elements)
+            found[f"beams/{name}/element_length"] = beam.shape.lengths
+            found[f"beams/{name}/corner"] = beam.shape.corners
             found[f"beams/{name}/outline"] = self.system.model.section_of(beam).outline()
         return found
 
@@ -118,6 +120,8 @@ class Recorder:
     def _section_forces(self, block: dict[str, Floats], frames: Frames) -> None:
         for batch in self.beam_batches:
             forces = batch.section_forces(frames.q, frames.v, frames.a)
+            for other in self.system.batches:
+                other.add_section_forces(frames.u, frames.q, frames.v, forces)
             for name, rows in batch.slices.items():
                 block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
                 block[f"beams/{name}/section_moment"] = forces[:, rows, :, 3:]
@@ -133,13 +137,18 @@ class Recorder:
 
     def _audit(self, block: dict[str, Floats], frames: Frames) -> None:
         values = self.system.energy_momentum(frames.q, frames.v)
-        kinetic, potential = values[:, 0], values[:, 1]
-        balance = kinetic + potential - frames.work
+        stored = np.zeros(len(frames.time))
+        for batch in self.system.batches:
+            batch.stored(frames.u, frames.q, stored)
+        if self.first_energy is None:
+            self.first_stored = float(stored[0])
+        kinetic, potential, work = values[:, 0], values[:, 1] + stored, frames.work + stored - self.first_stored
+        balance = kinetic + potential - work
         if self.first_energy is None:
             self.first_energy = float(balance[0])
         block["audit/kinetic_energy"] = kinetic
         block["audit/potential_energy"] = potential
-        block["audit/work"] = frames.work
+        block["audit/work"] = work
         block["audit/linear_momentum"] = values[:, 2:5]
         block["audit/angular_momentum"] = values[:, 5:8]
         block["audit/energy_error"] = balance - self.first_energy

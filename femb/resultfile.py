@@ -10,7 +10,7 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
                      strain (T,e,2) section_force (T,e,2,3) section_moment (T,e,2,3)
                      rotation (T,n,4) deflection (T,n,3), attribute deflection_body: the body in
                      whose axes; without time: reference_position (n,3)
-                     reference_quaternion (n,4) element_length (e,) outline (m,2)
+                     reference_quaternion (n,4) element_length (e,) corner (e,4) outline (m,2)
     /joints/NAME/    force (T,3) torque (T,3), coordinates and rates where it has any
     /audit/          energies, momenta, errors, (T,) or (T,3)
     /statistics      attributes: steps, evaluations, wall_time, ...

@@ -114,6 +114,11 @@ def _start_section_deflection(beam: Group) -> Floats:
     return local - local[:1]
 
 
+def _no_corners(beam: Group) -> Floats:
+    """(e, 4) of files from before there were corners."""
+    return np.tile([1.0, 0.0, 0.0, 0.0], (len(beam["element_length"]), 1))
+
+
 class Beam(Group):
     """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
 
@@ -139,6 +144,12 @@ class Beam(Group):
     reference_position = Quantity("(n, 3)", "m", "nodes in the start configuration, inertial axes")
     reference_quaternion = Quantity("(n, 4)", "-", "sections in the start configuration")
     element_length = Quantity("(e,)", "m", "undeformed length of every element")
+    corner = Quantity(
+        "(e, 4)",
+        "-",
+        "from the section of an element's first node to the element's own, which differ at a corner alone",
+        otherwise=_no_corners,
+    )
     outline = Quantity("(m, 2)", "m", "closed polygon of the section in its y and z axes")
 
     @property

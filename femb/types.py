@@ -21,6 +21,8 @@ Vector = Annotated[Any, Shape((3,))]
 """Three numbers; stored as a read-only float array of shape (3,)."""
 Quaternion = Annotated[Any, Shape((4,))]
 """Four numbers, scalar first; stored as a read-only float array of shape (4,)."""
+Strains = Annotated[Any, Shape((4,))]
+"""Axial strain, twist and the curvatures about y and z; stored as a read-only float array of shape (4,)."""
 Pair = Annotated[Any, Shape((2,))]
 """Two numbers; stored as a read-only float array of shape (2,)."""
 Matrix4 = Annotated[Any, Shape((4, 4))]

@@ -170,7 +170,13 @@ def test_mistakes_in_an_element_of_the_catalogue(tmp_path):
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_profile_is_read_by_its_shape(tmp_path, name):
-    values = {"versine": "duration = 1.0", "table": "times = [0, 1]\nvalues = [0, 1]"}.get(name, "")
+    values = {
+        "versine": "duration = 1.0",
+        "smooth_step": "duration = 1.0",
+        "exponential": "time_constant = 1.0",
+        "polynomial": "coefficients = [0, 1]",
+        "table": "times = [0, 1]\nvalues = [0, 1]",
+    }.get(name, "")
     text = f"{BODY}[loads.l]\nbody = 'hub'\nforce = [1, 0, 0]\n[loads.l.profile]\nshape = '{name}'\n{values}\n"
     assert type(load_case(written(tmp_path, text)).model.loads["l"].profile) is PROFILES[name]
 

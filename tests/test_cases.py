@@ -1,6 +1,7 @@
 """Every case of ``cases/`` runs, has a page, and does what that page says of it."""
 
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -176,3 +177,60 @@ class TestSpinningBoom:
     def test_ten_turns_bring_it_back(self):
         boom = run("spinning_boom").beams["boom"]
         assert np.abs(boom.position[-1] - boom.position[0]).max() < 1e-4
+
+
+class TestThermalSnap:
+    PERIOD = 2.0 * np.pi / 1.0988  # s, of the first mode
+
+    def swing(self, values: np.ndarray, results: Results) -> tuple[float, float]:
+        """Mean and amplitude of a vibration over its last two periods."""
+        last = values[results.time > results.time[-1] - 2.0 * self.PERIOD]
+        return 0.5 * (last.max() + last.min()), 0.5 * (last.max() - last.min())
+
+    def hub_angle(self, results: Results) -> np.ndarray:
+        return np.degrees(results.bodies["hub"].euler_angles()[:, 2])
+
+    def test_first_frequency(self):
+        system = System(load_case(ROOT / "cases" / "thermal_snap.toml").model)
+        mass, _, stiffness = system.matrices(np.zeros(system.n_u), system.q0, system.v0)
+        dense = [system.pattern.to_csc(each).toarray() for each in (mass, stiffness)]
+        squares = np.sort(np.linalg.eigvals(np.linalg.solve(*dense)).real)
+        assert np.sqrt(squares[6]) == pytest.approx(1.0988, abs=1e-4)
+
+    def test_hub_turns_as_the_bend_without_angular_momentum_wants(self):
+        """A hub, a rod and a mass in a plane whose rod is bent to an arc step by step, free of angular momentum."""
+        s = np.linspace(0.0, 10.0, 2001)
+        mass = np.append(np.full(2001, (s[1] - s[0]) * 2.0e-6 * 8250.0), 0.05)
+        mass[[0, 2000]] *= 0.5
+        bends = np.linspace(1e-9, 300.0 * 1.7e-5, 201)
+        shapes = [np.stack([0.25 + np.sin(k * s) / k, -(1.0 - np.cos(k * s)) / k], axis=1) for k in bends]
+        shapes = [np.vstack([shape, shape[-1]]) for shape in shapes]
+        angle = 0.0
+        for one, two in pairwise(shapes):
+            middle, step = 0.5 * (one + two), two - one
+            centre, move = mass @ middle / (40.0 + mass.sum()), mass @ step / (40.0 + mass.sum())
+            arm, slip = np.vstack([middle, [0.0, 0.0]]) - centre, np.vstack([step, [0.0, 0.0]]) - move
+            masses = np.append(mass, 40.0)
+            spin = masses @ (arm[:, 0] * slip[:, 1] - arm[:, 1] * slip[:, 0])
+            angle -= spin / (1.5 + masses @ np.sum(arm**2, axis=1))
+        mean, _ = self.swing(self.hub_angle(run("thermal_snap")), run("thermal_snap"))
+        assert mean == pytest.approx(np.degrees(angle), rel=3e-3)
+        assert mean == pytest.approx(1.08, abs=5e-3)
+
+    @pytest.mark.parametrize(("tau", "amplitude"), [(1.0, 0.75), (3.0, 0.32), (10.0, 0.10)])
+    def test_vibration_by_the_time_constant(self, tau, amplitude):
+        """Over the bend 1 / sqrt(1 + (omega tau)^2), but for the share of the higher modes."""
+        results = run("thermal_snap", f"loads.bending.profile.time_constant={tau}", "sections.tube.damping=2e-4",
+                      "beams.boom.elements=4", "run.rtol=1e-5")  # fmt: skip
+        mean, vibration = self.swing(results.beams["boom"].deflection[:, -1, 1], results)
+        assert vibration / abs(mean) == pytest.approx(1.0 / np.hypot(1.0, 1.0988 * tau), rel=0.03)
+        assert self.swing(self.hub_angle(results), results)[1] == pytest.approx(amplitude, abs=0.01)
+
+    def test_nothing_is_lost(self):
+        results = run("thermal_snap")
+        audit = results.audit
+        assert np.abs(audit.linear_momentum).max() < 1e-7
+        assert np.abs(audit.angular_momentum).max() < 1e-7
+        assert np.abs(audit.energy_error).max() < 0.01 * audit.potential_energy.max()
+        # the boom is all but free: it carries the inertia of its vibration, not what would hold it straight
+        assert np.abs(results.beams["boom"].section_moment).max() < 0.5 * 1.3e11 * 4e-11 * 300.0 * 1.7e-5

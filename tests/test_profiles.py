@@ -8,12 +8,15 @@ import pytest
 from scipy.integrate import quad
 
 from femb import ModelError
-from femb.profiles import PROFILES, Constant, Profile, Step, Table, Versine
+from femb.profiles import PROFILES, Constant, Exponential, Polynomial, Profile, SmoothStep, Step, Table, Versine
 
 EXAMPLES = {
     "constant": Constant(2.5),
     "versine": Versine(duration=0.8, start=0.3),
     "step": Step(start=0.2, duration=0.5),
+    "smooth_step": SmoothStep(duration=0.8, start=0.3),
+    "exponential": Exponential(time_constant=0.6, start=0.3),
+    "polynomial": Polynomial(coefficients=(1.0, -2.0, 0.0, 1.5), start=0.3),
     "table": Table(times=(0.1, 0.4, 0.5, 1.1), values=(1.0, -2.0, 3.0, 0.5)),
 }
 every_profile = pytest.mark.parametrize("shape", PROFILES)
@@ -51,18 +54,19 @@ def test_smooth_between_breakpoints(shape):
 
 @every_profile
 def test_not_smooth_at_breakpoints(shape):
-    """A breakpoint costs the steppers a restart, and is declared only where the profile has a kink, a jump or a jump
-    of the second derivative."""
+    """A breakpoint costs the steppers a restart, and is declared only where the profile or one of its first three
+    derivatives jumps."""
     profile = EXAMPLES[shape]
     for t in profile.breakpoints:
         h = 1e-4
-        left = [profile(t - k * h) for k in (1, 2, 3)]
-        right = [profile(t + k * h) for k in (1, 2, 3)]
+        left = [profile(t - k * h) for k in (1, 2, 3, 4)]
+        right = [profile(t + k * h) for k in (1, 2, 3, 4)]
         second = [(x[0] - 2.0 * x[1] + x[2]) / h**2 for x in (left, right)]
         jump = abs(left[0] - right[0]) > 0.5
         slopes = [(x[1] - x[0]) / h for x in (left, right)]
         kink = abs(slopes[0] + slopes[1]) > 0.1
-        assert jump or kink or abs(second[0] - second[1]) > 1.0
+        third = [(3.0 * (x[1] - x[2]) + x[3] - x[0]) / h**3 for x in (left, right)]
+        assert jump or kink or abs(second[0] - second[1]) > 1.0 or abs(third[0] + third[1]) > 1.0
 
 
 def test_versine():
@@ -83,6 +87,33 @@ def test_step():
     assert pulse.breakpoints == (0.5, 0.75)
     assert [pulse(t) for t in (0.5, np.nextafter(0.75, 0.0), 0.75)] == [1.0, 1.0, 0.0]
     assert integral(pulse, 1.0) == pytest.approx(0.25, abs=1e-14)
+
+
+def test_smooth_step():
+    profile = SmoothStep(duration=2.0, start=1.0)
+    assert profile.breakpoints == (1.0, 3.0)
+    assert [profile(t) for t in (0.0, 1.0, 2.0, 3.0, 9.0)] == [0.0, 0.0, 0.5, 1.0, 1.0]
+    assert integral(profile, 4.0) == pytest.approx(2.0, abs=1e-13)
+    x = np.linspace(1.0, 3.0, 101)
+    assert np.all(np.diff([profile(t) for t in x]) > 0.0)
+
+
+def test_exponential():
+    profile = Exponential(time_constant=2.0, start=1.0)
+    assert profile.breakpoints == (1.0,)
+    assert [profile(t) for t in (-1e9, 0.0, 1.0)] == [0.0, 0.0, 0.0]
+    assert profile(3.0) == pytest.approx(1.0 - 1.0 / math.e, rel=1e-15)
+    # close to its start too, where one less an exponential would lose digits
+    assert profile(1.0 + 2.0**-30) == pytest.approx(2.0**-31 * (1.0 - 2.0**-32), rel=1e-14)
+    assert profile(1e9) == 1.0
+    assert integral(profile, 5.0) == pytest.approx(4.0 - 2.0 * (1.0 - math.exp(-2.0)), abs=1e-13)
+
+
+def test_polynomial():
+    profile = Polynomial(coefficients=[1.0, -2.0, 3.0], start=0.5)
+    assert profile.breakpoints == ()
+    assert [profile(t) for t in (0.5, 1.5, -0.5)] == [1.0, 2.0, 6.0]
+    assert Polynomial((4.0,))(17.0) == 4.0
 
 
 def test_table():
@@ -108,6 +139,12 @@ def test_table():
         (lambda: Table(times=[0.0, math.inf], values=[1.0, 2.0]), "times"),
         (lambda: Table(times="ab", values=[1.0, 2.0]), "times"),
         (lambda: Constant("one"), "value"),
+        (lambda: SmoothStep(duration=0.0), "duration"),
+        (lambda: Exponential(time_constant=-1.0), "time_constant"),
+        (lambda: Exponential(time_constant=1.0, start="now"), "start"),
+        (lambda: Polynomial(coefficients=()), "coefficients"),
+        (lambda: Polynomial(coefficients=(1.0, math.nan)), "coefficients"),
+        (lambda: Polynomial(coefficients=2.0), "coefficients"),
     ],
 )
 def test_refused(make, field):

@@ -30,6 +30,8 @@ def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, d
     except (TypeError, ValueError):
         if not problems and not nested:
             raise
+    # a list with a wrong entry is taken out of its table, which may then seem to lack it
+    nested = {place: text for place, text in nested.items() if not any(bad[: len(place)] == place for bad in problems)}
     problems |= nested
     if problems:
         found = {

@@ -37,11 +37,11 @@ def hermite_slope(xi: Floats) -> Floats:
 def end_slopes(direction: Floats, strain: Floats, length: Floats) -> tuple[Floats, Floats]:
     """Slopes ``L (1 + eps) l`` at both ends of every element, (..., e, 3) m each.
 
-    ``direction`` (..., n, 3) is l at the nodes, ``strain`` (..., e, 2), ``length`` (e,) m.
+    ``direction`` (..., e, 2, 3) is l there, ``strain`` (..., e, 2), ``length`` (e,) m.
     With the rate of l in its place, the slopes' rate (but for the part of the strain's rate).
     """
     stretched = length[:, None] * (1.0 + strain)
-    return stretched[..., 0, None] * direction[..., :-1, :], stretched[..., 1, None] * direction[..., 1:, :]
+    return stretched[..., 0, None] * direction[..., 0, :], stretched[..., 1, None] * direction[..., 1, :]
 
 
 def interpolate(functions: Floats, value: Floats, slopes: tuple[Floats, Floats]) -> Floats:
@@ -61,10 +61,10 @@ def along(ends: Floats, xi: Floats) -> Floats:
 def section_axes(quaternion: Floats, tangent: Floats, xi: Floats) -> Floats:
     """(..., e, s + 1, 3, 3): columns are the section's x, y, z axes at every station.
 
-    x is the tangent (..., e, s + 1, 3); the turn about it goes linearly between the node
-    quaternions (..., n, 4). At the nodes this is their rotation matrix.
+    x is the tangent (..., e, s + 1, 3); the turn about it goes linearly between the ends'
+    quaternions (..., e, 2, 4). At the ends this is their rotation matrix.
     """
-    first, last = quaternion[..., :-1, :], quaternion[..., 1:, :]
+    first, last = quaternion[..., 0, :], quaternion[..., 1, :]
     # p and -p are one orientation: without this the axes would go the long way round.
     last = np.where(np.sum(first * last, axis=-1, keepdims=True) < 0.0, -last, last)
     between = rotations.normalise(along(np.stack([first, last], axis=-2), xi))

@@ -69,21 +69,27 @@ class BeamLine:
     def _motion(self, k: int) -> tuple[Floats, Floats, Floats, Floats]:
         """Centre, tangent, velocity and inertial angular velocity, (e, s + 1, 3) each."""
         beam = self.beam
-        quaternion, position, strain = beam.quaternion[k], beam.position[k], beam.strain[k]
-        direction = rotations.rotate(quaternion, np.array([1.0, 0.0, 0.0]))
-        omega = rotations.rotate(quaternion, beam.angular_velocity[k])
+        position, strain = beam.position[k], beam.strain[k]
+        direction = rotations.rotate(self._ends(k), np.array([1.0, 0.0, 0.0]))
+        of_nodes = rotations.rotate(beam.quaternion[k], beam.angular_velocity[k])
+        omega = np.stack([of_nodes[:-1], of_nodes[1:]], axis=-2)
         ends = geometry.end_slopes(direction, strain, self.length)
         end_rates = geometry.end_slopes(np.cross(omega, direction), strain, self.length)
         return (
             geometry.interpolate(self.functions, position, ends),
             geometry.interpolate(self.slopes, position, ends),
             geometry.interpolate(self.functions, beam.velocity[k], end_rates),
-            geometry.along(np.stack([omega[:-1], omega[1:]], axis=-2), self.xi),
+            geometry.along(omega, self.xi),
         )
+
+    def _ends(self, k: int) -> Floats:
+        """(e, 2, 4) sections at both ends of every element; at a corner those of its two elements differ."""
+        nodes = self.beam.quaternion[k]
+        return np.stack([rotations.multiply(nodes[:-1], self.beam.corner), nodes[1:]], axis=-2)
 
     def _axes(self, k: int, tangent: Floats) -> Floats:
         """(e, s + 1, 3, 3) section axes, as columns."""
-        return geometry.section_axes(self.beam.quaternion[k], tangent, self.xi)
+        return geometry.section_axes(self._ends(k), tangent, self.xi)
 
     def _quaternions(self, axes: Floats) -> Floats:
         """(P, 4) of the section axes."""
