@@ -24,7 +24,7 @@ class Tolerances:
     position: float | None = None
     quaternion: float | None = None
     strain: float | None = None
-    time: float = 0.1
+    time: float = 0.01
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol") as check:
