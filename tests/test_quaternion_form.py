@@ -5,16 +5,16 @@ import pytest
 
 from femb import Beam, Load, Model, ModelError, RigidBody, Run, Section, Tolerances, simulate
 from femb.formulations.quaternion import QuaternionForm
-from femb.rotations import exponential, multiply
+from femb.rotations import exponential, multiply, normalise, quaternion_rate, rate_body, rotate_back
 from femb.system import System
 
 
-def satellite(**changes):
+def satellite(damping=1e-3, **changes):
     model = Model()
     values = {"mass": 5.0, "inertia": (0.3, 0.4, 0.5), "center_of_mass": (0.01, -0.02, 0.03), **changes}
     hub = model.add(RigidBody("hub", **values))
     boom = Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
-                   youngs_modulus=1e8, shear_modulus=4e7, damping=1e-3)  # fmt: skip
+                   youngs_modulus=1e8, shear_modulus=4e7, damping=damping)  # fmt: skip
     for name, x in (("right", 1.0), ("left", -1.0)):
         model.add(Beam(name, boom, 1.0, 2, start=hub.at((0.1 * x, 0, 0.05), direction=(x, 0.2, 0))))
     model.add(Load("push", beam="left", force=(0.1, 0.2, -0.1), torque=(0.0, 0.01, 0.02), frame="body"))
@@ -59,18 +59,84 @@ def test_the_printed_pair_of_rows_leaves_the_unit_sphere():
     np.testing.assert_allclose(drift, np.sum(dp * dp, axis=1), atol=1e-12 * np.max(np.abs(ddp)))
 
 
-def test_a_free_body_turns_by_eulers_equations():
-    """The multiplier vanishes: forces pulled back from velocities have no part along a quaternion."""
+INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_free_body_turns_by_eulers_equations(seed):
+    """lambda_E = omega . J omega, twice the energy of rotation, whatever the velocity and a torque; the equations
+    4 L^T J L p'' + 2 p lambda_E = 2 L^T torque + 8 L'^T J L' p hold with their own matrix."""
     model = Model()
-    inertia = np.diag([1.0, 2.0, 3.0])
-    model.add(RigidBody("body", mass=2.0, inertia=inertia, angular_velocity=(0.3, -0.5, 0.8)))
+    model.add(RigidBody("body", mass=2.0, inertia=INERTIA))
+    model.add(Load("torque", body="body", torque=(0.3, -0.4, 0.5), frame="body"))
     form = QuaternionForm(System(model))
-    matrix, right = form.augmented(np.zeros(0), form.q0, form.v0)
-    omega = np.array([0.3, -0.5, 0.8])
-    solution = np.linalg.solve(matrix.toarray(), right)
-    assert abs(solution[-1]) < 1e-13
-    wanted = -np.cross(omega, inertia @ omega) / np.diag(inertia)
-    np.testing.assert_allclose((form.rate_map(form.q0) @ solution[:-1])[3:], wanted, atol=1e-13)
+    rng = np.random.default_rng(seed)
+    q = np.append(rng.standard_normal(3), normalise(rng.standard_normal(4)))
+    omega, velocity = rng.standard_normal((2, 3))
+    p, dp = q[3:], quaternion_rate(q[3:], omega)
+    u = form.inputs_at(0.0, q, np.append(velocity, dp))
+    second, (multiplier,) = form.forward(u, q, np.append(velocity, dp))
+    assert multiplier == pytest.approx(omega @ INERTIA @ omega, rel=1e-13)
+    torque = np.array([0.3, -0.4, 0.5])
+    wanted = np.linalg.solve(INERTIA, torque - np.cross(omega, INERTIA @ omega))
+    np.testing.assert_allclose((form.rate_map(q) @ second)[3:], wanted, atol=1e-13)
+    np.testing.assert_allclose(second[:3], 0.0, atol=1e-14)
+    L, dL = rate_body(p), rate_body(dp)
+    left = 4.0 * L.T @ INERTIA @ L @ second[3:] + 2.0 * p * multiplier
+    np.testing.assert_allclose(left, 2.0 * L.T @ torque + 8.0 * dL.T @ INERTIA @ dL @ p, atol=1e-13)
+
+
+def test_multiplier_of_a_body_off_its_mass_centre():
+    """omega . P with P the angular momentum about the reference point."""
+    model = Model()
+    s = np.array([0.1, -0.2, 0.3])
+    model.add(RigidBody("body", mass=2.0, inertia=INERTIA, center_of_mass=s, quaternion=(0.5, 0.5, -0.5, 0.5)))
+    form = QuaternionForm(System(model))
+    omega, velocity = np.array([0.3, -0.5, 0.8]), np.array([1.0, 0.4, -0.7])
+    p = form.q0[3:]
+    _, (multiplier,) = form.forward(np.zeros(0), form.q0, np.append(velocity, quaternion_rate(p, omega)))
+    about_point = INERTIA @ omega + 2.0 * np.cross(s, rotate_back(p, velocity) + np.cross(omega, s))
+    assert multiplier == pytest.approx(omega @ about_point, rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_multipliers_of_a_flexible_system_are_those_of_lagranges_equations(seed):
+    """d(dT/dq')/dt - dT/dq + A^T lambda_E = Q, with T(q, q') = T(q/|p|, G(q) q') differenced."""
+    system = System(satellite(damping=0.0))
+    form = QuaternionForm(system)
+    rng = np.random.default_rng(seed)
+    q, v = deformed(system, rng)
+    rate = system.rates(q[None], v[None])[0]
+    u = system.inputs_at(0.0, q, v)
+    second, multipliers = form.forward(u, q, rate)
+    rest = np.zeros_like(v)
+    force = form.rate_map(q).T @ -system.residual(u[None], q[None], rest[None], rest[None])[0]
+    momenta = system.mass_matrix(q) @ v
+    wanted = np.sum(v[form._omega] * momenta[form._omega], axis=1)
+    np.testing.assert_allclose(multipliers, wanted, atol=1e-15 * np.abs(force).max())
+
+    def on_sphere(x):
+        unit = x.copy()
+        system.normalise(unit)
+        return unit
+
+    def energy(x):
+        return system.energy_momentum(on_sphere(x)[None], (form.rate_map(x) @ rate)[None])[0, 0]
+
+    def momentum(x, dx):
+        G = form.rate_map(x)
+        return G.T @ (system.mass_matrix(on_sphere(x)) @ (G @ dx))
+
+    gradient = np.array([difference(lambda h, e=e: energy(q + h * e)) for e in np.eye(system.n_q)])
+    along = difference(lambda h: momentum(q + h * rate, rate)) + momentum(q, second)
+    left = along - gradient + form.constraint_rows(q).T @ multipliers
+    np.testing.assert_allclose(left, force, atol=1e-10 * np.abs(gradient).max())
+
+
+def difference(function, h=2e-3):
+    """Derivative at 0 by central differences of order 6."""
+    terms = [w * (function(k * h) - function(-k * h)) for k, w in ((1, 45.0), (2, -9.0), (3, 1.0))]
+    return sum(terms) / (60.0 * h)
 
 
 def test_runs_agree_with_the_velocity_form():

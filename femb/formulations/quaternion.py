@@ -1,11 +1,12 @@
 """Augmented form in quaternion coordinates: the thesis's equations, with a multiplier a quaternion.
 
-    [ M_q  A^T ] [ q''    ]   [ f_q    ]
-    [ A    0   ] [ Lambda ] = [ -p'.p' ],     M_q = G^T M G,  f_q = G^T f,  A = blockdiag(p^T)
+    [ M_q  A^T ] [ q''      ]   [ f_q      ]
+    [ A    0   ] [ lambda_E ] = [ -2 p'.p' ],     M_q = G^T M G,  A = blockdiag(2 p^T)
 
 with v = G(q) q' (angular velocities 2 rate_body(p) p'), which is the velocity form pulled back: since
-rate_body(p') p' = 0, v' = G q'', and nothing is derived twice. M_q is singular or nearly so; only the bordered matrix
-is used. Source: docs/theory/quaternion_form.md, equations (1) to (4); Choi, USC thesis 2014, equation (57).
+rate_body(p') p' = 0, v' = G q'', and nothing is derived twice. f_q is that of Lagrange's equations. M_q is singular or
+nearly so; only the bordered matrix is used. Source: docs/theory/quaternion_form.md, equations (1) to (7); Choi, USC
+thesis 2014, equation (57).
 """
 
 from typing import Any
@@ -21,8 +22,8 @@ from femb.types import Floats
 class QuaternionForm:
     """A System seen by an explicit stepper in coordinates q and their rates q', both (n_q,).
 
-    consistent : the rows of the constraint are (p^T, p'.p'). False gives the pair printed in the thesis, 2 p^T with
-    p'.p', whose solution leaves the unit sphere (d2(p.p)/dt2 = p'.p'); it is here to be shown, not used.
+    consistent : the rows of the constraint are (2 p^T, 2 p'.p'). False gives the pair printed in the thesis, 2 p^T
+    with p'.p', whose solution leaves the unit sphere (d2(p.p)/dt2 = p'.p'); it is here to be shown, not used.
     """
 
     def __init__(self, system: Any, consistent: bool = True) -> None:
@@ -44,6 +45,7 @@ class QuaternionForm:
         self._G_rows = np.concatenate([linear_v, rows.ravel()])
         self._G_columns = np.concatenate([linear_q, columns.ravel()])
         self._p = quaternion_q[:, None] + np.arange(4)
+        self._omega = omega_v[:, None] + np.arange(3)
 
     def rate_map(self, q: Floats) -> csr_array:
         """G (n_v, n_q) with v = G q'."""
@@ -53,25 +55,41 @@ class QuaternionForm:
         return csr_array((entries, (self._G_rows, self._G_columns)), shape=(self.system.n_v, self.n_q))
 
     def constraint_rows(self, q: Floats) -> csr_array:
-        """A (quaternions, n_q): p^T a row."""
+        """A (quaternions, n_q): 2 p^T a row."""
         count = len(self._p)
         rows = np.repeat(np.arange(count), 4)
-        return csr_array((q[self._p].ravel(), (rows, self._p.ravel())), shape=(count, self.n_q))
+        return csr_array((2.0 * q[self._p].ravel(), (rows, self._p.ravel())), shape=(count, self.n_q))
 
     def augmented(self, u: Floats, q: Floats, rate: Floats) -> tuple[Any, Floats]:
-        """The bordered matrix (n_q + quaternions square, scipy.sparse) and its right-hand side."""
+        """The bordered matrix (n_q + quaternions square, scipy.sparse) and its right-hand side, (4) and (6)."""
+        from femb.rotations import rate_body
+
         system, G, A = self.system, self.rate_map(q), self.constraint_rows(q)
         v = G @ rate
         force = -system.residual(u[None], q[None], v[None], np.zeros((1, system.n_v)))[0]
-        mass = G.T @ system.mass_matrix(q) @ G
-        A = A if self.consistent else 2.0 * A
-        matrix = block_array([[mass, A.T], [A, None]], format="csc")
-        return matrix, np.concatenate([G.T @ force, -np.sum(rate[self._p] ** 2, axis=1)])
+        mass = system.mass_matrix(q)
+        momentum, spin = (mass @ v)[self._omega], v[self._omega]
+        # Lagrange's equations have 4 rate_body(p')^T momentum where those of body axes have spin x momentum
+        force[self._omega] += np.cross(spin, momentum)
+        pulled = G.T @ force
+        pulled[self._p] -= 4.0 * np.einsum("kij,ki->kj", rate_body(rate[self._p]), momentum)
+        matrix = block_array([[G.T @ mass @ G, A.T], [A, None]], format="csc")
+        turning = -np.sum(rate[self._p] ** 2, axis=1)
+        return matrix, np.concatenate([pulled, 2.0 * turning if self.consistent else turning])
+
+    def forward(self, u: Floats, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
+        """q'' (n_q,) and the multipliers lambda_E (quaternions,), N m, in the order of the frames.
+
+        lambda_E is omega . dT/domega of the frame (7), twice the kinetic energy of rotation for a free body at its
+        mass centre.
+        """
+        matrix, right = self.augmented(u, q, rate)
+        solution = splu(matrix).solve(right)
+        return solution[: self.n_q], solution[self.n_q :]
 
     def acceleration(self, u: Floats, q: Floats, rate: Floats) -> Floats:
         """q'' (n_q,)."""
-        matrix, right = self.augmented(u, q, rate)
-        return splu(matrix).solve(right)[: self.n_q]
+        return self.forward(u, q, rate)[0]
 
     # What a stepper asks of System
 
