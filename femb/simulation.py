@@ -156,7 +156,7 @@ def _unfixed(system: Any) -> tuple[Any, Floats]:
     layout = system.layout
     if all(frame.freedom for frame in layout.frames):
         return system, system.q0
-    twin = System(system.model, layout=_MovingGround())
+    twin = System(system.model, assemble=True, layout=_MovingGround())
     q = twin.q0.copy()
     q[twin.layout.strain_q] = system.q0[layout.strain_q]
     for frame, i, j in zip(layout.frames, layout.frame_q, twin.layout.frame_q, strict=True):

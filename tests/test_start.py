@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, rotations
-from femb.elements import Attachment, Place
+from femb.elements import Attachment, JointEnd, Place, Revolute
 from femb.euler import SEQUENCES, from_euler, omega_from_euler_rates
 from femb.simulation import mass_properties, summary
 from femb.system import System
@@ -441,6 +441,18 @@ def test_mass_properties_of_what_is_clamped_to_the_ground(ends, ground):
     moved[ball : ball + 3] += (0.0, 0.4, 0.0)
     shift = mass_properties(system.starting_at(moved, system.v0))[1] - centre
     np.testing.assert_allclose(shift, [0.0, 0.4 * 1.5 / mass, 0.0], atol=1e-14)
+
+
+def test_mass_properties_of_what_hangs_on_joints():
+    """A joint to the ground has no mass, and takes none away; what is clamped to the ground beside it counts."""
+    model, boom = Model("hung"), section()
+    model.add(Beam("mast", boom, 2.0, 2, start=Attachment(body="ground", direction=X)))
+    model.add(RigidBody("door", mass=4.0, inertia=0.3, position=(0.0, 1.0, 0.0)))
+    model.add(Revolute("hinge", JointEnd("ground", at=(0, 0.5, 0), axis=(0, 0, 1)), JointEnd("door", at=(0, -0.5, 0))))
+    mass, centre, _ = mass_properties(System(model))
+    beam_mass = boom.line_mass() * 2.0
+    assert mass == pytest.approx(beam_mass + 4.0, rel=1e-14)
+    np.testing.assert_allclose(centre, np.array([beam_mass, 4.0, 0.0]) / mass, rtol=1e-13, atol=1e-14)
 
 
 def test_summary_of_single_things():
