@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from femb import Beam, Load, Model, ModelError, RigidBody, Run, Section, Tolerances, simulate
-from femb.elements import JointEnd, Revolute, Spherical
+from femb.elements import JointEnd, Latch, Revolute, Spherical
 from femb.formulations.quaternion import QuaternionForm
 from femb.rotations import exponential, multiply, normalise, quaternion_rate, rate_body, rotate_back
 from femb.system import System
@@ -261,6 +261,15 @@ def test_dependent_rows_of_joints_are_refused():
         model.add(Revolute(f"hinge {k}", first, second))
     with pytest.raises(ModelError, match=r"run\.formulation: 'quaternion' needs joints .* got 3 that depend on others"):
         QuaternionForm(System(model))
+
+
+def test_latches_are_refused():
+    model = Model()
+    model.add(RigidBody("door", mass=1.0, inertia=1.0, position=(0.5, 0.0, 0.0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("door", at=(-0.5, 0, 0)), rates=1.0))
+    model.add(Latch("lock", "hinge", time=0.5))
+    with pytest.raises(ModelError, match=r"run\.formulation: 'quaternion' knows no latches, got latches\.lock"):
+        simulate(model, duration=1.0, method="bdf", formulation="quaternion")
 
 
 def test_refused_with_a_method_that_does_not_know_it():

@@ -35,7 +35,7 @@ class QuaternionForm:
     consistent : the rows of the constraint are (2 p^T, 2 p'.p'). False gives the pair printed in the thesis, 2 p^T
     with p'.p', whose solution leaves the unit sphere (d2(p.p)/dt2 = p'.p'); it is here to be shown, not used.
 
-    Raises ModelError where rows of joints depend on each other.
+    Raises ModelError where rows of joints depend on each other, and for latches.
     """
 
     def __init__(self, system: Any, consistent: bool = True) -> None:
@@ -68,6 +68,11 @@ class QuaternionForm:
 
     def _check_rows(self) -> None:
         system = self.system
+        if system.layout.latches:
+            name = system.layout.latches[0].item.name
+            raise ModelError.at(
+                ("run", "formulation"), f"'quaternion' knows no latches, got latches.{name}; use 'velocity'"
+            )
         if not system.n_c:
             return
         dependent = mass_factors(system, system.inputs_at(0.0, system.q0, system.v0), system.q0).dependent
