@@ -12,6 +12,7 @@ from femb import Results, load_case, rotations, simulate
 from femb.euler import euler_rates, to_euler
 from femb.export.drawing import Panel, table
 from femb.plots import picture, plot
+from femb.profiles import Versine
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -84,6 +85,31 @@ def draw_snap(path: Path) -> None:
     table(all_results[0].time, rows, "Thermal snap: time constant of the gradient").savefig(path, dpi=80)
 
 
+def four_arms(results: Results) -> None:
+    """Attitude of the hub, and how far the ends of the booms bend."""
+    hub = Panel("hub", "Euler angle", "deg", np.degrees(results.bodies["hub"].euler_angles()), ("x", "y", "z"))
+    tips = [results.beams[name].deflection[:, -1] for name in ("east", "west")]
+    ends = [
+        Panel(f"{name}, tip in axes of hub", "deflection", "m", tip, ("x", "y", "z"))
+        for name, tip in zip(("east (antenna)", "west"), tips, strict=True)
+    ]
+    rows = [[hub, Panel("slew", "torque", "N m", slew(results.time), ("z",))], ends]
+    table(results.time, rows, "satellite four arms").savefig(IMAGES / "satellite_four_arms.png", dpi=90)
+
+
+def slew(time: np.ndarray) -> np.ndarray:
+    """(T, 1) the torque on the hub of the case satellite_four_arms, N m."""
+    go, stop = Versine(4.0), Versine(4.0, start=4.0)
+    return np.array([[5.0 * (go(t) - stop(t))] for t in time])
+
+
+def rotor(results: Results) -> None:
+    """Flap and lag of a blade's tip."""
+    tip = results.beams["one"].deflection[:, -1]
+    rows = [[Panel("blade one, tip in axes of hub", "deflection", "m", tip[:, [2, 1]], ("flap (z)", "lag (y)"))]]
+    table(results.time, rows, "flexible rotor").savefig(IMAGES / "flexible_rotor.png", dpi=90)
+
+
 def main() -> None:
     """Draw all pictures."""
     IMAGES.mkdir(parents=True, exist_ok=True)
@@ -98,6 +124,10 @@ def main() -> None:
     plot(results, IMAGES / "cantilever_tip_load_tips.png", "tips")
     draw_snap(IMAGES / "thermal_snap.png")
     plot(run("spinning_boom"), IMAGES / "spinning_boom_audit.png", "audit")
+    four_arms(run("satellite_four_arms"))
+    picture(run("l_frame"), IMAGES / "l_frame.png", [0.0, 4.35, 4.6, 4.8, 6.0], azimuth=-55.0, elevation=25.0)
+    rotor(run("flexible_rotor"))
+    picture(run("snake_arm"), IMAGES / "snake_arm.png", [0.0, 0.5, 1.0, 2.0, 10.0], azimuth=-90.0, elevation=90.0)
 
 
 if __name__ == "__main__":

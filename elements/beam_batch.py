@@ -69,6 +69,15 @@ class BeamBatch(Batch):
     def mass(self, q: Floats, mass: Floats) -> None:
         self._matrices(q, q, False, mass, mass, mass)
 
+    def mass_change(self, q: Floats, a: Floats, out: Floats) -> None:
+        # the exact tangent at rest, of elements without stiffness: what is left of the residual there is M a
+        data = self.data.copy()
+        data[:, kernels.DAMPING] = 0.0
+        data[:, kernels.STIFFNESS : kernels.STIFFNESS + 16] = 0.0
+        still, nothing = np.zeros_like(a), np.zeros_like(out)
+        args = (self.index, self.ends, data, self.offset, self.stride, q, still, a, self.fixed, np.zeros(3))
+        self._check(beam_tangent.tangent(*args, nothing, out))
+
     def _matrices(
         self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats
     ) -> None:

@@ -34,6 +34,11 @@ class MassBatch(Batch):
     def mass(self, q: Floats, mass: Floats) -> None:
         mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
 
+    def mass_change(self, q: Floats, a: Floats, out: Floats) -> None:
+        still, nothing, weightless = np.zeros_like(a), np.zeros_like(out), np.zeros(3)
+        args = (self.index, self.data, self.offset, self.stride, q, still, a, weightless)
+        mass_kernels.tangent(*args, nothing, out)
+
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         mass_kernels.tangent(self.index, self.data, self.offset, self.stride, q, v, a, self.gravity, damping, stiffness)
 

@@ -94,6 +94,9 @@ class Batch:
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
 
+    def mass_change(self, q: Floats, a: Floats, out: Floats) -> None:
+        """Add d(M a)/dq H at one state, a (n_v,) held, to block data; nothing where the mass is constant."""
+
     def hold(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats) -> None:
         """force (s, n_v) += J^T lambda; rates (s, n_c) = J v + Phi_t of the batch's rows."""
 

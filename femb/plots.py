@@ -57,13 +57,14 @@ def plot(results: Results, path: str | Path, what: str | None = None) -> Path:
 
 
 def bodies(results: Results) -> Rows:
-    """A row for each body: Euler angles and their rates, intrinsic x-y-z, degrees."""
+    """A row for each body that is not a ground: Euler angles and their rates, intrinsic x-y-z, degrees."""
     return [
         [
             Panel(body.name, "Euler angle", "deg", np.rad2deg(body.euler_angles()), ANGLES),
             Panel(body.name, "Euler rate", "deg/s", np.rad2deg(body.euler_rates()), ANGLES),
         ]
         for body in results.bodies.values()
+        if not body.fixed
     ]
 
 

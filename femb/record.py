@@ -66,13 +66,15 @@ class Recorder:
         return found
 
     def attributes(self, case_text: str, method: str) -> dict[str, dict[str, Any]]:
-        """Attributes of the file, the bodies' shapes for pictures, and what the deflections are relative to."""
+        """Attributes of the file, which bodies are fixed and their shapes, and what the deflections are relative to."""
         found: dict[str, dict[str, Any]] = {
             "": {"femb_version": __version__, "case": case_text, "method": method, "status": "running", "message": ""}
         }
-        for name, body in self.system.model.bodies.items():
-            if getattr(body, "shape", None) is not None and name in self.layout.bodies:
-                found[f"bodies/{name}"] = {"shape": json.dumps(body.shape)}
+        for name, frame in self.layout.bodies.items():
+            about = found[f"bodies/{name}"] = {"fixed": self.layout.frames[frame].freedom == 0}
+            shape = getattr(self.system.model.bodies.get(name), "shape", None)
+            if shape is not None:
+                about["shape"] = json.dumps(shape)
         for name, (_, carrier) in self.carriers.items():
             if carrier is not None:
                 found[f"beams/{name}"] = {"deflection_body": carrier}

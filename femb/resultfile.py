@@ -5,7 +5,8 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
     /                attributes: femb_version, case, method, status ("running" | "complete" |
                      "failed"), message
     /time            (T,) s
-    /bodies/NAME/    position (T,3) quaternion (T,4) velocity (T,3) angular_velocity (T,3)
+    /bodies/NAME/    position (T,3) quaternion (T,4) velocity (T,3) angular_velocity (T,3),
+                     attributes fixed and shape
     /beams/NAME/     position (T,n,3) quaternion (T,n,4) velocity (T,n,3) angular_velocity (T,n,3)
                      strain (T,e,2) section_force (T,e,2,3) section_moment (T,e,2,3)
                      rotation (T,n,4) deflection (T,n,3), attribute deflection_body: the body in

@@ -95,6 +95,11 @@ class Body(Group):
         text = self.attributes.get("shape")
         return None if text is None else json.loads(text)
 
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a ground, which does not move."""
+        return bool(self.attributes.get("fixed", False))
+
     def euler_angles(self, sequence: str = "xyz", unwrap: bool = True) -> Floats:
         """(T, 3) rad: intrinsic Euler angles of the body; ``unwrap`` removes the jumps of 2 pi."""
         return euler.to_euler(self.quaternion, sequence, unwrap=unwrap)

@@ -7,9 +7,11 @@ import numpy as np
 
 from femb.errors import FembError, ModelError, SolveError
 from femb.integrate import Event, Frames, Outcome, integrate
+from femb.layout import Layout
 from femb.model import Model
 from femb.options import Run
 from femb.results import Results
+from femb.types import Floats
 
 # Output frames collected before they are turned into named arrays, which is cheaper for many at once.
 BLOCK = 64
@@ -103,10 +105,12 @@ def summary(model: Model) -> str:
     from femb.system import System
 
     system = System(model)
-    counts = f"{len(model.bodies)} bodies, {len(model.beams)} beams of {sum(b.elements for b in model.beams.values())}"
+    elements = sum(beam.elements for beam in model.beams.values())
+    beams = _count(len(model.beams), "beam") + (f" of {_count(elements, 'element')}" if elements else "")
+    parts = (_count(len(model.bodies), "body"), beams, _count(len(model.loads), "load"))
     lines = [
         model.title or "untitled model",
-        f"{counts} elements, {len(model.loads)} loads, {len(model.springs)} springs",
+        ", ".join((*parts, _count(len(model.springs), "spring"))),
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
@@ -117,18 +121,48 @@ def summary(model: Model) -> str:
     return "\n".join(lines)
 
 
-def mass_properties(system: Any) -> tuple[float, np.ndarray, np.ndarray]:
+def _count(number: int, word: str) -> str:
+    """The number of things by name, as '1 body' or '2 bodies'."""
+    if number == 1:
+        return f"1 {word}"
+    return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
+
+
+def mass_properties(system: Any) -> tuple[float, Floats, Floats]:
     """Mass (kg), mass centre (3,) m and inertia (3, 3) about it, kg m2, inertial axes, at the start.
 
-    Momenta of six rigid motions of all that can move.
+    Momenta of six rigid motions of everything, what is fixed to the ground included.
     """
-    q = system.q0
+    system, q = _unfixed(system)
     momenta = np.array([system.energy_momentum(q[None], v[None])[0, 2:] for v in system.rigid_velocities(q)])
     mass = momenta[0, 0]
     # rotation about the origin: linear momentum omega x m c
     centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
     about_origin = momenta[3:, 3:].T
     return float(mass), centre, about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+
+
+class _MovingGround(Layout):
+    """A layout in which the ground could move: momenta then have the share of the nodes that are clamped to it."""
+
+    def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
+        return super().add_frame(label, position, quaternion, freedom or 6)
+
+
+def _unfixed(system: Any) -> tuple[Any, Floats]:
+    """A system's twin with a ground that could move, and its coordinates in the system's start pose."""
+    from femb.system import System
+
+    layout = system.layout
+    if all(frame.freedom for frame in layout.frames):
+        return system, system.q0
+    twin = System(system.model, assemble=True, layout=_MovingGround())
+    q = twin.q0.copy()
+    q[twin.layout.strain_q] = system.q0[layout.strain_q]
+    for frame, i, j in zip(layout.frames, layout.frame_q, twin.layout.frame_q, strict=True):
+        size = {6: 7, 3: 3, 0: 0}[frame.freedom]
+        q[j : j + size] = system.q0[i : i + size]
+    return twin, q
 
 
 __all__ = ["Event", "FembError", "mass_properties", "simulate", "summary"]

@@ -46,16 +46,17 @@ class System:
     Matrices come as block data of ``pattern``, in which the rows and columns of the multipliers follow those of the
     velocities, n = n_v + n_c in all. q0 (n_q,), v0 (n_v,) is the start.
 
-    assemble : joints may be open at the start, and are closed. discrete : the discrete state that inputs are taken at.
+    assemble : joints may be open at the start, and are closed. layout : an empty one, to number a model otherwise.
+    discrete : the discrete state that inputs are taken at.
 
     Raises ModelError with every problem of the model.
     """
 
-    def __init__(self, model: Model, assemble: bool = False) -> None:
+    def __init__(self, model: Model, assemble: bool = False, layout: Layout | None = None) -> None:
         model.check()
         self.model = model
         placement = Placement(model)
-        layout = self.layout = Layout()
+        layout = self.layout = Layout() if layout is None else layout
         kinds: list[Any] = [kind for kind in CATALOGUE if hasattr(kind, "lay_out")]
         if "ground" in placement.bodies and "ground" not in model.bodies:
             Ground().lay_out(layout, placement, model)

@@ -105,7 +105,9 @@ class TestSatellite:
         assert np.interp(0.5 * np.pi, turned, results.time) == pytest.approx(earliest, abs=0.01)
 
     def test_bending_while_the_torque_acts_and_hardly_after(self):
-        deflection = np.abs(run(SATELLITES[1]).beams["right"].deflection[:, -1])
+        # what is left after it is below the default tolerances
+        strict = run(SATELLITES[1], "run.atol.time=0.1")
+        deflection = np.abs(strict.beams["right"].deflection[:, -1])
         assert deflection[:101].max() == pytest.approx(2.035e-4, rel=1e-3)
         assert deflection[101:].max() < 2e-7
 
@@ -164,9 +166,9 @@ class TestSpinningBoom:
         return energy, spin
 
     def test_strain_of_the_middle(self):
-        strain = run("spinning_boom").beams["boom"].strain
+        strain = run("spinning_boom", "run.rtol=1e-08").beams["boom"].strain
         exact = 1600.0 * 2.0**2 * 10.0**2 / (8.0 * 1.0e11)
-        np.testing.assert_allclose(strain[:, 4, 0], exact, rtol=2e-3)
+        np.testing.assert_allclose(strain[:, 4, 0], exact, rtol=3e-4)
         assert np.abs(strain[:, [0, -1], [0, -1]]).max() < 1e-3 * exact
 
     def test_drifts_are_bounded_and_fall_with_the_tolerance(self):

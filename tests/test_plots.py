@@ -9,10 +9,11 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from femb import Attachment, Beam, Model, RigidBody, Section, simulate
 from femb.errors import ResultError
 from femb.export import drawing
 from femb.export.picture import FOOTER
-from femb.plots import FIGURES, LINE_LIMIT, ROW_LIMIT, picture, plot
+from femb.plots import FIGURES, LINE_LIMIT, ROW_LIMIT, overview, picture, plot
 from femb.results import Results
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))
@@ -205,6 +206,22 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("femb.plots.draw_table", lambda time, rows, title, path: drawn.append((len(rows), title)))
     plot(Results({"time": time, **series}), tmp_path / "a.png", "bodies")
     assert drawn == [(ROW_LIMIT, "results: bodies (the first 6 of 9)")]
+
+
+def test_the_ground_has_nothing_to_show(tmp_path):
+    """Of a clamped beam the page shows its end and the audit, and there is no body to draw over time."""
+    model = Model("cantilever")
+    section = Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
+                      youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
+    model.add(Beam("b", section, 1.0, start=Attachment(body="ground", direction=(1.0, 0.0, 0.0))))
+    results = simulate(model, duration=1e-3, out=tmp_path / "results.h5")
+    for each in (results, Results.read(tmp_path / "results.h5")):
+        assert each.bodies["ground"].fixed
+        assert overview(each)[0][0].title == "b, tip"
+        with pytest.raises(ResultError, match="nothing to show in the figure 'bodies'"):
+            plot(each, tmp_path / "a.png", "bodies")
+    model.add(RigidBody("weight", mass=1.0, inertia=1.0))
+    assert overview(simulate(model, duration=1e-3))[0][0].title == "weight"
 
 
 def test_the_case_gives_the_title(tmp_path, results, monkeypatch):

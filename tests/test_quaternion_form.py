@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 
 from femb import Beam, Load, Model, ModelError, RigidBody, Run, Section, Tolerances, simulate
+from femb.elements import JointEnd, Latch, Revolute, Spherical
 from femb.formulations.quaternion import QuaternionForm
-from femb.rotations import exponential, multiply
+from femb.rotations import exponential, multiply, normalise, quaternion_rate, rate_body, rotate_back
 from femb.system import System
 
 
-def satellite(**changes):
+def satellite(damping=1e-3, **changes):
     model = Model()
     values = {"mass": 5.0, "inertia": (0.3, 0.4, 0.5), "center_of_mass": (0.01, -0.02, 0.03), **changes}
     hub = model.add(RigidBody("hub", **values))
     boom = Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
-                   youngs_modulus=1e8, shear_modulus=4e7, damping=1e-3)  # fmt: skip
+                   youngs_modulus=1e8, shear_modulus=4e7, damping=damping)  # fmt: skip
     for name, x in (("right", 1.0), ("left", -1.0)):
         model.add(Beam(name, boom, 1.0, 2, start=hub.at((0.1 * x, 0, 0.05), direction=(x, 0.2, 0))))
     model.add(Load("push", beam="left", force=(0.1, 0.2, -0.1), torque=(0.0, 0.01, 0.02), frame="body"))
@@ -59,18 +60,84 @@ def test_the_printed_pair_of_rows_leaves_the_unit_sphere():
     np.testing.assert_allclose(drift, np.sum(dp * dp, axis=1), atol=1e-12 * np.max(np.abs(ddp)))
 
 
-def test_a_free_body_turns_by_eulers_equations():
-    """The multiplier vanishes: forces pulled back from velocities have no part along a quaternion."""
+INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_free_body_turns_by_eulers_equations(seed):
+    """lambda_E = omega . J omega, twice the energy of rotation, whatever the velocity and a torque; the equations
+    4 L^T J L p'' + 2 p lambda_E = 2 L^T torque + 8 L'^T J L' p hold with their own matrix."""
     model = Model()
-    inertia = np.diag([1.0, 2.0, 3.0])
-    model.add(RigidBody("body", mass=2.0, inertia=inertia, angular_velocity=(0.3, -0.5, 0.8)))
+    model.add(RigidBody("body", mass=2.0, inertia=INERTIA))
+    model.add(Load("torque", body="body", torque=(0.3, -0.4, 0.5), frame="body"))
     form = QuaternionForm(System(model))
-    matrix, right = form.augmented(np.zeros(0), form.q0, form.v0)
-    omega = np.array([0.3, -0.5, 0.8])
-    solution = np.linalg.solve(matrix.toarray(), right)
-    assert abs(solution[-1]) < 1e-13
-    wanted = -np.cross(omega, inertia @ omega) / np.diag(inertia)
-    np.testing.assert_allclose((form.rate_map(form.q0) @ solution[:-1])[3:], wanted, atol=1e-13)
+    rng = np.random.default_rng(seed)
+    q = np.append(rng.standard_normal(3), normalise(rng.standard_normal(4)))
+    omega, velocity = rng.standard_normal((2, 3))
+    p, dp = q[3:], quaternion_rate(q[3:], omega)
+    u = form.inputs_at(0.0, q, np.append(velocity, dp))
+    second, (multiplier,) = form.forward(u, q, np.append(velocity, dp))
+    assert multiplier == pytest.approx(omega @ INERTIA @ omega, rel=1e-13)
+    torque = np.array([0.3, -0.4, 0.5])
+    wanted = np.linalg.solve(INERTIA, torque - np.cross(omega, INERTIA @ omega))
+    np.testing.assert_allclose((form.rate_map(q) @ second)[3:], wanted, atol=1e-13)
+    np.testing.assert_allclose(second[:3], 0.0, atol=1e-14)
+    L, dL = rate_body(p), rate_body(dp)
+    left = 4.0 * L.T @ INERTIA @ L @ second[3:] + 2.0 * p * multiplier
+    np.testing.assert_allclose(left, 2.0 * L.T @ torque + 8.0 * dL.T @ INERTIA @ dL @ p, atol=1e-13)
+
+
+def test_multiplier_of_a_body_off_its_mass_centre():
+    """omega . P with P the angular momentum about the reference point."""
+    model = Model()
+    s = np.array([0.1, -0.2, 0.3])
+    model.add(RigidBody("body", mass=2.0, inertia=INERTIA, center_of_mass=s, quaternion=(0.5, 0.5, -0.5, 0.5)))
+    form = QuaternionForm(System(model))
+    omega, velocity = np.array([0.3, -0.5, 0.8]), np.array([1.0, 0.4, -0.7])
+    p = form.q0[3:]
+    _, (multiplier,) = form.forward(np.zeros(0), form.q0, np.append(velocity, quaternion_rate(p, omega)))
+    about_point = INERTIA @ omega + 2.0 * np.cross(s, rotate_back(p, velocity) + np.cross(omega, s))
+    assert multiplier == pytest.approx(omega @ about_point, rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_multipliers_of_a_flexible_system_are_those_of_lagranges_equations(seed):
+    """d(dT/dq')/dt - dT/dq + A^T lambda_E = Q, with T(q, q') = T(q/|p|, G(q) q') differenced."""
+    system = System(satellite(damping=0.0))
+    form = QuaternionForm(system)
+    rng = np.random.default_rng(seed)
+    q, v = deformed(system, rng)
+    rate = system.rates(q[None], v[None])[0]
+    u = system.inputs_at(0.0, q, v)
+    second, multipliers = form.forward(u, q, rate)
+    rest = np.zeros_like(v)
+    force = form.rate_map(q).T @ -system.residual(u[None], q[None], rest[None], rest[None])[0]
+    momenta = system.mass_matrix(q) @ v
+    wanted = np.sum(v[form._omega] * momenta[form._omega], axis=1)
+    np.testing.assert_allclose(multipliers, wanted, atol=1e-15 * np.abs(force).max())
+
+    def on_sphere(x):
+        unit = x.copy()
+        system.normalise(unit)
+        return unit
+
+    def energy(x):
+        return system.energy_momentum(on_sphere(x)[None], (form.rate_map(x) @ rate)[None])[0, 0]
+
+    def momentum(x, dx):
+        G = form.rate_map(x)
+        return G.T @ (system.mass_matrix(on_sphere(x)) @ (G @ dx))
+
+    gradient = np.array([difference(lambda h, e=e: energy(q + h * e)) for e in np.eye(system.n_q)])
+    along = difference(lambda h: momentum(q + h * rate, rate)) + momentum(q, second)
+    left = along - gradient + form.constraint_rows(q).T @ multipliers
+    np.testing.assert_allclose(left, force, atol=1e-10 * np.abs(gradient).max())
+
+
+def difference(function, h=2e-3):
+    """Derivative at 0 by central differences of order 6."""
+    terms = [w * (function(k * h) - function(-k * h)) for k, w in ((1, 45.0), (2, -9.0), (3, 1.0))]
+    return sum(terms) / (60.0 * h)
 
 
 def test_runs_agree_with_the_velocity_form():
@@ -91,6 +158,120 @@ def test_runs_agree_with_the_velocity_form():
     assert np.max(np.abs(two.audit.energy_error)) < 1e-8
 
 
+def pendulum():
+    """A rod on a hinge, a body on a ball joint below it, and a beam on that: two joints and a driven turn."""
+    model = Model(gravity=(0.3, 0.0, -9.8))
+    model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.12, 0.02), position=(0.0, 0.0, -0.5)))
+    bob = model.add(RigidBody("bob", mass=0.5, inertia=INERTIA, center_of_mass=(0.1, 0.0, 0.05), position=(0, 0, -1)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("rod", at=(0, 0, 0.5)), rates=0.5))
+    model.add(Spherical("ball", JointEnd("rod", at=(0, 0, -0.5)), JointEnd("bob")))
+    boom = Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
+                   youngs_modulus=1e8, shear_modulus=4e7, damping=1e-3)  # fmt: skip
+    model.add(Beam("boom", boom, 0.5, 2, start=bob.at(direction=(1, 0, 0))))
+    return model
+
+
+def test_joints_are_rows_of_it():
+    """The same accelerations and reactions as in velocities, and multipliers of quaternions that know of no joint."""
+    system = System(pendulum())
+    form = QuaternionForm(system)
+    q, v = system.q0, system.v0
+    u = system.inputs_at(0.0, q, v)
+    rate = system.rates(q[None], v[None])[0]
+    second, multipliers = form.forward(u, q, rate)
+    wanted, reactions = system.forward(u, q, v)
+    np.testing.assert_allclose(form.rate_map(q) @ second, wanted, atol=1e-10 * np.abs(wanted).max())
+    np.testing.assert_allclose(multipliers[form.n_p :], reactions, atol=1e-10 * np.abs(reactions).max())
+    momenta = system.mass_matrix(q) @ v
+    spin_energy = np.sum(v[form._omega] * momenta[form._omega], axis=1)
+    np.testing.assert_allclose(multipliers[: form.n_p], spin_energy, atol=1e-12 * np.abs(reactions).max())
+
+
+@pytest.mark.parametrize("model", [satellite, pendulum])
+def test_equations_of_a_step(model):
+    """They vanish for the accelerations and multipliers of a state; their matrices are what they change by."""
+    system = System(model())
+    form = QuaternionForm(system)
+    rng = np.random.default_rng(7)
+    q, v = deformed(system, rng) if model is satellite else (system.q0, system.v0)
+    u = system.inputs_at(0.0, q, v)
+    rate = system.rates(q[None], v[None])[0]
+    second, multipliers = form.forward(u, q, rate)
+
+    def equations(second, multipliers):
+        return form.equations(u[None], q[None], rate[None], second[None], multipliers[None])[0]
+
+    size = np.abs(form.augmented(u, q, rate)[1]).max()
+    np.testing.assert_allclose(equations(second, multipliers), 0.0, atol=1e-11 * size)
+    mass, damping, stiffness = form.matrices(u, q, rate, multipliers)
+    n = form.n_q
+    a, more = rng.standard_normal(n), rng.standard_normal(form.n_c)
+    change = equations(second + a, multipliers) - equations(second, multipliers)
+    np.testing.assert_allclose(change, mass @ np.append(a, 0.0 * more), atol=1e-11 * size)
+    change = equations(second, multipliers + more) - equations(second, multipliers)
+    np.testing.assert_allclose(change, damping @ np.append(0.0 * a, more), atol=1e-11 * size)
+    # rows of constraints: their change with the rates, and through the quaternions
+    np.testing.assert_allclose((damping @ np.append(rate, 0.0 * more))[n : n + form.n_p], 0.0, atol=1e-14)
+    dp = a[form._p]
+    np.testing.assert_allclose(
+        (stiffness @ np.append(a, 0.0 * more))[n : n + form.n_p], 2.0 * np.sum(dp * rate[form._p], axis=1), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(("method", "bound"), [("rk", 1e-7), ("bdf", 2e-4)])
+def test_runs_with_joints_agree_with_the_velocity_form(method, bound):
+    duration = 0.004 if method == "rk" else 1.0
+    options = {"duration": duration, "output_interval": duration / 4}
+    wanted = simulate(pendulum(), method="radau", rtol=1e-8, **options)
+    results = simulate(pendulum(), method=method, formulation="quaternion", rtol=1e-6, **options)
+    assert np.ptp(wanted.bodies["rod"].position[:, 0]) > 5.0 * bound
+    for name in ("rod", "bob"):
+        np.testing.assert_allclose(results.bodies[name].position, wanted.bodies[name].position, atol=bound)
+        np.testing.assert_allclose(results.bodies[name].quaternion, wanted.bodies[name].quaternion, atol=bound)
+    assert results.audit.constraint_position.max() < 1e-10
+    assert results.audit.constraint_velocity.max() < 1e-9
+
+
+def test_error_of_bdf_falls_with_the_tolerance():
+    """A tumbling body off its mass centre, order up to 5, against the explicit method in velocities."""
+    model = Model()
+    model.add(RigidBody("body", mass=1.0, inertia=INERTIA, center_of_mass=(0.1, 0.2, 0.3),
+                        angular_velocity=(0.3, 5.0, 0.2)))  # fmt: skip
+    exact = simulate(model, method="rk", duration=1.0, output_interval=0.5, rtol=1e-12, atol=Tolerances(*[1e-13] * 3))
+    errors = []
+    for rtol in (1e-5, 1e-7, 1e-9):
+        run = Run(duration=1.0, output_interval=0.5, method="bdf", formulation="quaternion", rtol=rtol,
+                  atol=Tolerances(*[rtol] * 3, time=1.0))  # fmt: skip
+        results = simulate(model, run)
+        errors.append(np.abs(results.bodies["body"].quaternion - exact.bodies["body"].quaternion).max())
+    assert np.all(np.array(errors) < [1e-3, 2e-5, 3e-7])
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+
+
+def test_dependent_rows_of_joints_are_refused():
+    """A ring of four hinges: each holds the others in their plane."""
+    model = Model()
+    for name, x, z in (("left", 0.0, 0.5), ("top", 0.5, 1.0), ("right", 1.0, 0.5)):
+        model.add(RigidBody(name, mass=1.0, inertia=0.1, position=(x, 0.0, z)))
+    y = (0, 1, 0)
+    ends = [("ground", (0, 0, 0)), ("left", (0, 0, -0.5)), ("left", (0, 0, 0.5)), ("top", (-0.5, 0, 0)),
+            ("top", (0.5, 0, 0)), ("right", (0, 0, 0.5)), ("right", (0, 0, -0.5)), ("ground", (1, 0, 0))]  # fmt: skip
+    for k in range(4):
+        first, second = (JointEnd(body, at=at, axis=y) for body, at in ends[2 * k : 2 * k + 2])
+        model.add(Revolute(f"hinge {k}", first, second))
+    with pytest.raises(ModelError, match=r"run\.formulation: 'quaternion' needs joints .* got 3 that depend on others"):
+        QuaternionForm(System(model))
+
+
+def test_latches_are_refused():
+    model = Model()
+    model.add(RigidBody("door", mass=1.0, inertia=1.0, position=(0.5, 0.0, 0.0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("door", at=(-0.5, 0, 0)), rates=1.0))
+    model.add(Latch("lock", "hinge", time=0.5))
+    with pytest.raises(ModelError, match=r"run\.formulation: 'quaternion' knows no latches, got latches\.lock"):
+        simulate(model, duration=1.0, method="bdf", formulation="quaternion")
+
+
 def test_refused_with_a_method_that_does_not_know_it():
-    with pytest.raises(ModelError, match="method 'rk' only"):
+    with pytest.raises(ModelError, match="method 'rk' or 'bdf'"):
         Run(duration=1.0, formulation="quaternion", method="radau")

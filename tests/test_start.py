@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, rotations
-from femb.elements import Attachment, Place
+from femb.elements import Attachment, JointEnd, Place, Revolute
 from femb.euler import SEQUENCES, from_euler, omega_from_euler_rates
 from femb.simulation import mass_properties, summary
 from femb.system import System
@@ -413,6 +413,56 @@ def test_mass_properties():
         d = c - centre
         wanted += m * (d @ d * np.eye(3) - np.outer(d, d))
     np.testing.assert_allclose(got, wanted, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("ends", ["start", "end", "both"])
+@pytest.mark.parametrize("ground", ["ground", "wall"])
+def test_mass_properties_of_what_is_clamped_to_the_ground(ends, ground):
+    """The share of clamped nodes counts: all of the beam's mass, about its middle, wherever and however it is held."""
+    model, boom, length = Model("held"), section(), 2.0
+    at = np.zeros(3)
+    if ground == "wall":
+        at = np.array([0.3, -1.0, 2.0])
+        model.add(Ground("wall", position=at))
+    clamps = {"start": Attachment(body=ground, direction=X), "end": Attachment(body=ground, at=(2, 0, 0), direction=X)}
+    model.add(Beam("b", boom, length, 3, **{k: c for k, c in clamps.items() if ends in (k, "both")}))
+    model.add(RigidBody("ball", mass=1.5, inertia=0.2, position=at + X))
+    system = System(model)
+    mass, centre, inertia = mass_properties(system)
+    beam_mass = boom.density * boom.area * length
+    assert mass == pytest.approx(beam_mass + 1.5, rel=1e-14)
+    np.testing.assert_allclose(centre, at + X, rtol=1e-13, atol=1e-14)
+    y, z = boom.density * length * np.array(boom.second_moments)
+    slender = beam_mass * length**2 / 12.0
+    np.testing.assert_allclose(inertia, np.diag([y + z, y + slender, z + slender]) + 0.2 * np.eye(3), atol=1e-12)
+    # in another posture too: the mass centre of the moved coordinates
+    moved = system.q0.copy()
+    ball = system.layout.frame_q[system.layout.bodies["ball"]]
+    moved[ball : ball + 3] += (0.0, 0.4, 0.0)
+    shift = mass_properties(system.starting_at(moved, system.v0))[1] - centre
+    np.testing.assert_allclose(shift, [0.0, 0.4 * 1.5 / mass, 0.0], atol=1e-14)
+
+
+def test_mass_properties_of_what_hangs_on_joints():
+    """A joint to the ground has no mass, and takes none away; what is clamped to the ground beside it counts."""
+    model, boom = Model("hung"), section()
+    model.add(Beam("mast", boom, 2.0, 2, start=Attachment(body="ground", direction=X)))
+    model.add(RigidBody("door", mass=4.0, inertia=0.3, position=(0.0, 1.0, 0.0)))
+    model.add(Revolute("hinge", JointEnd("ground", at=(0, 0.5, 0), axis=(0, 0, 1)), JointEnd("door", at=(0, -0.5, 0))))
+    mass, centre, _ = mass_properties(System(model))
+    beam_mass = boom.line_mass() * 2.0
+    assert mass == pytest.approx(beam_mass + 4.0, rel=1e-14)
+    np.testing.assert_allclose(centre, np.array([beam_mass, 4.0, 0.0]) / mass, rtol=1e-13, atol=1e-14)
+
+
+def test_summary_of_single_things():
+    model = Model()
+    model.add(Beam("b", section(), 2.0, 1, start=Attachment(body="ground", direction=X)))
+    assert summary(model).splitlines()[1] == "0 bodies, 1 beam of 1 element, 0 loads, 0 springs"
+    assert f"mass {section().line_mass() * 2.0:.6g} kg" in summary(model)
+    model = Model()
+    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    assert summary(model).splitlines()[1] == "1 body, 0 beams, 0 loads, 0 springs"
 
 
 def test_summary():

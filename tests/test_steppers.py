@@ -37,6 +37,8 @@ STEPPERS = {
     "dop853": {"method": "rk", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
     "rk4": {"method": "rk", "tableau": "rk4", "step": 1e-3},
 }
+# Rates ten times as strict as by default: what lives for a tenth of a second counts as much as what stays.
+STRICT_RATES = Tolerances(time=0.1)
 every_stepper = pytest.mark.parametrize("name", STEPPERS)
 with_error_control = pytest.mark.parametrize("name", ["radau", "dop853"])
 
@@ -307,8 +309,8 @@ def test_error_of_a_stiff_satellite_falls_with_rtol():
 def test_radau_agrees_with_an_explicit_method():
     """On the stiff satellite, over a stretch that explicit steps of 1e-4 s can follow."""
     times = {"duration": 0.3, "output_interval": 0.01}
-    explicit = simulate(satellite(), method="rk", rtol=1e-8, **times)
-    implicit = simulate(satellite(), method="radau", rtol=1e-6, **times)
+    explicit = simulate(satellite(), method="rk", rtol=1e-8, atol=STRICT_RATES, **times)
+    implicit = simulate(satellite(), method="radau", rtol=1e-6, atol=STRICT_RATES, **times)
     assert explicit.statistics["steps"] > 20 * implicit.statistics["steps"]
     for name in ("right", "left"):
         one, other = explicit.beams[name], implicit.beams[name]
@@ -335,7 +337,7 @@ def test_work_balances_energy(name, damping):
 
 
 def test_work_on_the_satellite():
-    results = simulate(satellite(), duration=2.0, output_interval=0.02, rtol=1e-7)
+    results = simulate(satellite(), duration=2.0, output_interval=0.02, rtol=1e-7, atol=STRICT_RATES)
     assert results.audit.work[-1] > 1.0
     np.testing.assert_allclose(results.audit.energy_error, 0.0, rtol=0.0, atol=1e-7)
 
@@ -596,7 +598,7 @@ def test_times_and_rejections_are_counted():
 def test_matrices_serve_many_steps():
     """Of the stiff satellite, whose frames all turn: matrices are formed in its axes and seldom again."""
     for model in (satellite(forced=True), satellite(forced=False)):
-        results = simulate(model, duration=10.0, output_interval=1.0, rtol=1e-6)
+        results = simulate(model, duration=10.0, output_interval=1.0, rtol=1e-6, atol=STRICT_RATES)
         statistics = results.statistics
         assert statistics["jacobians"] <= statistics["steps"] / 5
         assert statistics["rejected"] <= statistics["steps"] / 10
@@ -655,7 +657,7 @@ def test_rk4_of_a_force_grows_to_infinity():
 
 @every_stepper
 def test_max_steps(name):
-    message = r"given up at t = 0\.\d+ s after max_steps = 7 steps"
+    message = r"given up at t = \d\.\d+ s after max_steps = 7 steps"
     with pytest.raises(SolveError, match=message):
         simulate(driven_body(), duration=10.0, max_steps=7, **STEPPERS[name])
 

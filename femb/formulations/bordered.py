@@ -1,0 +1,36 @@
+"""Solver of bordered systems given as scipy.sparse matrices, with the interface of ``femb.blocklu.LinearSolver``."""
+
+from typing import Any
+
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
+
+from femb.blocklu import SingularError
+from femb.types import Floats
+
+
+class Factors:
+    """LU factors of one matrix. Raises SingularError."""
+
+    def __init__(self, matrix: Any) -> None:
+        try:
+            self._lu = splu(csc_array(matrix))
+        except RuntimeError as error:  # scipy's word for an exactly singular matrix
+            raise SingularError from error
+
+    def solve(self, x: Floats) -> Floats:
+        """Solve in place for a right-hand side (n,), and return it."""
+        x[:] = self._lu.solve(x)
+        return x
+
+
+class BorderedSolver:
+    """Factorises and multiplies matrices (n, n)."""
+
+    def factorise(self, matrix: Any) -> Factors:
+        """Factors of the matrix; raises SingularError."""
+        return Factors(matrix)
+
+    def multiply(self, matrix: Any, x: Floats) -> Floats:
+        """A x (n,)."""
+        return matrix @ x

@@ -1,0 +1,144 @@
+"""Every case by every method, and in both formulations: independent integrations of the same motion.
+
+Stretches are short, since explicit steps follow the fastest vibration of a mesh. Material damping, which makes explicit
+steps shorter still, is left out, and loads that would grow slowly come in a short pulse.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from femb import ModelError, Results, Tolerances, load_case, simulate
+
+CASES = Path(__file__).resolve().parent.parent / "cases"
+PULSE = '{ shape = "versine", duration = 0.01 }'
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """How long (s) a case is run: by every method, explicit ones among them; by explicit steps in quaternion
+    coordinates; and as it is. overrides : what makes it fit for explicit steps."""
+
+    explicit: float
+    quaternion: float
+    whole: float
+    overrides: tuple[str, ...] = ()
+
+
+STRETCHES = {
+    "satellite_free": Stretch(0.04, 0.001, 0.5),
+    "satellite_forced": Stretch(0.04, 0.001, 0.5, ("loads.slew.profile.duration=0.04",)),
+    "cantilever_tip_load": Stretch(
+        0.001, 5e-5, 0.03, ("sections.bar.damping=0.0", "loads.pull.profile.times=[0, 0.002]")
+    ),
+    "spinning_boom": Stretch(0.03, 0.001, 0.3),
+    "satellite_four_arms": Stretch(0.03, 0.001, 1.5, ("sections.boom.damping=0.0", "loads.go.profile.duration=0.04")),
+    "l_frame": Stretch(
+        0.003,
+        5e-5,
+        0.5,
+        ("sections.strip.damping=0.0", f"loads.disturbance.profile={PULSE}", "loads.disturbance.force=[0, 0, 1.0]"),
+    ),
+    "flexible_rotor": Stretch(0.04, 0.001, 0.2),
+    "snake_arm": Stretch(
+        0.006, 2e-4, 0.5, ("sections.rod.damping=0.0", f"loads.middle.profile={PULSE}", f"loads.tip.profile={PULSE}")
+    ),
+    "rigid_body_free": Stretch(1.0, 0.5, 0.5),
+    "rigid_body_dual_euler_torque": Stretch(0.15, 0.15, 0.15),
+    "rigid_body_body_torque": Stretch(0.5, 0.5, 0.5, ("bodies.rod.euler_rates=[1, 10, 1]",)),
+}
+# Mechanisms: how long with explicit steps (0 where a damped member forbids them) and how long otherwise, s. Rows of
+# joints that depend on others are not for quaternion coordinates.
+MECHANISMS = {
+    "double_pendulum_flexible": (0.001, 0.2),
+    "four_bar_misaligned": (0.0, 0.05),
+    "iftomm_a01_pendulum": (1.0, 1.0),
+    "iftomm_a03_squeezer": (0.005, 0.005),
+    "iftomm_a04_bricard": (0.5, 0.5),
+    "iftomm_a05_governor": (0.01, 0.1),
+    "satellite_hinged_panel": (0.05, 5.0),
+    "slider_crank_flexible": (0.0, 0.004),
+    "slider_crank_rigid": (0.02, 0.05),
+}
+DEPENDENT = ("iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid")
+FILES = {path.stem: path for path in CASES.iterdir() if path.suffix in (".toml", ".py")}
+every_case = pytest.mark.parametrize("name", STRETCHES)
+
+
+def run(name: str, duration: float, method: str, *overrides: str, formulation: str = "velocity", rtol: float = 1e-6):
+    """A stretch of a case, with the default absolute tolerances."""
+    case = load_case(FILES[name], overrides)
+    options = {"method": method, "formulation": formulation, "rtol": rtol, "atol": Tolerances()}
+    return simulate(case.model, replace(case.run, duration=duration, output_interval=duration / 4, **options))
+
+
+def poses(results: Results) -> dict[str, np.ndarray]:
+    """Positions and quaternions of all bodies and nodes."""
+    return {key: each for key, each in results.arrays.items() if key.endswith(("/position", "/quaternion"))}
+
+
+def difference(one: Results, other: Results) -> float:
+    """Largest difference of a component, m or dimensionless."""
+    pairs = zip(poses(one).values(), poses(other).values(), strict=True)
+    return max(float(np.abs(a - b).max()) for a, b in pairs)
+
+
+def motion(results: Results) -> float:
+    """How far anything has come."""
+    return max(float(np.abs(each - each[0]).max()) for each in poses(results).values())
+
+
+def test_every_case_is_here():
+    too_large = {"iftomm_a02_four_bar"}  # 40 windows with multipliers of least norm at every output
+    assert set(FILES) - too_large == {*STRETCHES, *MECHANISMS}
+
+
+@every_case
+def test_methods_agree(name):
+    """The implicit methods at rtol 1e-6 with the explicit one at 1e-8; bdf is of low order where nothing is damped."""
+    stretch = STRETCHES[name]
+    explicit = run(name, stretch.explicit, "rk", *stretch.overrides, rtol=1e-8)
+    for method, bound in (("radau", 1e-7), ("bdf", 1e-5)):
+        assert motion(explicit) > 10.0 * bound
+        assert difference(run(name, stretch.explicit, method, *stretch.overrides), explicit) < bound, method
+
+
+@every_case
+def test_formulations_agree_by_explicit_steps(name):
+    """A few steps of the stiff cases, to what rounding and the ends of steps leave; rigid bodies to rtol."""
+    stretch = STRETCHES[name]
+    both = [
+        run(name, stretch.quaternion, "rk", *stretch.overrides, formulation=formulation)
+        for formulation in ("velocity", "quaternion")
+    ]
+    assert difference(*both) < (1e-6 if name.startswith("rigid") else 1e-10)
+    assert np.abs(both[1].audit.quaternion_norm).max() < 1e-14
+
+
+@every_case
+def test_bdf_in_quaternion_coordinates(name):
+    """The cases as they are, damped and for longer, against radau in velocities."""
+    duration = STRETCHES[name].whole
+    wanted = run(name, duration, "radau", rtol=1e-7)
+    results = run(name, duration, "bdf", formulation="quaternion")
+    assert motion(wanted) > 1e-5
+    assert difference(results, wanted) < (1e-5 if name.startswith("rigid") else 1e-4)
+    assert np.abs(results.audit.quaternion_norm).max() < 1e-14
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_mechanisms(name):
+    """Joints too: all methods in velocities, and both of quaternion coordinates where the rows are independent."""
+    explicit, whole = MECHANISMS[name]
+    runs = [("bdf", whole, "velocity", 1e-4), ("bdf", whole, "quaternion", 1e-4)]
+    runs += [("rk", explicit, "velocity", 1e-5), ("rk", explicit / 4.0, "quaternion", 1e-5)] if explicit else []
+    for method, duration, formulation, bound in runs:
+        if formulation == "quaternion" and name in DEPENDENT:
+            with pytest.raises(ModelError, match="joints whose rows are independent"):
+                run(name, duration, method, formulation=formulation)
+            continue
+        wanted = run(name, duration, "radau", rtol=1e-8)
+        assert motion(wanted) > 1e-7
+        assert difference(run(name, duration, method, formulation=formulation), wanted) < bound, (method, formulation)
