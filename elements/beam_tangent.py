@@ -34,6 +34,7 @@ from femb.elements.beam_kernels import (
     MASS,
     SOURCE,
     STIFFNESS,
+    TRUE,
     attachment_stiffness,
     element_force,
     expand,
@@ -681,6 +682,7 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
     K11, C11 = np.empty((11, 11)), np.empty((11, 11))
     K, C, M, T = np.empty((4, 14, 14))
     none = np.zeros((2, 3, 3))  # no end of the element is attached off its frame
+    G = np.empty((2, 3, 3))
     x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
     changes, dl, dtwist = np.empty((5, ALL, 4, 3)), np.empty((ALL, 3)), np.empty((ALL, 3))
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
@@ -689,7 +691,7 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
     spin_rows = np.empty((3, 11))
     for k in range(index.shape[0]):
         ok = element_force(
-            index[k], ends[k], data[k], q, v, a, fixed, gravity, True, True,
+            index[k], ends[k], data[k], q, v, a, fixed, gravity, TRUE, TRUE,
             R, small, vectors, X, n, f11, e, E, turned, rows, f,
         )  # fmt: skip
         if not ok:
@@ -763,7 +765,7 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
                     for i1 in range(11):
                         for i2 in range(11):
                             K11[i1, i2] += weight * spin_rows[j, i1] * spin_rows[j, i2]
-            translation_mass(Q, s1, s2, length, data[k, MASS] * length, M)
+            translation_mass(Q, s1, s2, length, data[k, MASS] * length, G, M)
             expand(K11, M)
             frame_matrix(R, ends[k], T)
             attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
