@@ -3,13 +3,14 @@
 The translation of the centreline is a cubic in the four vectors x = (r_I, g_I, r_II, g_II), g the end's centreline
 derivative, so its kinetic energy is integrated exactly (what four Gauss points would give). The rotary inertia is
 taken at the three strain points. All vectors are written in the axes of the element's first section; rates are
-inertial ones. Source: docs/theory/beam.md, equations (17) to (28).
+inertial ones. Source: docs/theory/beam.md, equations (17) to (33).
 """
 
 import math
 
 import numpy as np
 
+from femb.elements.beam_mass_axis import offset_force
 from femb.elements.beam_strain import HERMITE, POINTS, WEIGHTS
 from femb.jit import kernel
 from femb.smallmath import dot, turn
@@ -141,24 +142,27 @@ def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
 
 @kernel
 def inertia_force(  # type: ignore[no-untyped-def]
-    X, Q, beta, length, mass, inertia, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
+    X, Q, beta, length, mass, inertia, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
     """Inertia force of an element, axes of its first section.
 
-    mass : per length. inertia (3,) : per length about t, m, n. omega, alpha (3,) : angular velocity and acceleration
-    of the ends, own axes. v (4, 3), x2 (4, 3) : first and second rates of x = (r_I, g_I, r_II, g_II).
+    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which lies at (0, cy, cz).
+    omega, alpha (3,) : angular velocity and acceleration of the ends, own axes. v (4, 3), x2 (4, 3) : first and
+    second rates of x = (r_I, g_I, r_II, g_II).
     Adds to F (4, 3), conjugate to x; M1 (3,), conjugate to the spin of end I at fixed x; and returns the force
-    conjugate to alpha. work : (3, 4, 3).
+    conjugate to alpha. work : (5, 4, 3).
     """
     for a in range(4):
         for b in range(4):
             f = mass * length * HERMITE_MASS[a, b]
             for k in range(3):
                 F[a, k] += f * x2[b, k]
-    symmetric = inertia[1] == inertia[2]
+    offset = cy != 0.0 or cz != 0.0
+    symmetric = inertia[1] == inertia[2] and not offset
     t, m, n, p = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
     td, tdd, ud, udd = work[1, 0], work[1, 1], work[1, 2], work[1, 3]
     w2, a2 = work[2, 0], work[2, 1]
+    w, w_rate, moment = work[3, 0], work[3, 1], work[3, 2]
     turn(Q, omega2, w2)
     turn(Q, alpha2, a2)
     twist_rate, twist_acc = twist_rates(Q, beta, omega1, w2, alpha1, a2)
@@ -181,6 +185,12 @@ def inertia_force(  # type: ignore[no-untyped-def]
         mt = f * (inertia[0] * wt_rate + (inertia[2] - inertia[1]) * wm * wn)
         mm = f * (inertia[1] * wm_rate + (inertia[0] - inertia[2]) * wt * wn)
         mn = f * (inertia[2] * wn_rate + (inertia[1] - inertia[0]) * wt * wm)
+        if offset:
+            w[0], w[1], w[2] = wt, wm, wn
+            w_rate[0], w_rate[1], w_rate[2] = wt_rate, wm_rate, wn_rate
+            moment[0], moment[1], moment[2] = mt, mm, mn
+            offset_force(i, f * mass, cy, cz, work[0], w, w_rate, x2, work[4], F, moment)
+            mt, mm, mn = moment[0], moment[1], moment[2]
         for k in range(3):
             p[k] = (mn * m[k] - mm * n[k]) / g
         p[1] += mt * d * t[2] / g

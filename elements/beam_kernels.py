@@ -5,8 +5,8 @@ An element's parameters are rows of three arrays:
     index (n, 8) int    of both frames in q, of both frames in v, of both end strains in q, of both in v;
                         a negative frame index is row -1-i of ``fixed`` in q and "does not move" in v
     ends (n, 2, 13)     per end: 1 if attached off the frame, offset (3) in the frame, rotation (9) frame to section
-    data (n, 36)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
-                        reference strains (3 x 4), spare
+    data (n, 37)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
+                        reference strains (3 x 4), offset (2) of the mass axis
 
 Source: docs/theory/beam.md.
 """
@@ -24,6 +24,7 @@ from femb.elements.beam_inertia import (
     rotary_rows,
     translation_mass,
 )
+from femb.elements.beam_mass_axis import offset_energy, offset_mass
 from femb.elements.beam_strain import (
     WEIGHTS,
     end_gradient,
@@ -36,7 +37,7 @@ from femb.elements.beam_strain import (
 from femb.jit import kernel
 from femb.smallmath import cross, pose, turn, turn_back
 
-LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, REFERENCE = 0, 1, 2, 5, 6, 7, 23
+LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, REFERENCE, OFFSET = 0, 1, 2, 5, 6, 7, 23, 35
 # For a literal True, numba would compile a variant of the called kernel.
 TRUE = np.True_
 
@@ -201,7 +202,7 @@ def element_force(  # type: ignore[no-untyped-def]
         centreline_acceleration(v[index[7]], a[index[7]], omega2, alpha2, s2, length, work)
         turn(Q, work, x2[3])
         n[7] += inertia_force(
-            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3],
+            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], data[OFFSET], data[OFFSET + 1],
             omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
         )  # fmt: skip
     end_gradient(X, Q, beta, gamma, length, n, f11)
@@ -252,7 +253,7 @@ def forces(  # type: ignore[no-untyped-def]
     """
     R = np.empty((5, 3, 3))
     small = np.empty((12, 3))
-    vectors = np.empty((7, 4, 3))
+    vectors = np.empty((9, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     F, force, torque = np.empty(3), np.empty(3), np.empty(3)
@@ -395,6 +396,31 @@ def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def element_mass(X, Q, beta, gamma, s2, data, axes, spin, K, G, M):  # type: ignore[no-untyped-def]
+    """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
+
+    Work arrays: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3).
+    """
+    length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
+    offset = cy != 0.0 or cz != 0.0
+    symmetric = data[INERTIA + 1] == data[INERTIA + 2] and not offset
+    K[:] = 0.0
+    M[:] = 0.0
+    translation_mass(Q, X[3], s2, length, mass * length, G, M)
+    for i in range(3):
+        rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+        weight = WEIGHTS[i] * length
+        for j in range(3):
+            for i1 in range(11):
+                x = weight * data[INERTIA + j] * spin[j, i1]
+                for i2 in range(11):
+                    K[i1, i2] += x * spin[j, i2]
+        if offset:
+            offset_mass(i, weight * mass, cy, cz, axes, spin, G, M)
+    expand(K, M)
+
+
+@kernel
 def matrices(  # type: ignore[no-untyped-def]
     index, ends, data, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
 ):
@@ -404,8 +430,9 @@ def matrices(  # type: ignore[no-untyped-def]
     derivatives of the strains. with_stiffness false gives the mass alone.
     """
     R = np.empty((5, 3, 3))
-    small = np.empty((15, 3))
-    Q, beta, gamma, t, m, nn = R[4], small[10], small[11], small[12], small[13], small[14]
+    small = np.empty((12, 3))
+    Q, beta, gamma = R[4], small[10], small[11]
+    axes = np.empty((3, 3))
     X, n, f11 = np.empty(8), np.empty(8), np.empty(11)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     B, K8, KB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
@@ -420,20 +447,7 @@ def matrices(  # type: ignore[no-untyped-def]
         attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
         if attached:
             frame_map(R, ends[k], T)
-        # mass
-        K11[:] = 0.0
-        symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2]
-        for i in range(3):
-            rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, nn, spin)
-            for j in range(3):
-                f = WEIGHTS[i] * length * data[k, INERTIA + j]
-                for i1 in range(11):
-                    x = f * spin[j, i1]
-                    for i2 in range(11):
-                        K11[i1, i2] += x * spin[j, i2]
-        A[:] = 0.0
-        translation_mass(Q, X[3], length * (1.0 + q[index[k, 5]]), length, data[k, MASS] * length, G, A)
-        expand(K11, A)
+        element_mass(X, Q, beta, gamma, length * (1.0 + q[index[k, 5]]), data[k], axes, spin, K11, G, A)
         to_frames(A, R[1], T, ends[k])
         scatter_ends(A, offset[k], stride[k], mass)
         if not with_stiffness:
@@ -474,8 +488,8 @@ def matrices(  # type: ignore[no-untyped-def]
         to_frames(A, R[1], T, ends[k])
         if attached:
             for i in range(3):
-                t[i], m[i] = -n[i], n[i]
-            attachment_stiffness(t, m, ends[k], R, A)
+                axes[0, i], axes[1, i] = -n[i], n[i]
+            attachment_stiffness(axes[0], axes[1], ends[k], R, A)
         scatter_ends(A, offset[k], stride[k], stiffness)
     return -1
 
@@ -508,9 +522,8 @@ def attachment_stiffness(force1, force2, ends, R, A):  # type: ignore[no-untyped
 def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: ignore[no-untyped-def]
     """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
     R = np.empty((5, 3, 3))
-    small = np.empty((17, 3))
-    Q, beta, gamma, t, m, nn = R[4], small[10], small[11], small[12], small[13], small[14]
-    L, work = small[15], small[16]
+    small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))
+    Q, beta, gamma, L, work, w = R[4], small[10], small[11], small[12], small[13], small[14]
     x0, x1 = np.empty((4, 3)), np.empty((4, 3))
     X, f11 = np.empty(8), np.empty(11)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
@@ -552,19 +565,24 @@ def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: igno
                     out[s, 2 + o] += mass * HERMITE_MEAN[i] * x1[i, o]
                     potential -= mass * HERMITE_MEAN[i] * x0[i, o] * gravity[o]
             # rotary inertia
-            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2]
+            cy, cz = data[k, OFFSET], data[k, OFFSET + 1]
+            offset = cy != 0.0 or cz != 0.0
+            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2] and not offset
             for i in range(3):
-                rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, nn, spin)
+                rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+                weight = WEIGHTS[i] * length
                 for j in range(3):
-                    w = 0.0
+                    w[j] = 0.0
                     for o in range(11):
-                        w += spin[j, o] * f11[o]
-                    f = WEIGHTS[i] * length * data[k, INERTIA + j]
-                    kinetic += 0.5 * f * w * w
-                    # t, m and nn are rows 12 to 14
+                        w[j] += spin[j, o] * f11[o]
+                    f = weight * data[k, INERTIA + j] * w[j]
+                    kinetic += 0.5 * f * w[j]
                     for o in range(3):
                         for p in range(3):
-                            L[p] += R[1, p, o] * f * w * small[12 + j, o]
+                            L[p] += R[1, p, o] * f * axes[j, o]
+                if offset:
+                    mass_i = weight * data[k, MASS]
+                    offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, out[s])
             out[s, 0] += kinetic
             out[s, 1] += potential
             for o in range(3):
