@@ -41,9 +41,7 @@ class BeamBatch(Batch):
                 ends.append([end_rows[k], end_rows[k + 1]])
                 data.append(row.copy())
                 if beam.curvature is not None:
-                    data[-1][kernels.REFERENCE : kernels.REFERENCE + 12] = reference_strains(
-                        row, nodes[k], nodes[k + 1]
-                    )
+                    data[-1][kernels.REFERENCE :] = reference_strains(row, nodes[k], nodes[k + 1])
                 self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
         self.index: Ints = np.array(index, dtype=np.int64)
         self.ends: Floats = np.array(ends, dtype=float)
@@ -104,7 +102,7 @@ class BeamBatch(Batch):
 
 def element_data(section: Any, length: float, source: bool) -> Floats:
     """(37,) parameters of an element that is straight where it is unstrained."""
-    row = np.zeros(kernels.OFFSET + 2)
+    row = np.zeros(kernels.REFERENCE + 12)
     row[kernels.LENGTH] = length
     row[kernels.MASS] = section.line_mass()
     row[kernels.INERTIA : kernels.INERTIA + 3] = section.inertia()

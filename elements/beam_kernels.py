@@ -6,7 +6,7 @@ An element's parameters are rows of three arrays:
                         a negative frame index is row -1-i of ``fixed`` in q and "does not move" in v
     ends (n, 2, 13)     per end: 1 if attached off the frame, offset (3) in the frame, rotation (9) frame to section
     data (n, 37)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
-                        reference strains (3 x 4), offset (2) of the mass axis
+                        offset (2) of the mass axis, reference strains (3 x 4)
 
 Source: docs/theory/beam.md.
 """
@@ -37,7 +37,7 @@ from femb.elements.beam_strain import (
 from femb.jit import kernel
 from femb.smallmath import cross, pose, turn, turn_back
 
-LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, REFERENCE, OFFSET = 0, 1, 2, 5, 6, 7, 23, 35
+LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, OFFSET, REFERENCE = 0, 1, 2, 5, 6, 7, 23, 25
 # For a literal True, numba would compile a variant of the called kernel.
 TRUE = np.True_
 
