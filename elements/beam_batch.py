@@ -108,7 +108,7 @@ class BeamBatch(Batch):
 
 
 def element_data(section: Any, length: float, source: bool) -> Floats:
-    """(35,) parameters of an element that is straight where it is unstrained."""
+    """(37,) parameters of an element that is straight where it is unstrained."""
     row = np.zeros(kernels.REFERENCE + 12)
     row[kernels.LENGTH] = length
     row[kernels.MASS] = section.line_mass()
@@ -116,6 +116,7 @@ def element_data(section: Any, length: float, source: bool) -> Floats:
     row[kernels.DAMPING] = section.damping
     row[kernels.SOURCE] = float(source)
     row[kernels.STIFFNESS : kernels.STIFFNESS + 16] = section.stiffness().ravel()
+    row[kernels.OFFSET : kernels.OFFSET + 2] = section.offset()
     return row
 
 

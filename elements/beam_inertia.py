@@ -3,13 +3,14 @@
 The translation of the centreline is a cubic in the four vectors x = (r_I, g_I, r_II, g_II), g the end's centreline
 derivative, so its kinetic energy is integrated exactly (what four Gauss points would give). The rotary inertia is
 taken at the three strain points. All vectors are written in the axes of the element's first section; rates are
-inertial ones. Source: docs/theory/beam.md, equations (17) to (28).
+inertial ones. Source: docs/theory/beam.md, equations (17) to (33).
 """
 
 import math
 
 import numpy as np
 
+from femb.elements.beam_mass_axis import offset_force
 from femb.elements.beam_strain import HERMITE, POINTS, WEIGHTS
 from femb.jit import kernel
 from femb.smallmath import dot, turn
@@ -141,23 +142,27 @@ def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
 
 @kernel
 def inertia_force(  # type: ignore[no-untyped-def]
-    X, Q, beta, length, mass, inertia, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
+    X, Q, beta, length, mass, inertia, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
     """Inertia force of an element, axes of its first section.
 
-    mass : per length. inertia (3,) : per length about t, m, n. omega, alpha (3,) : angular velocity and acceleration
-    of the ends, own axes. v (4, 3), x2 (4, 3) : first and second rates of x = (r_I, g_I, r_II, g_II).
+    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which lies at (0, cy, cz).
+    omega, alpha (3,) : angular velocity and acceleration of the ends, own axes. v (4, 3), x2 (4, 3) : first and
+    second rates of x = (r_I, g_I, r_II, g_II).
     Adds to F (4, 3), conjugate to x; M1 (3,), conjugate to the spin of end I at fixed x; and returns the force
-    conjugate to alpha. work : (10, 3).
+    conjugate to alpha. work : (5, 4, 3).
     """
     for a in range(4):
         for b in range(4):
             f = mass * length * HERMITE_MASS[a, b]
             for k in range(3):
                 F[a, k] += f * x2[b, k]
-    symmetric = inertia[1] == inertia[2]
-    t, m, n, td, tdd, w2, a2, p = work[0], work[1], work[2], work[3], work[4], work[5], work[6], work[7]
-    ud, udd = work[8], work[9]
+    offset = cy != 0.0 or cz != 0.0
+    symmetric = inertia[1] == inertia[2] and not offset
+    t, m, n, p = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
+    td, tdd, ud, udd = work[1, 0], work[1, 1], work[1, 2], work[1, 3]
+    w2, a2 = work[2, 0], work[2, 1]
+    w, w_rate, moment = work[3, 0], work[3, 1], work[3, 2]
     turn(Q, omega2, w2)
     turn(Q, alpha2, a2)
     twist_rate, twist_acc = twist_rates(Q, beta, omega1, w2, alpha1, a2)
@@ -180,6 +185,12 @@ def inertia_force(  # type: ignore[no-untyped-def]
         mt = f * (inertia[0] * wt_rate + (inertia[2] - inertia[1]) * wm * wn)
         mm = f * (inertia[1] * wm_rate + (inertia[0] - inertia[2]) * wt * wn)
         mn = f * (inertia[2] * wn_rate + (inertia[1] - inertia[0]) * wt * wm)
+        if offset:
+            w[0], w[1], w[2] = wt, wm, wn
+            w_rate[0], w_rate[1], w_rate[2] = wt_rate, wm_rate, wn_rate
+            moment[0], moment[1], moment[2] = mt, mm, mn
+            offset_force(i, f * mass, cy, cz, work[0], w, w_rate, x2, work[4], F, moment)
+            mt, mm, mn = moment[0], moment[1], moment[2]
         for k in range(3):
             p[k] = (mn * m[k] - mm * n[k]) / g
         p[1] += mt * d * t[2] / g
@@ -227,42 +238,27 @@ def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):  # type
 
 
 @kernel
-def translation_mass(Q, s1, s2, length, mass, M):  # type: ignore[no-untyped-def]
+def translation_mass(Q, s1, s2, length, mass, G, M):  # type: ignore[no-untyped-def]
     """M (14, 14) += mass of the centreline's translation, by the end velocities in the axes of the first section.
 
     The end velocities are r (3), spin (3, own axes) and strain rate of end I, then of end II. mass : of the element.
+    G (2, 3, 3) : work array, the rate of g by spin about y, about z and strain rate of each end.
     """
-    m = mass * HERMITE_MASS
     for i in range(3):
-        M[i, i] += m[0, 0]
-        M[i, 7 + i] += m[0, 2]
-        M[7 + i, i] += m[0, 2]
-        M[7 + i, 7 + i] += m[2, 2]
-    for end in range(2):
-        row = 7 * end
-        # rates of g_I by spin (2, 3) and strain rate of I, rates of g_II by those of II
-        M[row + 2, 4] -= m[2 * end, 1] * s1
-        M[row + 1, 5] += m[2 * end, 1] * s1
-        M[row, 6] += m[2 * end, 1] * length
-        for i in range(3):
-            M[row + i, 11] -= m[2 * end, 3] * s2 * Q[i, 2]
-            M[row + i, 12] += m[2 * end, 3] * s2 * Q[i, 1]
-            M[row + i, 13] += m[2 * end, 3] * length * Q[i, 0]
-    M[4, 4] += m[1, 1] * s1 * s1
-    M[5, 5] += m[1, 1] * s1 * s1
-    M[6, 6] += m[1, 1] * length * length
-    M[11, 11] += m[3, 3] * s2 * s2
-    M[12, 12] += m[3, 3] * s2 * s2
-    M[13, 13] += m[3, 3] * length * length
-    for i in range(3):
-        f1 = -s1 if i == 0 else (s1 if i == 1 else length)
-        row = 2 if i == 0 else (1 if i == 1 else 0)
-        M[4 + i, 11] -= m[1, 3] * f1 * s2 * Q[row, 2]
-        M[4 + i, 12] += m[1, 3] * f1 * s2 * Q[row, 1]
-        M[4 + i, 13] += m[1, 3] * f1 * length * Q[row, 0]
-    for i in range(14):
-        for j in range(3):
-            if i < 4 or i == 7 or i == 8 or i == 9:
-                M[4 + j, i] = M[i, 4 + j]
-            if i < 10:
-                M[11 + j, i] = M[i, 11 + j]
+        G[0, i, 0] = -s1 if i == 2 else 0.0
+        G[0, i, 1] = s1 if i == 1 else 0.0
+        G[0, i, 2] = length if i == 0 else 0.0
+        G[1, i, 0] = -s2 * Q[i, 2]
+        G[1, i, 1] = s2 * Q[i, 1]
+        G[1, i, 2] = length * Q[i, 0]
+    for a in range(2):
+        for b in range(2):
+            m = mass * HERMITE_MASS[2 * a, 2 * b + 1]
+            mg = mass * HERMITE_MASS[2 * a + 1, 2 * b + 1]
+            for i in range(3):
+                M[7 * a + i, 7 * b + i] += mass * HERMITE_MASS[2 * a, 2 * b]
+                for j in range(3):
+                    M[7 * a + i, 7 * b + 4 + j] += m * G[b, i, j]
+                    M[7 * b + 4 + j, 7 * a + i] += m * G[b, i, j]
+                    g = G[a, 0, i] * G[b, 0, j] + G[a, 1, i] * G[b, 1, j] + G[a, 2, i] * G[b, 2, j]
+                    M[7 * a + 4 + i, 7 * b + 4 + j] += mg * g

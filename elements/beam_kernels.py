@@ -5,8 +5,8 @@ An element's parameters are rows of three arrays:
     index (n, 8) int    of both frames in q, of both frames in v, of both end strains in q, of both in v;
                         a negative frame index is row -1-i of ``fixed`` in q and "does not move" in v
     ends (n, 2, 13)     per end: 1 if attached off the frame, offset (3) in the frame, rotation (9) frame to section
-    data (n, 36)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
-                        reference strains (3 x 4), spare
+    data (n, 37)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
+                        offset (2) of the mass axis, reference strains (3 x 4)
 
 Source: docs/theory/beam.md.
 """
@@ -24,6 +24,7 @@ from femb.elements.beam_inertia import (
     rotary_rows,
     translation_mass,
 )
+from femb.elements.beam_mass_axis import offset_energy, offset_mass
 from femb.elements.beam_strain import (
     WEIGHTS,
     end_gradient,
@@ -36,7 +37,9 @@ from femb.elements.beam_strain import (
 from femb.jit import kernel
 from femb.smallmath import cross, pose, turn, turn_back
 
-LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, REFERENCE = 0, 1, 2, 5, 6, 7, 23
+LENGTH, MASS, INERTIA, DAMPING, SOURCE, STIFFNESS, OFFSET, REFERENCE = 0, 1, 2, 5, 6, 7, 23, 25
+# For a literal True, numba would compile a variant of the called kernel.
+TRUE = np.True_
 
 
 @kernel
@@ -87,32 +90,64 @@ def end_accelerations(index, end, v, a, Rn, acc, alpha):  # type: ignore[no-unty
 
 
 @kernel
+def element_shape(index, ends, q, fixed, length, R, small, X):  # type: ignore[no-untyped-def]
+    """Axes, directions and natural coordinates X (8,) of an element.
+
+    R (5, 3, 3) : axes of the frame and of the end of I, of II, and the turn Q from the second section to the first.
+    small (12, 3) : in its rows 0, 1 positions of the ends, 10 and 11 beta and gamma (see ``twist_directions``).
+    """
+    end_pose(index[0], ends[0], q, fixed, small[0], R[0], R[1])
+    end_pose(index[1], ends[1], q, fixed, small[1], R[2], R[3])
+    natural_coordinates(small[0], R[1], q[index[4]], small[1], R[3], q[index[5]], length, R[4], X)
+    twist_directions(R[4], small[10], small[11])
+
+
+@kernel
+def ends_motion(index, ends, v, R, small, motion):  # type: ignore[no-untyped-def]
+    """motion (11,) of the ends as in ``end_gradient``, from the velocities v; R and small of ``element_shape``.
+
+    small : in its rows 2, 3 velocities of the ends, inertial axes, 4 and 5 angular velocities, own axes.
+    """
+    end_rates(index[2], ends[0], v, R[0], small[2], small[4])
+    end_rates(index[3], ends[1], v, R[2], small[3], small[5])
+    for i in range(3):
+        motion[i] = 0.0
+        for k in range(3):
+            motion[i] += R[1, k, i] * (small[3, k] - small[2, k])
+        motion[3 + i] = small[4, i]
+        motion[7 + i] = small[5, i]
+    motion[6] = v[index[6]]
+    motion[10] = v[index[7]]
+
+
+@kernel
 def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ignore[no-untyped-def]
     """n (8,): force on the natural coordinates by elastic (if asked for) and damping stress, at ends' motion (11,)."""
-    length = data[LENGTH]
-    n[:] = 0.0
-    damping = data[DAMPING]
+    length, damping = data[LENGTH], data[DAMPING]
     for i in range(3):
         for j in range(4):
             e[i, j] = e[i, j] - data[REFERENCE + 4 * i + j] if elastic else 0.0
     if damping > 0.0:
         s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-        x1 = motion[0] + X[1] * motion[5] - X[2] * motion[4]
-        x2 = motion[1] + X[2] * motion[3] - X[0] * motion[5]
-        x3 = motion[2] + X[0] * motion[4] - X[1] * motion[3]
-        x4 = length * motion[6]
+        # rates of the natural coordinates, kept where the force will be
+        n[0] = motion[0] + X[1] * motion[5] - X[2] * motion[4]
+        n[1] = motion[1] + X[2] * motion[3] - X[0] * motion[5]
+        n[2] = motion[2] + X[0] * motion[4] - X[1] * motion[3]
+        n[3] = length * motion[6]
         g1, g2, g3 = length * motion[10], s2 * motion[9], -s2 * motion[8]
-        x5 = Q[0, 0] * g1 + Q[0, 1] * g2 + Q[0, 2] * g3 + X[5] * motion[5] - X[6] * motion[4]
-        x6 = Q[1, 0] * g1 + Q[1, 1] * g2 + Q[1, 2] * g3 + X[6] * motion[3] - X[4] * motion[5]
-        x7 = Q[2, 0] * g1 + Q[2, 1] * g2 + Q[2, 2] * g3 + X[4] * motion[4] - X[5] * motion[3]
-        x8 = 0.0
+        n[4] = Q[0, 0] * g1 + Q[0, 1] * g2 + Q[0, 2] * g3 + X[5] * motion[5] - X[6] * motion[4]
+        n[5] = Q[1, 0] * g1 + Q[1, 1] * g2 + Q[1, 2] * g3 + X[6] * motion[3] - X[4] * motion[5]
+        n[6] = Q[2, 0] * g1 + Q[2, 1] * g2 + Q[2, 2] * g3 + X[4] * motion[4] - X[5] * motion[3]
+        n[7] = 0.0
         for k in range(3):
-            x8 += gamma[k] * motion[7 + k] - beta[k] * motion[3 + k]
+            n[7] += gamma[k] * motion[7 + k] - beta[k] * motion[3 + k]
         for i in range(3):
             for j in range(4):
-                rate = E[i, j, 0] * x1 + E[i, j, 1] * x2 + E[i, j, 2] * x3 + E[i, j, 3] * x4
-                rate += E[i, j, 4] * x5 + E[i, j, 5] * x6 + E[i, j, 6] * x7 + E[i, j, 7] * x8
+                rate = 0.0
+                for m in range(8):
+                    rate += E[i, j, m] * n[m]
                 e[i, j] += damping * rate
+    n[:] = 0.0
     for i in range(3):
         for j in range(4):
             stress = 0.0
@@ -133,77 +168,57 @@ def element_force(  # type: ignore[no-untyped-def]
     gravity. Returns False where the element is folded. On return R[0], R[2] are the axes of the frames, R[1], R[3]
     those of the ends and R[4] turns from the second section's axes to the first's.
     """
-    r1, r2, rate1, rate2 = small[0], small[1], small[2], small[3]
-    omega1, omega2, acc1, acc2 = small[4], small[5], small[6], small[7]
-    alpha1, alpha2, beta, gamma = small[8], small[9], small[10], small[11]
-    end_pose(index[0], ends[0], q, fixed, r1, R[0], R[1])
-    end_pose(index[1], ends[1], q, fixed, r2, R[2], R[3])
-    Q = R[4]
+    omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
+    x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
+    Q, beta, gamma = R[4], small[10], small[11]
     length = data[LENGTH]
-    natural_coordinates(r1, R[1], q[index[4]], r2, R[3], q[index[5]], length, Q, X)
+    element_shape(index, ends, q, fixed, length, R, small, X)
     if not strains(X, length, data[SOURCE] != 0.0, turned, rows, e, E):
         return False
-    twist_directions(Q, beta, gamma)
-    end_rates(index[2], ends[0], v, R[0], rate1, omega1)
-    end_rates(index[3], ends[1], v, R[2], rate2, omega2)
-    eps1_rate, eps2_rate = v[index[6]], v[index[7]]
-    x1, x2 = vectors[0], vectors[1]
-    turn_back(R[1], rate1, x1[0])
-    turn_back(R[1], rate2, x1[2])
-    for k in range(3):
-        f11[k] = x1[2, k] - x1[0, k]
-        f11[3 + k] = omega1[k]
-        f11[7 + k] = omega2[k]
-    f11[6] = eps1_rate
-    f11[10] = eps2_rate
+    ends_motion(index, ends, v, R, small, f11)
     shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
-    f11[:] = 0.0
-    f[:] = 0.0
-    F, M1 = vectors[2], vectors[3, 0]
     s1 = X[3]
     s2 = length * (1.0 + q[index[5]])
+    for k in range(3):
+        M1[k] = 0.0
+        for i in range(4):
+            F[i, k] = 0.0
     if inertial:
         end_accelerations(index[2], ends[0], v, a, R[0], acc1, alpha1)
         end_accelerations(index[3], ends[1], v, a, R[2], acc2, alpha2)
-        # gravity is an acceleration of the frame of reference
         for k in range(3):
+            # gravity is an acceleration of the frame of reference
             acc1[k] -= gravity[k]
             acc2[k] -= gravity[k]
+            # only differences of the rates of r matter
+            x1[0, k] = 0.0
+            x1[2, k] = f11[k]
         turn_back(R[1], acc1, x2[0])
         turn_back(R[1], acc2, x2[2])
-        work = vectors[3, 1]
-        centreline_rate(eps1_rate, omega1, s1, length, x1[1])
-        centreline_rate(eps2_rate, omega2, s2, length, work)
+        centreline_rate(v[index[6]], omega1, s1, length, x1[1])
+        centreline_rate(v[index[7]], omega2, s2, length, work)
         turn(Q, work, x1[3])
-        centreline_acceleration(eps1_rate, a[index[6]], omega1, alpha1, s1, length, x2[1])
-        centreline_acceleration(eps2_rate, a[index[7]], omega2, alpha2, s2, length, work)
+        centreline_acceleration(v[index[6]], a[index[6]], omega1, alpha1, s1, length, x2[1])
+        centreline_acceleration(v[index[7]], a[index[7]], omega2, alpha2, s2, length, work)
         turn(Q, work, x2[3])
-        F[:] = 0.0
-        M1[:] = 0.0
         n[7] += inertia_force(
-            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3],
-            omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:].reshape(12, 3), F, M1,
+            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], data[OFFSET], data[OFFSET + 1],
+            omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
         )  # fmt: skip
-        # a force on x = (r, g) acts on the ends through their centreline derivatives g
-        turn_back(Q, F[3], work)
-        f[4] -= s1 * F[1, 2]
-        f[5] += s1 * F[1, 1]
-        f[6] += length * F[1, 0]
-        f[11] -= s2 * work[2]
-        f[12] += s2 * work[1]
-        f[13] += length * work[0]
-        for k in range(3):
-            f[k] += F[0, k]
-            f[7 + k] += F[2, k]
-            f[3 + k] += M1[k]
     end_gradient(X, Q, beta, gamma, length, n, f11)
     for k in range(3):
-        f[k] -= f11[k]
-        f[7 + k] += f11[k]
-        f[3 + k] += f11[3 + k]
-        f[10 + k] += f11[7 + k]
-    f[6] += f11[6]
-    f[13] += f11[10]
+        f[k] = F[0, k] - f11[k]
+        f[3 + k] = f11[3 + k] + M1[k]
+        f[7 + k] = F[2, k] + f11[k]
+        f[10 + k] = f11[7 + k]
+    # a force on x = (r, g) acts on the ends through their centreline derivatives g
+    turn_back(Q, F[3], work)
+    f[4] -= s1 * F[1, 2]
+    f[5] += s1 * F[1, 1]
+    f[6] = f11[6] + length * F[1, 0]
+    f[11] -= s2 * work[2]
+    f[12] += s2 * work[1]
+    f[13] = f11[10] + length * work[0]
     return True
 
 
@@ -238,7 +253,7 @@ def forces(  # type: ignore[no-untyped-def]
     """
     R = np.empty((5, 3, 3))
     small = np.empty((12, 3))
-    vectors = np.empty((7, 4, 3))
+    vectors = np.empty((9, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     F, force, torque = np.empty(3), np.empty(3), np.empty(3)
@@ -381,6 +396,31 @@ def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def element_mass(X, Q, beta, gamma, s2, data, axes, spin, K, G, M):  # type: ignore[no-untyped-def]
+    """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
+
+    Work arrays: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3).
+    """
+    length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
+    offset = cy != 0.0 or cz != 0.0
+    symmetric = data[INERTIA + 1] == data[INERTIA + 2] and not offset
+    K[:] = 0.0
+    M[:] = 0.0
+    translation_mass(Q, X[3], s2, length, mass * length, G, M)
+    for i in range(3):
+        rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+        weight = WEIGHTS[i] * length
+        for j in range(3):
+            for i1 in range(11):
+                x = weight * data[INERTIA + j] * spin[j, i1]
+                for i2 in range(11):
+                    K[i1, i2] += x * spin[j, i2]
+        if offset:
+            offset_mass(i, weight * mass, cy, cz, axes, spin, G, M)
+    expand(K, M)
+
+
+@kernel
 def matrices(  # type: ignore[no-untyped-def]
     index, ends, data, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
 ):
@@ -391,42 +431,23 @@ def matrices(  # type: ignore[no-untyped-def]
     """
     R = np.empty((5, 3, 3))
     small = np.empty((12, 3))
+    Q, beta, gamma = R[4], small[10], small[11]
+    axes = np.empty((3, 3))
     X, n, f11 = np.empty(8), np.empty(8), np.empty(11)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     B, K8, KB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
     S = np.empty((4, 8))
     spin = np.empty((3, 11))
-    T, A = np.empty((2, 3, 3)), np.empty((14, 14))
+    T, G, A = np.empty((2, 3, 3)), np.empty((2, 3, 3)), np.empty((14, 14))
     for k in range(index.shape[0]):
-        r1, r2, rate1, rate2 = small[0], small[1], small[2], small[3]
-        omega1, omega2, beta, gamma = small[4], small[5], small[6], small[7]
-        t, m, nn = small[8], small[9], small[10]
-        row = index[k]
-        end_pose(row[0], ends[k, 0], q, fixed, r1, R[0], R[1])
-        end_pose(row[1], ends[k, 1], q, fixed, r2, R[2], R[3])
-        Q = R[4]
         length = data[k, LENGTH]
-        natural_coordinates(r1, R[1], q[row[4]], r2, R[3], q[row[5]], length, Q, X)
+        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
         if not X[3] > 0.0 or not 1.0 + Q[0, 0] > 1e-6:
             return k
-        twist_directions(Q, beta, gamma)
         attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
         if attached:
             frame_map(R, ends[k], T)
-        # mass
-        K11[:] = 0.0
-        symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2]
-        for i in range(3):
-            rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, nn, spin)
-            for j in range(3):
-                f = WEIGHTS[i] * length * data[k, INERTIA + j]
-                for i1 in range(11):
-                    x = f * spin[j, i1]
-                    for i2 in range(11):
-                        K11[i1, i2] += x * spin[j, i2]
-        A[:] = 0.0
-        translation_mass(Q, X[3], length * (1.0 + q[row[5]]), length, data[k, MASS] * length, A)
-        expand(K11, A)
+        element_mass(X, Q, beta, gamma, length * (1.0 + q[index[k, 5]]), data[k], axes, spin, K11, G, A)
         to_frames(A, R[1], T, ends[k])
         scatter_ends(A, offset[k], stride[k], mass)
         if not with_stiffness:
@@ -459,25 +480,16 @@ def matrices(  # type: ignore[no-untyped-def]
                     A[i1, i2] *= data[k, DAMPING]
             to_frames(A, R[1], T, ends[k])
             scatter_ends(A, offset[k], stride[k], damping)
-        end_rates(row[2], ends[k, 0], v, R[0], rate1, omega1)
-        end_rates(row[3], ends[k, 1], v, R[2], rate2, omega2)
-        for i in range(3):
-            rate2[i] -= rate1[i]
-        turn_back(R[1], rate2, f11[0:3])
-        for i in range(3):
-            f11[3 + i] = omega1[i]
-            f11[7 + i] = omega2[i]
-        f11[6] = v[row[6]]
-        f11[10] = v[row[7]]
-        shape_force(X, Q, beta, gamma, data[k], f11, True, e, E, n)
+        ends_motion(index[k], ends[k], v, R, small, f11)
+        shape_force(X, Q, beta, gamma, data[k], f11, TRUE, e, E, n)
         geometric_stiffness(X, Q, beta, gamma, length, n, K11)
         A[:] = 0.0
         expand(K11, A)
         to_frames(A, R[1], T, ends[k])
         if attached:
             for i in range(3):
-                rate1[i], rate2[i] = -n[i], n[i]
-            attachment_stiffness(rate1, rate2, ends[k], R, A)
+                axes[0, i], axes[1, i] = -n[i], n[i]
+            attachment_stiffness(axes[0], axes[1], ends[k], R, A)
         scatter_ends(A, offset[k], stride[k], stiffness)
     return -1
 
@@ -510,27 +522,19 @@ def attachment_stiffness(force1, force2, ends, R, A):  # type: ignore[no-untyped
 def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: ignore[no-untyped-def]
     """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
     R = np.empty((5, 3, 3))
-    small = np.empty((16, 3))
+    small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))
+    Q, beta, gamma, L, work, w = R[4], small[10], small[11], small[12], small[13], small[14]
     x0, x1 = np.empty((4, 3)), np.empty((4, 3))
-    X = np.empty(8)
+    X, f11 = np.empty(8), np.empty(11)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     spin = np.empty((3, 11))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            r1, r2, rate1, rate2 = small[0], small[1], small[2], small[3]
-            omega1, omega2, beta, gamma = small[4], small[5], small[6], small[7]
-            t, m, nn, L, work = small[8], small[9], small[10], small[11], small[12]
-            row = index[k]
-            end_pose(row[0], ends[k, 0], q[s], fixed, r1, R[0], R[1])
-            end_pose(row[1], ends[k, 1], q[s], fixed, r2, R[2], R[3])
-            Q = R[4]
             length = data[k, LENGTH]
-            natural_coordinates(r1, R[1], q[s, row[4]], r2, R[3], q[s, row[5]], length, Q, X)
+            element_shape(index[k], ends[k], q[s], fixed, length, R, small, X)
             if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
                 return k
-            twist_directions(Q, beta, gamma)
-            end_rates(row[2], ends[k, 0], v[s], R[0], rate1, omega1)
-            end_rates(row[3], ends[k, 1], v[s], R[2], rate2, omega2)
+            ends_motion(index[k], ends[k], v[s], R, small, f11)
             potential = 0.0
             for i in range(3):
                 for j in range(4):
@@ -539,15 +543,14 @@ def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: igno
                     for o in range(4):
                         potential += 0.5 * WEIGHTS[i] * length * e[i, j] * data[k, STIFFNESS + 4 * j + o] * e[i, o]
             # centreline, inertial axes
-            for i in range(3):
-                x0[0, i], x0[2, i], x1[0, i], x1[2, i] = r1[i], r2[i], rate1[i], rate2[i]
-            centreline_rate(v[s, row[6]], omega1, X[3], length, work)
-            turn(R[1], work, x1[1])
-            centreline_rate(v[s, row[7]], omega2, length * (1.0 + q[s, row[5]]), length, work)
-            turn(R[3], work, x1[3])
-            for i in range(3):
-                x0[1, i] = R[1, i, 0] * X[3]
-                x0[3, i] = R[3, i, 0] * length * (1.0 + q[s, row[5]])
+            for end in range(2):
+                stretched = length * (1.0 + q[s, index[k, 4 + end]])
+                centreline_rate(v[s, index[k, 6 + end]], small[4 + end], stretched, length, work)
+                turn(R[1 + 2 * end], work, x1[1 + 2 * end])
+                for i in range(3):
+                    x0[2 * end, i] = small[end, i]
+                    x1[2 * end, i] = small[2 + end, i]
+                    x0[1 + 2 * end, i] = R[1 + 2 * end, i, 0] * stretched
             mass = data[k, MASS] * length
             kinetic = 0.0
             L[:] = 0.0
@@ -562,22 +565,24 @@ def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: igno
                     out[s, 2 + o] += mass * HERMITE_MEAN[i] * x1[i, o]
                     potential -= mass * HERMITE_MEAN[i] * x0[i, o] * gravity[o]
             # rotary inertia
-            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2]
+            cy, cz = data[k, OFFSET], data[k, OFFSET + 1]
+            offset = cy != 0.0 or cz != 0.0
+            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2] and not offset
             for i in range(3):
-                rate2[i] = x1[2, i] - x1[0, i]
-            turn_back(R[1], rate2, work)
-            for i in range(3):
-                rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, nn, spin)
+                rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+                weight = WEIGHTS[i] * length
                 for j in range(3):
-                    w = spin[j, 6] * v[s, row[6]] + spin[j, 10] * v[s, row[7]]
+                    w[j] = 0.0
+                    for o in range(11):
+                        w[j] += spin[j, o] * f11[o]
+                    f = weight * data[k, INERTIA + j] * w[j]
+                    kinetic += 0.5 * f * w[j]
                     for o in range(3):
-                        w += spin[j, o] * work[o] + spin[j, 3 + o] * omega1[o] + spin[j, 7 + o] * omega2[o]
-                    f = WEIGHTS[i] * length * data[k, INERTIA + j]
-                    kinetic += 0.5 * f * w * w
-                    for o in range(3):
-                        axis = t[o] if j == 0 else (m[o] if j == 1 else nn[o])
                         for p in range(3):
-                            L[p] += R[1, p, o] * f * w * axis
+                            L[p] += R[1, p, o] * f * axes[j, o]
+                if offset:
+                    mass_i = weight * data[k, MASS]
+                    offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, out[s])
             out[s, 0] += kinetic
             out[s, 1] += potential
             for o in range(3):

@@ -232,26 +232,23 @@ def twist_directions(Q, beta, gamma):  # type: ignore[no-untyped-def]
 
 @kernel
 def end_gradient(X, Q, beta, gamma, length, n, out):  # type: ignore[no-untyped-def]
-    """out (11,) += B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
+    """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
 
     The ends' motion is chord rate (3) in the axes of end I, spin (3) and strain rate of end I, spin (3) and strain
     rate of end II, spins each in its own section's axes.
     """
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
     for i in range(3):
-        out[i] += n[i]
+        out[i] = n[i]
     # chord and second derivative turn with the axes they are written in: n_d x d + n_G x G
-    out[3] += n[1] * X[2] - n[2] * X[1] + n[5] * X[6] - n[6] * X[5] - n[7] * beta[0]
-    out[4] += n[2] * X[0] - n[0] * X[2] + n[6] * X[4] - n[4] * X[6] - n[7] * beta[1]
-    out[5] += n[0] * X[1] - n[1] * X[0] + n[4] * X[5] - n[5] * X[4] - n[7] * beta[2]
-    out[6] += length * n[3]
-    g1 = Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6]
-    g2 = Q[0, 1] * n[4] + Q[1, 1] * n[5] + Q[2, 1] * n[6]
-    g3 = Q[0, 2] * n[4] + Q[1, 2] * n[5] + Q[2, 2] * n[6]
-    out[7] += n[7] * gamma[0]
-    out[8] += n[7] * gamma[1] - s2 * g3
-    out[9] += n[7] * gamma[2] + s2 * g2
-    out[10] += length * g1
+    out[3] = n[1] * X[2] - n[2] * X[1] + n[5] * X[6] - n[6] * X[5] - n[7] * beta[0]
+    out[4] = n[2] * X[0] - n[0] * X[2] + n[6] * X[4] - n[4] * X[6] - n[7] * beta[1]
+    out[5] = n[0] * X[1] - n[1] * X[0] + n[4] * X[5] - n[5] * X[4] - n[7] * beta[2]
+    out[6] = length * n[3]
+    out[7] = n[7] * gamma[0]
+    out[8] = n[7] * gamma[1] - s2 * (Q[0, 2] * n[4] + Q[1, 2] * n[5] + Q[2, 2] * n[6])
+    out[9] = n[7] * gamma[2] + s2 * (Q[0, 1] * n[4] + Q[1, 1] * n[5] + Q[2, 1] * n[6])
+    out[10] = length * (Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6])
 
 
 @kernel
@@ -281,95 +278,56 @@ def geometric_stiffness(X, Q, beta, gamma, length, n, K):  # type: ignore[no-unt
     Rows of the chord force are in inertial directions (they include the turning of the axes of end I).
     """
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-    # chord: force R1 n_d, moment n_d x d
-    _add_skew(K, 0, 3, n[0], n[1], n[2], -1.0)
-    _add_skew(K, 3, 0, n[0], n[1], n[2], 1.0)
-    _add_skew_skew(K, 3, 3, n[0], n[1], n[2], X[0], X[1], X[2], 1.0)
-    # second derivative: moments n_G x G on I and s2 e1 x (Q^T n_G) on II, strain force length e1 . Q^T n_G
+    along = 0.0
+    for i in range(3):
+        along += n[i] * X[i] + n[4 + i] * X[4 + i]
+    for i in range(3):
+        j = (i + 1) % 3
+        k = (i + 2) % 3
+        # chord: force R1 n_d on its row, moment n_d x d on I
+        K[i, 3 + j] += n[k]
+        K[i, 3 + k] -= n[j]
+        K[3 + i, j] -= n[k]
+        K[3 + i, k] += n[j]
+        # moments n_d x d and n_G x G on I: a~ b~ = b a^T - (a . b) I
+        for m in range(3):
+            K[3 + i, 3 + m] += X[i] * n[m] + X[4 + i] * n[4 + m]
+        K[3 + i, 3 + i] -= along
+        # change of the moment n_G x G with strain and spin of II, which move G by Q (length, s2 e3, -s2 e2)
+        for m in range(3):
+            column = 10 - m
+            h = n[4 + j] * Q[k, m] - n[4 + k] * Q[j, m]
+            h *= length if m == 0 else (s2 if m == 1 else -s2)
+            K[3 + i, column] += h
+            K[column, 3 + i] += h
+    # moment s2 e1 x (Q^T n_G) on II, strain force length e1 . Q^T n_G; e1~ g~ = g e1^T - g1 I
     g1 = Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6]
     g2 = Q[0, 1] * n[4] + Q[1, 1] * n[5] + Q[2, 1] * n[6]
     g3 = Q[0, 2] * n[4] + Q[1, 2] * n[5] + Q[2, 2] * n[6]
-    _add_skew_skew(K, 3, 3, n[4], n[5], n[6], X[4], X[5], X[6], 1.0)
-    m1 = n[5] * Q[2, 0] - n[6] * Q[1, 0]
-    m2 = n[6] * Q[0, 0] - n[4] * Q[2, 0]
-    m3 = n[4] * Q[1, 0] - n[5] * Q[0, 0]
-    for i in range(3):
-        m = m1 if i == 0 else (m2 if i == 1 else m3)
-        K[3 + i, 10] += length * m
-        K[10, 3 + i] += length * m
-    K[10, 8] -= length * g3
-    K[10, 9] += length * g2
-    K[8, 10] -= length * g3
-    K[9, 10] += length * g2
-    # s2 e1 x (g x .) on the spin of II: e1~ g~ = g e1^T - g1 I
-    K[7, 7] += 0.0
     K[8, 7] += s2 * g2
     K[9, 7] += s2 * g3
     K[8, 8] -= s2 * g1
     K[9, 9] -= s2 * g1
-    for j in range(3):
-        # n_G x column j of Q: change of the moment on I with the spin of II, and its transpose
-        a, b, c = Q[0, j], Q[1, j], Q[2, j]
-        h1 = n[5] * c - n[6] * b
-        h2 = n[6] * a - n[4] * c
-        h3 = n[4] * b - n[5] * a
-        if j == 1:
-            row, sign = 9, s2
-        elif j == 2:
-            row, sign = 8, -s2
-        else:
-            continue
-        K[3, row] += sign * h1
-        K[4, row] += sign * h2
-        K[5, row] += sign * h3
-        K[row, 3] += sign * h1
-        K[row, 4] += sign * h2
-        K[row, 5] += sign * h3
+    K[10, 8] -= length * g3
+    K[8, 10] -= length * g3
+    K[10, 9] += length * g2
+    K[9, 10] += length * g2
     # twist: moments -n_a beta on I and n_a gamma on II, where l_II in axes I changes by l~ spin_I - Q e1~ spin_II and
     # l_I in axes II likewise with Q^T
     c = n[7] / (1.0 + Q[0, 0])
-    l1, l2, l3 = Q[0, 0], Q[1, 0], Q[2, 0]
-    K[4, 3] -= c * l3
-    K[4, 4] -= c * beta[1] * l3
-    K[4, 5] += c * (l1 + beta[1] * l2)
-    K[5, 3] += c * l2
-    K[5, 4] -= c * (l1 + beta[2] * l3)
-    K[5, 5] += c * beta[2] * l2
-    k2, k3 = Q[0, 1], Q[0, 2]
-    K[8, 7] += c * k3
-    K[8, 8] += c * gamma[1] * k3
-    K[8, 9] -= c * (l1 + gamma[1] * k2)
-    K[9, 7] -= c * k2
-    K[9, 8] += c * (l1 + gamma[2] * k3)
-    K[9, 9] -= c * gamma[2] * k2
+    for end in range(2):
+        o = 4 * end
+        f = c if end == 0 else -c
+        l2, l3 = (Q[1, 0], Q[2, 0]) if end == 0 else (Q[0, 1], Q[0, 2])
+        d2, d3 = (beta[1], beta[2]) if end == 0 else (gamma[1], gamma[2])
+        K[4 + o, 3 + o] -= f * l3
+        K[5 + o, 3 + o] += f * l2
+        K[4 + o, 4 + o] -= f * d2 * l3
+        K[4 + o, 5 + o] += f * (Q[0, 0] + d2 * l2)
+        K[5 + o, 4 + o] -= f * (Q[0, 0] + d3 * l3)
+        K[5 + o, 5 + o] += f * d3 * l2
     for i in range(1, 3):
         K[3 + i, 8] += c * (Q[i, 2] - beta[i] * Q[0, 2])
         K[3 + i, 9] -= c * (Q[i, 1] - beta[i] * Q[0, 1])
         K[7 + i, 4] -= c * (Q[2, i] - gamma[i] * Q[2, 0])
         K[7 + i, 5] += c * (Q[1, i] - gamma[i] * Q[1, 0])
-
-
-@kernel
-def _add_skew(K, i, j, a, b, c, factor):  # type: ignore[no-untyped-def]
-    """K[i:i+3, j:j+3] += factor (a, b, c)~."""
-    K[i, j + 1] -= factor * c
-    K[i, j + 2] += factor * b
-    K[i + 1, j] += factor * c
-    K[i + 1, j + 2] -= factor * a
-    K[i + 2, j] -= factor * b
-    K[i + 2, j + 1] += factor * a
-
-
-@kernel
-def _add_skew_skew(K, i, j, a1, a2, a3, b1, b2, b3, factor):  # type: ignore[no-untyped-def]
-    """K[i:i+3, j:j+3] += factor a~ b~ = factor (b a^T - (a . b) I)."""
-    s = a1 * b1 + a2 * b2 + a3 * b3
-    K[i, j] += factor * (b1 * a1 - s)
-    K[i, j + 1] += factor * b1 * a2
-    K[i, j + 2] += factor * b1 * a3
-    K[i + 1, j] += factor * b2 * a1
-    K[i + 1, j + 1] += factor * (b2 * a2 - s)
-    K[i + 1, j + 2] += factor * b2 * a3
-    K[i + 2, j] += factor * b3 * a1
-    K[i + 2, j + 1] += factor * b3 * a2
-    K[i + 2, j + 2] += factor * (b3 * a3 - s)

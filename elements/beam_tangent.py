@@ -20,11 +20,9 @@ import numpy as np
 from femb.elements.beam_inertia import (
     HERMITE_MASS,
     at_point,
-    rotary_rows,
     section_axes,
     swing_spin,
     tangent_rates,
-    translation_mass,
     twist_rates,
 )
 from femb.elements.beam_kernels import (
@@ -32,14 +30,18 @@ from femb.elements.beam_kernels import (
     INERTIA,
     LENGTH,
     MASS,
+    OFFSET,
     SOURCE,
     STIFFNESS,
+    TRUE,
     attachment_stiffness,
     element_force,
+    element_mass,
     expand,
     scatter_ends,
     to_frames,
 )
+from femb.elements.beam_mass_axis import offset_force, offset_force_change
 from femb.elements.beam_strain import (
     HERMITE,
     POINTS,
@@ -415,9 +417,11 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):  # type: ignore[no
 
 @kernel
 def inertia_changes(  # type: ignore[no-untyped-def]
-    X, length, mass, inertia, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
+    X, data, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
 ):
     """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of what ``inertia_force`` gives; all zero on entry."""
+    length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
+    j1, j2, j3 = data[INERTIA], data[INERTIA + 1], data[INERTIA + 2]
     count = dx.shape[0]
     for k in range(count):
         for a in range(4):
@@ -425,13 +429,14 @@ def inertia_changes(  # type: ignore[no-untyped-def]
                 f = mass * length * HERMITE_MASS[a, b]
                 for o in range(3):
                     dF[k, a, o] += f * dx2[k, b, o]
-    w = np.empty((17, 3))
-    t, m, n, ud, udd, td, tdd = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
-    du, dud, dudd, dt, dtd, dtdd, dm, dn = w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14]
-    P, b = w[15], w[16]
+    axes, daxes, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((11, 3))
+    t, m, n, dt, dm, dn = axes[0], axes[1], axes[2], daxes[0], daxes[1], daxes[2]
+    ud, udd, td, tdd, du, dud, dudd, dtd, dtdd, P, b = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]
+    # of sections with an offset: spin, its rate and the moment, each with its change
+    s, at, dat, F = np.empty((6, 3)), np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
+    offset = cy != 0.0 or cz != 0.0
     omega, alpha = spins[0], spins[2]
-    symmetric = inertia[1] == inertia[2]
-    j1, j2, j3 = inertia[0], inertia[1], inertia[2]
+    symmetric = j2 == j3 and not offset
     for i in range(3):
         x = POINTS[i]
         f = WEIGHTS[i] * length
@@ -450,6 +455,12 @@ def inertia_changes(  # type: ignore[no-untyped-def]
         mt = f * (j1 * wt_rate + (j3 - j2) * wm * wn)
         mm = f * (j2 * wm_rate + (j1 - j3) * wt * wn)
         mn = f * (j3 * wn_rate + (j2 - j1) * wt * wm)
+        if offset:
+            s[0, 0], s[0, 1], s[0, 2] = wt, wm, wn
+            s[1, 0], s[1, 1], s[1, 2] = wt_rate, wm_rate, wn_rate
+            s[2, 0], s[2, 1], s[2, 2] = mt, mm, mn
+            offset_force(i, f * mass, cy, cz, axes, s[0], s[1], x2, at, F, s[2])
+            mt, mm, mn = s[2, 0], s[2, 1], s[2, 2]
         # the force on r' is P / g
         for o in range(3):
             P[o] = mn * m[o] - mm * n[o]
@@ -503,6 +514,14 @@ def inertia_changes(  # type: ignore[no-untyped-def]
             dmt = f * (j1 * dwt_rate + (j3 - j2) * (dwm * wn + wm * dwn))
             dmm = f * (j2 * dwm_rate + (j1 - j3) * (dwt * wn + wt * dwn))
             dmn = f * (j3 * dwn_rate + (j2 - j1) * (dwt * wm + wt * dwm))
+            if offset:
+                s[3, 0], s[3, 1], s[3, 2] = dwt, dwm, dwn
+                s[4, 0], s[4, 1], s[4, 2] = dwt_rate, dwm_rate, dwn_rate
+                s[5, 0], s[5, 1], s[5, 2] = dmt, dmm, dmn
+                offset_force_change(
+                    i, f * mass, cy, cz, axes, s[0], s[1], at, daxes, s[3], s[4], dx2[k], dat, dF[k], s[5]
+                )
+                dmt, dmm, dmn = s[5, 0], s[5, 1], s[5, 2]
             moment, dmoment = mt * d, dmt * d + mt * dd
             for o in range(3):
                 p = dmn * m[o] + mn * dm[o] - dmm * n[o] - mm * dn[o] - dg * P[o] / g
@@ -674,22 +693,23 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
 
     Arrays as in ``beam_kernels``. Returns -1, or the number of an element that is folded.
     """
-    R, small, vectors = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty((7, 4, 3))
+    R, small, vectors = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty((9, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
     e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     S, B, Xd, dXd = np.empty((4, 8, 8)), np.empty((8, 11)), np.empty(8), np.empty((8, 11))
     K11, C11 = np.empty((11, 11)), np.empty((11, 11))
     K, C, M, T = np.empty((4, 14, 14))
     none = np.zeros((2, 3, 3))  # no end of the element is attached off its frame
+    G = np.empty((2, 3, 3))
     x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
     changes, dl, dtwist = np.empty((5, ALL, 4, 3)), np.empty((ALL, 3)), np.empty((ALL, 3))
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
     dM1, dforce = np.empty((ALL, 3)), np.empty(ALL)
-    t, m, nn = np.empty(3), np.empty(3), np.empty(3)
+    t, m, axes = np.empty(3), np.empty(3), np.empty((3, 3))
     spin_rows = np.empty((3, 11))
     for k in range(index.shape[0]):
         ok = element_force(
-            index[k], ends[k], data[k], q, v, a, fixed, gravity, True, True,
+            index[k], ends[k], data[k], q, v, a, fixed, gravity, TRUE, TRUE,
             R, small, vectors, X, n, f11, e, E, turned, rows, f,
         )  # fmt: skip
         if not ok:
@@ -698,7 +718,6 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
         omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
         beta, gamma = small[10], small[11]
         rates, seconds, F = vectors[0], vectors[1], vectors[2]
-        inertia = data[k, INERTIA : INERTIA + 3]
         s1, s2 = X[3], length * (1.0 + q[index[k, 5]])
         eps_rates[0], eps_rates[1] = v[index[k, 6]], v[index[k, 7]]
         for i in range(3):
@@ -748,23 +767,12 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
         expand(C11, C)
         # inertia force
         inertia_changes(
-            X, length, data[k, MASS], inertia, spins, twist_rate, twist_second, rates, seconds,
-            dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
+            X, data[k], spins, twist_rate, twist_second, rates, seconds, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
         )  # fmt: skip
         inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C)
         # from the ends to the frames
         if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
-            M[:] = 0.0
-            K11[:] = 0.0
-            for i in range(3):
-                rotary_rows(X, Q, beta, gamma, length, i, inertia[1] == inertia[2], t, m, nn, spin_rows)
-                for j in range(3):
-                    weight = WEIGHTS[i] * length * inertia[j]
-                    for i1 in range(11):
-                        for i2 in range(11):
-                            K11[i1, i2] += weight * spin_rows[j, i1] * spin_rows[j, i2]
-            translation_mass(Q, s1, s2, length, data[k, MASS] * length, M)
-            expand(K11, M)
+            element_mass(X, Q, beta, gamma, s2, data[k], axes, spin_rows, K11, G, M)
             frame_matrix(R, ends[k], T)
             attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
         else:

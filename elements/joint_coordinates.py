@@ -39,7 +39,9 @@ class JointCoordinates:
         """Values, rates (s, m) and gradients (s, m, 12) on (rdot_i, omega_i, rdot_j, omega_j); angles within pi."""
         values, rates = np.empty((2, len(q), self.count))
         gradients = np.empty((len(q), self.count, 12))
-        kernels.measure(self.index, self.data, self.is_angle, self._signs, q, v, self.fixed, values, rates, gradients)
+        if self.count:  # a model without joints need not wait for these kernels to be compiled
+            args = (self.index, self.data, self.is_angle, self._signs, q, v, self.fixed)
+            kernels.measure(*args, values, rates, gradients)
         return values, rates, gradients
 
     def unwrapped(self, values: Floats, reference: Floats) -> Floats:

@@ -24,7 +24,8 @@ class Section:
     bending_stiffness [EIy, EIz] (N m2). In full: stiffness_matrix, symmetric 4 x 4, of axial strain, twist and the
     curvatures about y and z, for sections that couple bending with twist or stretching.
     Inertia: density (kg/m3) with area and second_moments, and polar_moment (m4) of inertia in twist, by default the sum
-    of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m).
+    of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m). Both are about axes
+    through the mass centre, which lies at mass_axis [y, z] (m, by default on the axis that the stiffness refers to).
     damping : stress per strain rate over stress per strain (stiffness-proportional), s. shape : for pictures only,
     {"rectangle": [y, z]} or {"circle": radius}; by default the rectangle with the same area and radii of gyration.
     expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
@@ -53,6 +54,7 @@ class Section:
     mass_per_length: float | None = None
     inertia_per_length: Vector | None = None
     expansion: float | None = None
+    mass_axis: Pair | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "sections", self.name) as check:
@@ -125,6 +127,10 @@ class Section:
         given: Any = self
         polar = self.polar_moment or float(np.sum(given.second_moments))
         return given.density * np.array([polar, *given.second_moments])
+
+    def offset(self) -> Floats:
+        """(2,) y and z of the mass centre from the reference axis, section axes, m."""
+        return np.zeros(2) if self.mass_axis is None else np.array(self.mass_axis)
 
     def outline(self) -> Floats:
         """(m, 2) polygon of the section in its y and z axes, m; for pictures and meshes."""

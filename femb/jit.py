@@ -49,6 +49,6 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, error_model="numpy")(function)
+        return numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     finally:
         numba.config.CACHE_DIR = before

@@ -1,12 +1,16 @@
 """First use: compile the kernels of beams on two cores, and say so.
 
 Compiling is single-threaded and takes most of the time of the first run on a machine, so that half of it is done by a
-second process, which leaves its machine code in the same cache. ``python -m femb.warmup`` is that process; it may also
-be run by hand after an installation.
+second process, which leaves its machine code in the same cache. A kernel that both halves call is compiled by the one
+that needs it first; each half therefore begins with what the other does not need. ``python -m femb.warmup`` compiles
+both halves, after an installation for instance.
 """
 
+import gc
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,16 +25,56 @@ def compile_first(system: Any, progress: Any = None) -> None:
     if progress is not None:
         progress.message("compiling kernels: once on this machine, about 20 s")
     silent = subprocess.DEVNULL
-    beside = subprocess.Popen([sys.executable, "-m", "femb.warmup"], stdout=silent, stderr=silent)
+    beside = subprocess.Popen([sys.executable, "-m", "femb.warmup", "beside"], stdout=silent, stderr=silent)
     try:
-        q, v = system.q0[None], system.v0[None]
-        system.residual(system.inputs_at(0.0, q[0], v[0])[None], q, v, np.zeros_like(v))
+        with _no_collection():
+            _compile_forces(system)
     finally:
         beside.wait()
 
 
-def main() -> None:
-    """Compile matrices, energies and block elimination with the model of a single clamped beam."""
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the garbage collector, which a compiler's many small objects keep busy for a seventh of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _compile_forces(system: Any) -> None:
+    """Compile forces and energies of a system, those of beams first, and the matrices of all but beams."""
+    from femb.elements.beam_batch import BeamBatch
+
+    q, v = system.q0, system.v0
+    u = system.inputs_at(0.0, q, v)
+    force, energy, blocks = np.zeros((1, system.n_v)), np.zeros((1, 8)), np.zeros((3, system.pattern.size))
+    beams = [batch for batch in system.batches if isinstance(batch, BeamBatch)]
+    others = [batch for batch in system.batches if batch not in beams]
+    for batch in beams + others:
+        batch.residual(u[None], q[None], v[None], np.zeros((1, system.n_v)), force)
+        batch.energy_momentum(q[None], v[None], energy)
+    for batch in others:
+        batch.matrices(u, q, v, *blocks)
+
+
+def _compile_beside() -> None:
+    """Compile stepping and solving, by a run without beams, and then the matrices of beams."""
+    from femb.elements import RigidBody
+    from femb.model import Model
+    from femb.simulation import simulate
+
+    model = Model()
+    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    simulate(model, duration=1e-3)
+    beam = _clamped_beam()
+    beam.matrices(np.zeros(0), beam.q0, beam.v0)
+
+
+def _clamped_beam() -> Any:
     from femb.elements import Beam, Ground, Section
     from femb.model import Model
     from femb.system import System
@@ -38,14 +82,17 @@ def main() -> None:
     section = Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     model = Model()
     model.add(Beam("b", section, 1.0, 1, start=Ground().at(direction=(1.0, 0.0, 0.0))))
-    system = System(model)
-    mass, _, stiffness = system.matrices(np.zeros(0), system.q0, system.v0)
-    x = np.zeros(system.n_v)
-    system.solver.factorise(mass + stiffness).solve(x)
-    system.solver.factorise((1.0 + 1.0j) * mass + stiffness).solve(x.astype(complex))
-    system.solver.multiply(stiffness, x)
-    system.energy_momentum(system.q0[None], system.v0[None])
+    return System(model)
+
+
+def main(arguments: list[str]) -> None:
+    """Compile everything that a run of beams needs; with the argument "beside", the second process's half."""
+    if arguments == ["beside"]:
+        with _no_collection():
+            _compile_beside()
+    else:
+        compile_first(_clamped_beam())
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

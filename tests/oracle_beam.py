@@ -79,6 +79,7 @@ class Beam:
         self.source = data[at.SOURCE] != 0.0
         self.stiffness = data[at.STIFFNESS : at.STIFFNESS + 16].reshape(4, 4)
         self.reference = data[at.REFERENCE : at.REFERENCE + 12].reshape(3, 4)
+        self.mass_axis = numpy.array([0.0, *data[at.OFFSET : at.OFFSET + 2]])
         self.ends = [(end[1:4], from_matrix(end[4:13].reshape(3, 3))) for end in ends]
         self.gravity = gravity
         self.twist_rule = twist_rule
@@ -190,6 +191,12 @@ class Beam:
         zero = np.zeros_like(psi)
         return multiply(p, np.stack([np.cos(psi / 2), np.sin(psi / 2), zero, zero], axis=-1))
 
+    def mass_centres(self, frames, eps):
+        """(6, 3) at the strain points: mass centres of the sections, then the points of the reference axis."""
+        axis = self.centreline(frames, eps, self.points)[0]
+        centres = axis + rotate(self.sections(frames, eps), numpy.tile(self.mass_axis, (3, 1)))
+        return np.concatenate([centres, axis])
+
     mass_points, mass_weights = gauss(6)
 
     def positions(self, frames, eps):
@@ -255,7 +262,7 @@ class Oracle:
         points, sections = [], []
         for index, beam in self.beams:
             arguments = self.arguments(index, q)
-            points.append(beam.positions(*arguments))
+            points += [beam.positions(*arguments), beam.mass_centres(*arguments)]
             sections.append(beam.sections(*arguments))
         for i, _, offset, _ in self.masses:
             p = q[i + 3 : i + 7] / np.sqrt(dot(q[i + 3 : i + 7], q[i + 3 : i + 7]))
@@ -269,6 +276,9 @@ class Oracle:
         masses, inertias = [], []
         for _, beam in self.beams:
             masses += list(beam.mass * beam.length * beam.mass_weights)
+            # an offset takes mass from the reference axis at the strain points and puts it on the mass axis
+            moved = beam.mass * beam.length * beam.weights
+            masses += [*moved, *-moved]
             inertias += [weight * beam.length * numpy.diag(beam.inertia) for weight in beam.weights]
         for _, mass, _, inertia in self.masses:
             masses.append(mass)

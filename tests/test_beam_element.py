@@ -128,14 +128,17 @@ def beams_of(system):
     return next(batch for batch in system.batches if isinstance(batch, BeamBatch))
 
 
-def general(system, rng):
-    """Give every element a full symmetric section stiffness and reference strains."""
+def general(system, rng, offset=False):
+    """Give every element a full symmetric section stiffness, reference strains and, if asked for, a mass axis of its
+    own."""
     data = beams_of(system).data
     for row in data:
         half = rng.standard_normal((4, 4))
         row[beam_kernels.STIFFNESS : beam_kernels.STIFFNESS + 16] = (half @ half.T + np.eye(4)).ravel()
         row[beam_kernels.REFERENCE : beam_kernels.REFERENCE + 12] = 0.2 * rng.standard_normal(12)
         row[beam_kernels.INERTIA : beam_kernels.INERTIA + 3] = rng.uniform(0.3, 1.5, 3)
+        if offset:
+            row[beam_kernels.OFFSET : beam_kernels.OFFSET + 2] = rng.uniform(0.2, 0.6, 2) * rng.choice([-1.0, 1.0], 2)
     return system
 
 
@@ -184,13 +187,20 @@ def dense(system, data):
     return system.pattern.to_csc(data).toarray()
 
 
+beside = pytest.mark.parametrize("offset", [False, True], ids=["on axis", "mass beside axis"])
+BESIDE = ("one", "hub", "two bodies")
+every_model_and_beside = pytest.mark.parametrize(
+    ("name", "offset"), [*((name, False) for name in MODELS), *((name, True) for name in BESIDE)]
+)
+
+
 # Force and mass against Lagrange's equations
 
 
-@every_model
-def test_residual_is_lagranges(name):
+@every_model_and_beside
+def test_residual_is_lagranges(name, offset):
     rng = np.random.default_rng(1)
-    system = general(System(MODELS[name]()), rng)
+    system = general(System(MODELS[name]()), rng, offset)
     oracle = plain.Oracle(system, RULE)
     q, v, a = deformed(system, rng)
     close(residual(system, q, v, a), oracle.lagrange(q, v, a) + oracle.damping_force(q, v))
@@ -216,12 +226,13 @@ def test_elastic_force_of_a_slightly_bent_element():
     close(residual(system, q, v, a), plain.Oracle(system, RULE).elastic_force(q))
 
 
+@beside
 @pytest.mark.parametrize("equal", [False, True])
 @pytest.mark.parametrize("make", [one_element, with_hub])
-def test_inertia_and_gyroscopic_force(make, equal):
+def test_inertia_and_gyroscopic_force(make, equal, offset):
     """Equal inertias about y and z take a shorter way through the kernels."""
     rng = np.random.default_rng(2)
-    system = keep(general(System(make()), rng), damping=False, elastic=False)
+    system = keep(general(System(make()), rng, offset), damping=False, elastic=False)
     if equal:
         beams_of(system).data[:, beam_kernels.INERTIA + 2] = beams_of(system).data[:, beam_kernels.INERTIA + 1]
     oracle = plain.Oracle(system, RULE)
@@ -233,10 +244,10 @@ def test_inertia_and_gyroscopic_force(make, equal):
     close(residual(system, q, v, a), oracle.inertia_force(q, v, a))
 
 
-@every_model
-def test_energy_and_momentum(name):
+@every_model_and_beside
+def test_energy_and_momentum(name, offset):
     rng = np.random.default_rng(3)
-    system = general(System(MODELS[name]()), rng)
+    system = general(System(MODELS[name]()), rng, offset)
     oracle = plain.Oracle(system, RULE)
     q, v, _ = deformed(system, rng)
     kinetic, potential, *momentum = system.energy_momentum(q[None], v[None])[0]
@@ -322,12 +333,13 @@ def test_iteration_tangent(make):
 # Invariance
 
 
+@beside
 @pytest.mark.parametrize("make", [one_element, with_hub])
-def test_rigid_motion(make):
+def test_rigid_motion(make, offset):
     rng = np.random.default_rng(8)
     model = make()
     model.gravity = np.zeros(3)
-    system = general(System(model), rng)
+    system = general(System(model), rng, offset)
     q, v, a = deformed(system, rng)
     turn, shift = rotations.normalise(rng.standard_normal(4)), rng.standard_normal(3)
     q2, v2, a2 = q.copy(), v.copy(), a.copy()
@@ -408,10 +420,11 @@ def loaded():
     return model
 
 
-def test_power_balance():
+@beside
+def test_power_balance(offset):
     """Kinetic and potential energy change at the power of loads and dampers."""
     rng = np.random.default_rng(10)
-    system = general(System(loaded()), rng)
+    system = general(System(loaded()), rng, offset)
     oracle = plain.Oracle(system, RULE)
     q, v, _ = deformed(system, rng)
     u = rng.standard_normal(system.n_u)
@@ -426,10 +439,11 @@ def test_power_balance():
     close(rate, system.power(u[None], q[None], v[None])[0])
 
 
-def test_momentum_balance():
+@beside
+def test_momentum_balance(offset):
     """Linear and angular momentum change at the force and the torque of the loads and of gravity."""
     rng = np.random.default_rng(11)
-    system = general(System(loaded()), rng)
+    system = general(System(loaded()), rng, offset)
     oracle = plain.Oracle(system, RULE)
     q, v, _ = deformed(system, rng)
     u = rng.standard_normal(system.n_u)
@@ -569,10 +583,10 @@ def check_tangent(system, rng):
         close(stiffness @ dx + damping @ dv, oracle.residual_change(q, v, a, dx, dv, u))
 
 
-@every_model
-def test_tangent(name):
+@every_model_and_beside
+def test_tangent(name, offset):
     rng = np.random.default_rng(20)
-    check_tangent(general(System(MODELS[name]()), rng), rng)
+    check_tangent(general(System(MODELS[name]()), rng, offset), rng)
 
 
 @pytest.mark.parametrize("part", ["elastic", "damping", "inertia"])
@@ -585,9 +599,10 @@ def test_tangent_part_by_part(part, strain):
     check_tangent(system, rng)
 
 
-def test_tangent_of_inertia_at_equal_inertias():
+@beside
+def test_tangent_of_inertia_at_equal_inertias(offset):
     rng = np.random.default_rng(22)
-    system = keep(general(System(with_hub()), rng), elastic=False, damping=False)
+    system = keep(general(System(with_hub()), rng, offset), elastic=False, damping=False)
     beams_of(system).data[:, beam_kernels.INERTIA + 2] = beams_of(system).data[:, beam_kernels.INERTIA + 1]
     check_tangent(system, rng)
 
