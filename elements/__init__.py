@@ -8,6 +8,9 @@ if __name__ != "femb.elements":
 
 from femb.elements.attachment import Attachment, Place
 from femb.elements.beam import Beam
+from femb.elements.driver_joint import JointDriver
+from femb.elements.driver_orientation import OrientationDriver
+from femb.elements.driver_points import DistanceDriver, PositionDriver
 from femb.elements.ground import Ground
 from femb.elements.joint_end import JointEnd
 from femb.elements.joint_kinds import (
@@ -42,6 +45,10 @@ CATALOGUE = (
     Section,
     Beam,
     *JOINTS,
+    JointDriver,
+    DistanceDriver,
+    PositionDriver,
+    OrientationDriver,
     Latch,
     Load,
     SpringDamper,
@@ -55,12 +62,15 @@ __all__ = [
     "Beam",
     "Cylindrical",
     "Distance",
+    "DistanceDriver",
     "EulerSpringDamper",
     "Fixed",
     "Ground",
+    "JointDriver",
     "JointEnd",
     "Latch",
     "Load",
+    "OrientationDriver",
     "Parallel",
     "Perpendicular",
     "Place",
@@ -68,6 +78,7 @@ __all__ = [
     "PointMass",
     "PointOnLine",
     "PointOnPlane",
+    "PositionDriver",
     "Prismatic",
     "Revolute",
     "RigidBody",

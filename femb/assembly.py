@@ -42,6 +42,8 @@ def assembled(system: Any, rough: bool) -> Floats:
                 system,
                 left,
                 "is open by {0:.3g} at the start: correct the positions, or assemble with start = 'assembled'",
+                "begins {0:.3g} (m, or the sine of the angle) away from the start: give the joint the motion's start, "
+                "correct the positions, or assemble with start = 'assembled'",
             )
         )
     factors: Any = None
@@ -80,8 +82,8 @@ def _open(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
     return system.constraints(u[None], q[None], v[None])[0][0]
 
 
-def _gaps(system: Any, left: Floats, words: str) -> list[Problem]:
-    """A problem for each joint that is open, with its largest gap."""
+def _gaps(system: Any, left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
+    """A problem for each joint that is open, with its largest gap; ``of_driver``, other words for drivers."""
     worst = float(np.max(np.abs(left)))
     found: dict[str, tuple[float, str]] = {}
     for row, label in enumerate(system.layout.row_labels):
@@ -89,7 +91,12 @@ def _gaps(system: Any, left: Floats, words: str) -> list[Problem]:
         item, _, what = label.partition(": ")
         if gap > max(TYPED, 1e-3 * worst) and gap > found.get(item, (0.0, ""))[0]:
             found[item] = (gap, what)
-    return [Problem((*item.split(".", 1),), f"({what}) " + words.format(gap)) for item, (gap, what) in found.items()]
+    problems = []
+    for item, (gap, what) in found.items():
+        table, name = item.split(".", 1)
+        said = of_driver if table == "drivers" and of_driver is not None else words
+        problems.append(Problem((table, name), f"({what}) {said.format(gap)}"))
+    return problems
 
 
 def _check_branches(system: Any, q: Floats) -> None:
@@ -111,6 +118,18 @@ def _check_branches(system: Any, q: Floats) -> None:
                     Problem(
                         ("joints", name),
                         f"the {'xyz'[axis]} axes of its ends point in opposite directions: turn one of them round",
+                    )
+                )
+    coordinates = system.coordinates_of_joints
+    values = coordinates.measure(q[None], np.zeros((1, system.n_v)))[0][0]
+    for name, driver in system.layout.drivers.items():
+        if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
+            wanted = driver.inputs[0].function(0.0)[0]
+            if np.cos(values[driver.coordinate] - wanted) < 0.0:
+                problems.append(
+                    Problem(
+                        ("drivers", name),
+                        f"was assembled half a turn away from where its motion begins, {wanted:.6g} rad: start nearer",
                     )
                 )
     if problems:
