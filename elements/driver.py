@@ -43,8 +43,7 @@ class Driver:
         """The two ends it holds."""
         raise NotImplementedError
 
-    @property
-    def components(self) -> tuple[str, ...]:
+    def components(self, layout: Layout) -> tuple[str, ...]:
         """Names of the components of its rate and force, one a row."""
         raise NotImplementedError
 
@@ -75,8 +74,9 @@ class Driver:
         inputs = tuple(self.inputs())
         for each in inputs:
             _check_start(each)
-        rows = [layout.add_row(f"drivers.{self.name}: {each}", first.frame, second.frame) for each in self.components]
-        layout.drivers[self.name] = DriverLayout(first, second, rows, inputs, self.coordinate_number(layout))
+        names = self.components(layout)
+        rows = [layout.add_row(f"drivers.{self.name}: {each}", first.frame, second.frame) for each in names]
+        layout.drivers[self.name] = DriverLayout(first, second, rows, inputs, names, self.coordinate_number(layout))
 
     def coordinate_number(self, layout: Layout) -> int:
         """The joint's coordinate that it drives, among those of all joints; -1 if it drives none."""

@@ -47,9 +47,8 @@ class JointDriver(Driver):
         """Items it names, by field."""
         return {"joint": ("joints", self.joint)}
 
-    @property
-    def components(self) -> tuple[str, ...]:
-        return (self.coordinate or "coordinate",)
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return (self._coordinate(layout)[1].name,)
 
     def inputs(self) -> list[Input]:
         return [motion_input(self.name, "motion", self.motion)]

@@ -66,8 +66,7 @@ class OrientationDriver(Driver):
         """The places it names, by field."""
         return {("first",): self.first, ("second",): self.second}
 
-    @property
-    def components(self) -> tuple[str, ...]:
+    def components(self, layout: Layout) -> tuple[str, ...]:
         return ("x", "y", "z")
 
     def ends(self, layout: Layout) -> tuple[Station, Station]:

@@ -53,8 +53,7 @@ class DistanceDriver(_BetweenPoints):
         check_places(check, "first", "second")
         check_motion(check, "motion")
 
-    @property
-    def components(self) -> tuple[str, ...]:
+    def components(self, layout: Layout) -> tuple[str, ...]:
         return ("distance",)
 
     def inputs(self) -> list[Input]:
@@ -105,21 +104,25 @@ class PositionDriver(_BetweenPoints):
 
     def check(self, check: Checks) -> None:
         check_places(check, "first", "second")
-        for axis in self.components:
+        for axis in self.driven:
             check_motion(check, axis)
-        if not self.components:
+        if not self.driven:
             check.fail("x", "no direction is driven: give one or more of x, y and z")
 
     @property
-    def components(self) -> tuple[str, ...]:
+    def driven(self) -> tuple[str, ...]:
+        """The directions that have a motion."""
         return tuple(axis for axis in AXES if getattr(self, axis) is not None)
 
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return self.driven
+
     def inputs(self) -> list[Input]:
-        return [motion_input(self.name, axis, getattr(self, axis)) for axis in self.components]
+        return [motion_input(self.name, axis, getattr(self, axis)) for axis in self.driven]
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
         where = layout.drivers[self.name]
-        specs = [("point", AXES.index(axis)) for axis in self.components]
+        specs = [("point", AXES.index(axis)) for axis in self.driven]
         return [
             make_row(layout, number, spec, where.first, where.second, 0.0, follows=k)
             for k, (number, spec) in enumerate(zip(where.rows, specs, strict=True))

@@ -15,7 +15,7 @@ _HOMES = {
     "Tolerances": "femb.options",
     "Results": "femb.results",
     "simulate": "femb.simulation",
-    "inverse": "femb.inverse",
+    "inverse": "femb.inverse_dynamics",
     "load_case": "femb.case",
     "Attachment": "femb.elements",
     "Beam": "femb.elements",

@@ -224,8 +224,8 @@ def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[
             *_gaps(
                 system,
                 left[: system.n_c],
-                "the start velocities that are given would open it at {0:.3g} per s: give fewer of them, or ones that "
-                "the joints allow",
+                "the start velocities and the rates of drivers that are given would open it at {0:.3g} per s: give "
+                "fewer of them, or ones that the joints allow",
             )
             or [Problem(("joints",), "the rates that are given contradict each other or the velocities of bodies")]
         )
@@ -234,20 +234,26 @@ def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[
 
 def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats]:
     """Rows (k, n_v) of the joint coordinates whose rates are given, and these rates."""
-    coordinates, layout = system.coordinates_of_joints, system.layout
-    gradients = coordinates.measure(q[None], np.zeros((1, system.n_v)))[2][0]
-    rows, wanted = [], []
-    for name, joint in layout.joints.items():
-        rates = system.model.tables["joints"][name].rates
-        for k, rate in zip(range(joint.part.start, joint.part.stop), rates if rates is not None else (), strict=False):
-            row = np.zeros(system.n_v)
-            for e, frame in enumerate((joint.first.frame, joint.second.frame)):
-                place, freedom = layout.frame_v[frame], layout.frames[frame].freedom
-                if freedom:
-                    row[place : place + freedom] += gradients[k, 6 * e : 6 * e + freedom]
-            rows.append(row)
-            wanted.append(rate)
-    return np.array(rows).reshape(-1, system.n_v), np.array(wanted)
+    given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
+    given = {name: rates for name, rates in given.items() if rates is not None}
+    if not given:
+        return np.zeros((0, system.n_v)), np.zeros(0)
+    rows = coordinate_rows(system, q)
+    parts = [rows[system.layout.joints[name].part] for name in given]
+    return np.concatenate(parts), np.concatenate(list(given.values()))
+
+
+def coordinate_rows(system: Any, q: Floats) -> Floats:
+    """Rows (m, n_v) of the rates of all joint coordinates."""
+    layout = system.layout
+    gradients = system.coordinates_of_joints.measure(q[None], np.zeros((1, system.n_v)))[2][0]
+    rows = np.zeros((len(gradients), system.n_v))
+    for joint in layout.joints.values():
+        for e, frame in enumerate((joint.first.frame, joint.second.frame)):
+            place, freedom = layout.frame_v[frame], layout.frames[frame].freedom
+            if freedom:
+                rows[joint.part, place : place + freedom] += gradients[joint.part, 6 * e : 6 * e + freedom]
+    return rows
 
 
 def _rigid_motions(system: Any, q: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Floats:

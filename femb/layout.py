@@ -78,7 +78,8 @@ class LatchLayout:
 
 @dataclass(frozen=True, eq=False)
 class DriverLayout:
-    """A driver's two ends, the numbers of its rows, and the inputs that they follow.
+    """A driver's two ends, the numbers of its rows and the inputs that they follow, and the names of the components of
+    its force, one a row.
 
     coordinate : where the joint's coordinate that it drives is among those of all joints; -1 if it drives none.
     """
@@ -87,6 +88,7 @@ class DriverLayout:
     second: Station
     rows: list[int]
     inputs: tuple[Input, ...]
+    components: tuple[str, ...]
     coordinate: int = -1
 
 

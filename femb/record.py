@@ -76,9 +76,8 @@ class Recorder:
                 found[f"beams/{name}"] = {"deflection_body": carrier}
         for name, joint in self.layout.joints.items():
             found[f"joints/{name}"] = {"names": json.dumps([each.name for each in joint.coordinates])}
-        for name in self.layout.drivers:
-            components = self.system.model.tables["drivers"][name].components
-            found[f"drivers/{name}"] = {"names": json.dumps(components)}
+        for name, driver in self.layout.drivers.items():
+            found[f"drivers/{name}"] = {"names": json.dumps(driver.components)}
         return found
 
     def block(self, frames: Frames) -> dict[str, Floats]:

@@ -8,14 +8,31 @@ import pytest
 from scipy.integrate import quad
 
 from femb import ModelError
-from femb.profiles import PROFILES, Constant, Profile, Step, Table, Versine
+from femb.profiles import (
+    PROFILES,
+    Constant,
+    Motion,
+    Polynomial,
+    Profile,
+    Sine,
+    SmoothStep,
+    Spline,
+    Step,
+    Table,
+    Versine,
+)
 
 EXAMPLES = {
     "constant": Constant(2.5),
+    "polynomial": Polynomial((0.5, -1.0, 2.0, 0.7)),
+    "sine": Sine(frequency=0.7, amplitude=1.5, phase=0.4, mean=-0.2),
     "versine": Versine(duration=0.8, start=0.3),
     "step": Step(start=0.2, duration=0.5),
+    "smooth_step": SmoothStep(duration=0.8, start=0.3, before=-0.5, after=1.5),
     "table": Table(times=(0.1, 0.4, 0.5, 1.1), values=(1.0, -2.0, 3.0, 0.5)),
+    "spline": Spline(times=(0.1, 0.5, 0.8, 1.4), values=(1.0, -0.5, 0.6, 0.2), slopes=(-0.3, 0.4)),
 }
+SMOOTH = [shape for shape, profile in EXAMPLES.items() if isinstance(profile, Motion)]
 every_profile = pytest.mark.parametrize("shape", PROFILES)
 
 
@@ -52,7 +69,7 @@ def test_smooth_between_breakpoints(shape):
 @every_profile
 def test_not_smooth_at_breakpoints(shape):
     """A breakpoint costs the steppers a restart, and is declared only where the profile has a kink, a jump or a jump
-    of the second derivative."""
+    of the second derivative, or of the third, which is a kink of what a driver accelerates."""
     profile = EXAMPLES[shape]
     for t in profile.breakpoints:
         h = 1e-4
@@ -62,7 +79,65 @@ def test_not_smooth_at_breakpoints(shape):
         jump = abs(left[0] - right[0]) > 0.5
         slopes = [(x[1] - x[0]) / h for x in (left, right)]
         kink = abs(slopes[0] + slopes[1]) > 0.1
-        assert jump or kink or abs(second[0] - second[1]) > 1.0
+        third = 0.0
+        if isinstance(profile, Motion):
+            s = [profile.derivatives(t + k * h)[2] for k in (-2, -1, 1, 2)]
+            third = (s[3] - s[2]) / h - (s[1] - s[0]) / h
+        assert jump or kink or abs(second[0] - second[1]) > 1.0 or abs(third) > 1.0
+
+
+def test_what_has_derivatives():
+    assert set(PROFILES) - set(SMOOTH) == {"step", "table"}
+
+
+@pytest.mark.parametrize("shape", SMOOTH)
+def test_derivatives(shape):
+    """Complex steps cannot pass branches, so central differences: of the value, and of the first derivative."""
+    profile = EXAMPLES[shape]
+    h = 1e-6
+    for t in (-0.7, 0.11, 0.35, 0.52, 0.777, 1.23, 1.9):
+        value, rate, second = profile.derivatives(t)
+        assert value == profile(t)
+        before, after = profile.derivatives(t - h), profile.derivatives(t + h)
+        assert rate == pytest.approx((after[0] - before[0]) / (2.0 * h), abs=1e-8)
+        assert second == pytest.approx((after[1] - before[1]) / (2.0 * h), abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", SMOOTH)
+def test_rate_does_not_jump_and_derivatives_are_of_what_follows(shape):
+    profile = EXAMPLES[shape]
+    for t in profile.breakpoints:
+        left = profile.derivatives(np.nextafter(t, -np.inf))
+        here, right = profile.derivatives(t), profile.derivatives(t + 1e-9)
+        np.testing.assert_allclose(left[:2], here[:2], atol=1e-12)
+        np.testing.assert_allclose(here[2], right[2], atol=1e-6)
+
+
+def test_polynomial():
+    profile = Polynomial([1.0, 2.0, 3.0, 4.0])
+    assert profile.derivatives(2.0) == (1.0 + 4.0 + 12.0 + 32.0, 2.0 + 12.0 + 48.0, 6.0 + 48.0)
+
+
+def test_smooth_step():
+    profile = SmoothStep(duration=2.0, start=1.0, before=3.0, after=5.0)
+    assert [profile.derivatives(t) for t in (0.0, 1.0, 3.0, 9.0)] == [(x, 0.0, 0.0) for x in (3.0, 3.0, 5.0, 5.0)]
+    assert profile.derivatives(2.0) == pytest.approx((4.0, 15.0 / 8.0, 0.0), abs=1e-15)
+    peak = 1.0 + 2.0 * (0.5 - math.sqrt(3.0) / 6.0)
+    assert profile.derivatives(peak)[2] == pytest.approx(10.0 / math.sqrt(3.0) * 2.0 / 4.0, rel=1e-14)
+
+
+def test_spline():
+    """It is the spline: through the values, and of a cubic the cubic itself."""
+    times = np.array([0.0, 0.3, 0.9, 1.6, 2.0])
+    cubic = Polynomial((0.3, -1.0, 0.5, 0.8))
+    slopes = cubic.derivatives(0.0)[1], cubic.derivatives(2.0)[1]
+    profile = Spline(times, [cubic(t) for t in times], slopes)
+    for t in np.linspace(0.0, 1.999, 23):
+        np.testing.assert_allclose(profile.derivatives(t), cubic.derivatives(t), atol=1e-13)
+    assert profile.derivatives(-1.0) == pytest.approx((cubic(0.0) - slopes[0], slopes[0], 0.0), abs=1e-13)
+    assert profile.derivatives(3.0) == pytest.approx((cubic(2.0) + slopes[1], slopes[1], 0.0), abs=1e-13)
+    held = Spline([0.0, 1.0], [1.0, 2.0])
+    assert [held(t) for t in (-1.0, 0.5, 5.0)] == pytest.approx([1.0, 1.5, 2.0], abs=1e-15)
 
 
 def test_versine():
@@ -108,6 +183,12 @@ def test_table():
         (lambda: Table(times=[0.0, math.inf], values=[1.0, 2.0]), "times"),
         (lambda: Table(times="ab", values=[1.0, 2.0]), "times"),
         (lambda: Constant("one"), "value"),
+        (lambda: Polynomial([]), "coefficients"),
+        (lambda: Polynomial([1.0, math.nan]), "coefficients"),
+        (lambda: Sine(frequency=0.0), "frequency"),
+        (lambda: SmoothStep(duration=-1.0), "duration"),
+        (lambda: Spline(times=[0.0], values=[1.0]), "times"),
+        (lambda: Spline(times=[0.0, 1.0], values=[1.0, 2.0], slopes=[0.0, math.inf]), "slopes"),
     ],
 )
 def test_refused(make, field):
