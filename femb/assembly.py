@@ -42,8 +42,8 @@ def assembled(system: Any, rough: bool) -> Floats:
                 system,
                 left,
                 "is open by {0:.3g} at the start: correct the positions, or assemble with start = 'assembled'",
-                "begins {0:.3g} (m, or the sine of the angle) away from the start: give the joint the motion's start, "
-                "correct the positions, or assemble with start = 'assembled'",
+                "begins {0:.3g} (m, or the sine of the angle) away from the start: correct the start of the joint or "
+                "the positions, or assemble with start = 'assembled'",
             )
         )
     factors: Any = None

@@ -55,8 +55,8 @@ def inverse(
     the audit is the power integrated by Gauss's rule with two points in each output interval, so that the energy error
     is that of the rule, and falls with the fourth power of the interval.
 
-    Raises ModelError with every problem of the model, and where it has beams or a motion that is not prescribed;
-    SolveError, with the results so far in ``error.results``, where the drivers cannot be followed.
+    Raises ModelError with every problem of the model, where it has beams or latches, or not all of its motion is
+    prescribed; SolveError, with the results so far in ``error.results``, where the drivers cannot be followed.
     """
     if run is None:
         run = Run(**options)
@@ -80,6 +80,10 @@ def inverse(
 
 def check_prescribed(system: System) -> None:
     """Raise ModelError where constraints do not prescribe all of the motion, with what else might be driven."""
+    for latch in system.layout.latches:
+        raise ModelError.at(
+            ("latches", latch.item.name), "engages or lets go at an event, and inverse dynamics has none: leave it out"
+        )
     for name in system.layout.beams:
         raise ModelError.at(
             ("beams", name),

@@ -18,7 +18,7 @@ BLOCK = 64
 class Recording:
     """A context in which frames are added; left by an error, the results up to there are whole, and say why.
 
-    out : an HDF5 file that is written while it goes on. statistics : entries for the end of the file.
+    out : an HDF5 file that is written while it goes on. message, statistics and arrays are for the end of the file.
     A SolveError that passes gets the results as ``error.results``.
     """
 
@@ -32,6 +32,7 @@ class Recording:
         self._collected: list[Frames] = []
         self.message = ""
         self.statistics: dict[str, Any] = {}
+        self.arrays: dict[str, Any] = {}
 
     def add(self, frames: Frames) -> None:
         """Take consecutive output instants."""
@@ -66,7 +67,7 @@ class Recording:
             raise
         finally:
             for writer in self._writers:
-                writer.finish(status, message, self.statistics)
+                writer.finish(status, message, self.statistics, self.arrays)
                 writer.close()
         if isinstance(error, SolveError):
             error.results = self.results()  # type: ignore[attr-defined]

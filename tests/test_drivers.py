@@ -35,6 +35,11 @@ BOX = (0.5, 0.7, 0.9)
 G = 9.81
 
 
+def exact(tolerance):
+    """Absolute tolerances that leave the error to the relative one."""
+    return femb.Tolerances(position=0.1 * tolerance, quaternion=0.1 * tolerance)
+
+
 def wheel(motion, start=0.0, **joint):
     """A body on a hinge along the inertial x axis through the ground, its mass centre off the axis."""
     model = femb.Model("wheel", gravity=(0.0, 0.0, -G))
@@ -76,18 +81,19 @@ def test_every_motion_in_time(shape):
     np.testing.assert_allclose(hinge.torque[:, 2], 0.0, atol=1e-9)  # the drive's is not among the joint's
 
 
-@pytest.mark.parametrize("method", ["radau", "bdf", "rk"])
-def test_work_of_the_drives_is_audited(method):
-    """The energy goes up and down by joules; what is left of the balance falls with the tolerance."""
+@pytest.mark.parametrize(("method", "gain"), [("radau", 100.0), ("bdf", 30.0), ("rk", 100.0)])
+def test_work_of_the_drives_is_audited(method, gain):
+    """The energy goes up and down by joules; what is left of the balance falls with the tolerance, in a multistep
+    method less, which begins every stretch at low order."""
     motion = SmoothStep(1.0, 0.1, 0.2, 2.0)
     errors = []
     for rtol in (1e-5, 1e-8):
-        audit = femb.simulate(wheel(motion, 0.2), duration=1.3, method=method, rtol=rtol).audit
+        audit = femb.simulate(wheel(motion, 0.2), duration=1.3, method=method, rtol=rtol, atol=exact(rtol)).audit
         errors.append(np.abs(audit.energy_error).max())
         assert np.abs(audit.work).max() > 10.0
         assert audit.constraint_position.max() < 1e-11
-    assert errors[0] < 5e-3
-    assert errors[1] < 1e-2 * errors[0] + 1e-9
+    assert errors[0] < 1e-2
+    assert errors[1] < errors[0] / gain
 
 
 def test_a_full_turn_and_more():
@@ -144,13 +150,13 @@ def test_every_coordinate(kind, name, ground):
     motion = Sine(0.4, 0.8, mean=start[names.index(name)])
     model.add(kind("joint", *ends, start=start))
     model.add(JointDriver("drive", "joint", motion, None if len(names) == 1 else name))
-    results = femb.simulate(model, duration=1.0, output_interval=0.05, rtol=1e-9)
+    results = femb.simulate(model, duration=1.0, output_interval=0.05, rtol=1e-9, atol=exact(1e-9))
     wanted = np.array([motion.derivatives(t) for t in results.time])
     found = results.joints["joint"]
     np.testing.assert_allclose(found.coordinates[:, names.index(name)], wanted[:, 0], atol=1e-11)
     np.testing.assert_allclose(found.rates[:, names.index(name)], wanted[:, 1], atol=1e-9)
     assert np.abs(results.audit.work).max() > 0.1
-    assert np.abs(results.audit.energy_error).max() < 2e-6
+    assert np.abs(results.audit.energy_error).max() < 1e-7
     assert np.abs(results.drivers["drive"].force).max() > 0.1
 
 
@@ -161,7 +167,7 @@ class TestPoints:
         model.add(PointMass("stone", 2.0, position=(1.0, 0.0, 0.0), velocity=(0.0, 1.5, 0.0)))
         length = SmoothStep(1.0, 0.2, 1.0, 0.4)
         model.add(DistanceDriver("string", Place("ground"), Place("stone"), length))
-        results = femb.simulate(model, duration=1.5, output_interval=0.01, rtol=1e-10)
+        results = femb.simulate(model, duration=1.5, output_interval=0.01, rtol=1e-10, atol=exact(1e-10))
         r, _, r2 = np.array([length.derivatives(t) for t in results.time]).T
         np.testing.assert_allclose(np.linalg.norm(results.bodies["stone"].position, axis=1), r, atol=1e-11)
         np.testing.assert_allclose(results.drivers["string"].force[:, 0], 2.0 * (r2 - 1.5**2 / r**3), atol=1e-6)
@@ -238,7 +244,7 @@ class TestOrientation:
         model.add(Spherical("ball", JointEnd("bus", at=(0.5, 0.0, 0.0)), JointEnd("arm", at=(-0.5, 0.0, 0.0))))
         angle = SmoothStep(1.0, 0.0, 0.0, 2.5)
         model.add(OrientationDriver("turn", Place("bus"), Place("arm"), second_angle=angle, third_angle=angle))
-        results = femb.simulate(model, duration=1.2, output_interval=0.02, rtol=1e-9)
+        results = femb.simulate(model, duration=1.2, output_interval=0.02, rtol=1e-9, atol=exact(1e-9))
         assert np.abs(results.audit.angular_momentum).max() < 1e-8
         assert np.abs(results.audit.linear_momentum).max() < 1e-8
         assert results.audit.work.max() > 1.0
@@ -253,14 +259,14 @@ class TestOrientation:
         section = femb.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9, damping=0.01)
         model = femb.Model()
         hub = model.add(RigidBody("hub", 1.0, BOX))
-        boom = model.add(femb.Beam("boom", section, 1.0, 1, start=hub.at(direction=(0.0, 1.0, 0.0))))
-        angle = SmoothStep(1.0, 0.0, 0.0, 0.5)
+        boom = model.add(
+            femb.Beam("boom", section, 1.0, 1, start=hub.at(direction=(0.0, 1.0, 0.0), up=(-1.0, 0.0, 0.0)))
+        )
         model.add(OrientationDriver("turn", Place("ground"), boom.node(0), third_angle=Constant(math.pi / 2)))
         results = femb.simulate(model, duration=0.1, output_interval=0.05)
         wanted = rotations.from_axis_angle(Z, math.pi / 2)
         np.testing.assert_allclose(results.beams["boom"].quaternion[:, 0], [wanted] * 3, atol=1e-12)
         np.testing.assert_allclose(results.drivers["turn"].value, [wanted] * 3, atol=1e-12)
-        assert angle(1.0) == 0.5
 
     def test_motion_as_a_whole(self):
         angles = Polynomial((0.1, 0.5)), Polynomial((0.0, 1.0)), Sine(0.5, 0.4)
@@ -280,7 +286,7 @@ class TestOrientation:
 
 class TestStart:
     def test_the_motion_begins_elsewhere(self):
-        with pytest.raises(ModelError, match=r"drivers\.motor: \(angle\) begins 0\.644 .* joint the motion's start"):
+        with pytest.raises(ModelError, match=r"drivers\.motor: \(angle\) begins 0\.644 .* the start of the joint"):
             System(wheel(Constant(0.7)))
 
     def test_and_is_assembled(self):
