@@ -62,7 +62,7 @@ def inverse(
         run = Run(**options)
     elif options:
         raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
-    system = System(model)
+    system = System(model, assemble=run.start == "assembled")
     check_prescribed(system)
     clock, cpu = time.perf_counter(), time.process_time()
     with Recording(system, "inverse", out, case_text) as recording:

@@ -41,7 +41,7 @@ def simulate(
     from femb.system import System
     from femb.warmup import compile_first
 
-    system = System(model)
+    system = System(model, assemble=run.start == "assembled")
     compile_first(system, progress)
     if run.start == "equilibrium":
         from femb.equilibrium import steady_start

@@ -292,6 +292,9 @@ class TestStart:
     def test_and_is_assembled(self):
         system = System(wheel(Constant(0.7)), assemble=True)
         assert system.joint_motion(system.q0, system.v0)[0][0] == pytest.approx(0.7, abs=1e-11)
+        for analysis in (femb.simulate, femb.inverse):
+            results = analysis(wheel(Constant(0.7)), duration=0.1, output_interval=0.1, start="assembled")
+            np.testing.assert_allclose(results.joints["hinge"].coordinates, 0.7, atol=1e-11)
 
     @pytest.mark.parametrize("angle", [1.6, 3.1, -2.0])
     def test_a_quarter_turn_away_is_refused(self, angle):

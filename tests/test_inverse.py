@@ -1,13 +1,18 @@
 """Inverse dynamics: published numbers, forward dynamics undoes it, statics is the slope of the potential."""
 
 import math
+import re
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import femb
 from femb import ModelError, SolveError, rotations
 from femb.assembly import coordinate_rows
+from femb.cli import cli
 from femb.elements import (
     Cylindrical,
     DistanceDriver,
@@ -389,3 +394,90 @@ class TestRefused:
     def test_run_and_options(self):
         with pytest.raises(ModelError, match="give one of the two"):
             femb.inverse(moving(), femb.Run(1.0), duration=1.0)
+
+
+class TestRobotArm:
+    """cases/robot_arm_inverse.toml, and the numbers of its page."""
+
+    CASE = Path(__file__).resolve().parent.parent / "cases" / "robot_arm_inverse.toml"
+
+    @cached_property
+    def case(self):
+        return femb.load_case(self.CASE)
+
+    @cached_property
+    def results(self):
+        return femb.inverse(self.case.model, self.case.run)
+
+    def newton_euler(self, t):
+        """Torques of the six motors by the recursive Newton-Euler method, outwards and inwards along the chain.
+
+        Every link's quantities are in its own axes; it knows nothing of constraints.
+        """
+        model = self.case.model
+        joints = list(model.tables["joints"].values())
+        motions = [model.tables["drivers"][joint.name].motion.derivatives(t) for joint in joints]
+        omega, alpha, acceleration = np.zeros(3), np.zeros(3), -model.gravity
+        links = []
+        for joint, (angle, rate, second) in zip(joints, motions, strict=True):
+            at, axis, body = joint.first.at, np.asarray(joint.first.axis), model.bodies[joint.second.body]
+            acceleration = acceleration + np.cross(alpha, at) + np.cross(omega, np.cross(omega, at))
+            K = np.cross(np.eye(3), axis)
+            back = np.eye(3) - np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K  # into the axes of the link
+            alpha = back @ alpha + axis * second + np.cross(back @ omega, axis * rate)
+            omega = back @ omega + axis * rate
+            acceleration = back @ acceleration
+            c = body.center_of_mass
+            force = body.mass * (acceleration + np.cross(alpha, c) + np.cross(omega, np.cross(omega, c)))
+            moment = body.inertia @ alpha + np.cross(omega, body.inertia @ omega) + np.cross(c, force)
+            links.append((back, at, axis, force, moment))
+        torques, force, moment = [], np.zeros(3), np.zeros(3)
+        for k in reversed(range(len(links))):
+            back, at, axis, own, own_moment = links[k]
+            force, moment = own + force, own_moment + moment
+            torques.append(moment @ axis)
+            force, moment = back.T @ force, back.T @ moment  # into the axes of the link before, about its own joint
+            moment = moment + np.cross(at, force)
+        return torques[::-1]
+
+    def test_against_newton_euler(self):
+        found = forces(self.results, *self.results.drivers)
+        wanted = [self.newton_euler(t) for t in self.results.time]
+        np.testing.assert_allclose(found, wanted, atol=1e-10)
+
+    def test_numbers_of_the_page(self):
+        motors = forces(self.results, *self.results.drivers)
+        np.testing.assert_allclose(motors[0], [0.0, -36.42, -66.24, 0.97, -14.72, 1.18], atol=0.005)
+        np.testing.assert_allclose(motors[-1], [0.0, -154.98, -47.31, 1.92, -7.25, -2.24], atol=0.005)
+        largest = motors[np.argmax(np.abs(motors), axis=0), range(6)]
+        np.testing.assert_allclose(largest, [-74.14, -199.71, -69.06, 5.32, -14.72, -2.39], atol=0.005)
+        audit = self.results.audit
+        assert audit.work[-1] == pytest.approx(-156.44, abs=0.005)
+        assert np.abs(audit.energy_error).max() < 2e-7
+
+    def test_integrated_in_time_it_takes_the_same(self):
+        """The same drivers in a run: a system without freedom, whose error is that of the constraints alone."""
+        run = femb.simulate(self.case.model, self.case.run)
+        np.testing.assert_allclose(
+            forces(run, *run.drivers), forces(self.results, *self.results.drivers), rtol=0.0, atol=1e-9
+        )
+
+    def test_on_the_command_line(self, tmp_path):
+        result = CliRunner().invoke(
+            cli, ["inverse", str(self.CASE), "--set", "run.duration=0.05", "--out", str(tmp_path)]
+        )
+        assert result.exit_code == 0, result.output
+        assert "status                complete" in result.output
+        results = femb.Results.read(tmp_path / "results.h5")
+        assert results.method == "inverse"
+        np.testing.assert_array_equal(results.drivers["elbow"].force, self.results.drivers["elbow"].force[:6])
+
+    def test_what_is_left_open_has_a_line_on_the_command_line(self, tmp_path):
+        text = self.CASE.read_text()
+        start, end = text.index("[drivers.elbow]"), text.index("[drivers.roll]")
+        file = tmp_path / "arm.toml"
+        file.write_text(text[:start] + text[end:])
+        result = CliRunner().invoke(cli, ["inverse", str(file), "--out", str(tmp_path)])
+        assert result.exit_code == 2
+        assert re.search(r"arm\.toml:\d+: drivers: joints and drivers leave 1 degree of freedom: ", result.output)
+        assert "'angle' of joints.elbow" in result.output
