@@ -9,6 +9,9 @@ if __name__ != "femb.elements":
 from femb.elements.attachment import Attachment, Place
 from femb.elements.beam import Beam
 from femb.elements.beam_path import Path
+from femb.elements.driver_joint import JointDriver
+from femb.elements.driver_orientation import OrientationDriver
+from femb.elements.driver_points import DistanceDriver, PositionDriver
 from femb.elements.ground import Ground
 from femb.elements.joint_end import JointEnd
 from femb.elements.joint_kinds import (
@@ -39,9 +42,10 @@ from femb.elements.spring_point import SpringDamper
 from femb.elements.spring_torsion import TorsionSpringDamper
 from femb.elements.thermal import ThermalLoad
 
+DRIVERS = (JointDriver, DistanceDriver, PositionDriver, OrientationDriver)
 LOADS = (Load, Pull, DistributedLoad, ThermalLoad)
 SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper)
-CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, Latch, *LOADS, *SPRINGS)
+CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, *DRIVERS, Latch, *LOADS, *SPRINGS)
 
 __all__ = [
     "CATALOGUE",
@@ -49,13 +53,16 @@ __all__ = [
     "Beam",
     "Cylindrical",
     "Distance",
+    "DistanceDriver",
     "DistributedLoad",
     "EulerSpringDamper",
     "Fixed",
     "Ground",
+    "JointDriver",
     "JointEnd",
     "Latch",
     "Load",
+    "OrientationDriver",
     "Parallel",
     "Path",
     "Perpendicular",
@@ -64,6 +71,7 @@ __all__ = [
     "PointMass",
     "PointOnLine",
     "PointOnPlane",
+    "PositionDriver",
     "Prismatic",
     "Pull",
     "Revolute",

@@ -8,9 +8,34 @@ from typing import Any
 import numpy as np
 
 from femb.elements import coordinate_kernels as kernels
-from femb.elements.constraint_batch import ConstraintBatch
-from femb.elements.joint import make_row
+from femb.elements.constraint_batch import ConstraintBatch, Row
+from femb.elements.constraint_kernels import ANGLE
+from femb.elements.joint import Coordinate, make_row
+from femb.layout import JointLayout
+from femb.rotations import rotation_matrix
 from femb.types import Floats, Ints
+
+
+def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:
+    """The row that makes a joint's coordinate follow an input; ``more`` as in Row. Source: equations (5), (10)."""
+    if not coordinate.is_angle:
+        return make_row(layout, number, ("dot2", coordinate.first[0]), joint.first, joint.second, 0.0, **more)
+    (a, c), (b, d) = coordinate.first, coordinate.second
+    # One end has the same axis in both dot products: that axis turns before two axes of the other end.
+    turns_second = b == d
+    base, turned = (joint.first, joint.second) if turns_second else (joint.second, joint.first)
+    zero, quarter, turning = (c, a, b) if turns_second else (d, b, a)
+    axes = rotation_matrix(base.rotation)
+    return Row(
+        number,
+        ANGLE,
+        base.frame,
+        turned.frame,
+        first_axis=axes[:, zero],
+        first_axis_2=coordinate.sign * axes[:, quarter],
+        second_axis=rotation_matrix(turned.rotation)[:, turning],
+        **more,
+    )
 
 
 class JointCoordinates:

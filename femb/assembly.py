@@ -42,6 +42,8 @@ def assembled(system: Any, rough: bool) -> Floats:
                 system,
                 left,
                 "is open by {0:.3g} at the start: correct the positions, or assemble with start = 'assembled'",
+                "begins {0:.3g} (m, or the sine of the angle) away from the start: correct the start of the joint or "
+                "the positions, or assemble with start = 'assembled'",
             )
         )
     factors: Any = None
@@ -80,8 +82,8 @@ def _open(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
     return system.constraints(u[None], q[None], v[None])[0][0]
 
 
-def _gaps(system: Any, left: Floats, words: str) -> list[Problem]:
-    """A problem for each joint that is open, with its largest gap."""
+def _gaps(system: Any, left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
+    """A problem for each joint that is open, with its largest gap; ``of_driver``, other words for drivers."""
     worst = float(np.max(np.abs(left)))
     found: dict[str, tuple[float, str]] = {}
     for row, label in enumerate(system.layout.row_labels):
@@ -89,7 +91,12 @@ def _gaps(system: Any, left: Floats, words: str) -> list[Problem]:
         item, _, what = label.partition(": ")
         if gap > max(TYPED, 1e-3 * worst) and gap > found.get(item, (0.0, ""))[0]:
             found[item] = (gap, what)
-    return [Problem((*item.split(".", 1),), f"({what}) " + words.format(gap)) for item, (gap, what) in found.items()]
+    problems = []
+    for item, (gap, what) in found.items():
+        table, name = item.split(".", 1)
+        said = of_driver if table == "drivers" and of_driver is not None else words
+        problems.append(Problem((table, name), f"({what}) {said.format(gap)}"))
+    return problems
 
 
 def _check_branches(system: Any, q: Floats) -> None:
@@ -111,6 +118,18 @@ def _check_branches(system: Any, q: Floats) -> None:
                     Problem(
                         ("joints", name),
                         f"the {'xyz'[axis]} axes of its ends point in opposite directions: turn one of them round",
+                    )
+                )
+    coordinates = system.coordinates_of_joints
+    values = coordinates.measure(q[None], np.zeros((1, system.n_v)))[0][0]
+    for name, driver in system.layout.drivers.items():
+        if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
+            wanted = driver.inputs[0].function(0.0)[0]
+            if np.cos(values[driver.coordinate] - wanted) < 0.0:
+                problems.append(
+                    Problem(
+                        ("drivers", name),
+                        f"was assembled half a turn away from where its motion begins, {wanted:.6g} rad: start nearer",
                     )
                 )
     if problems:
@@ -205,8 +224,8 @@ def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[
             *_gaps(
                 system,
                 left[: system.n_c],
-                "the start velocities that are given would open it at {0:.3g} per s: give fewer of them, or ones that "
-                "the joints allow",
+                "the start velocities and the rates of drivers that are given would open it at {0:.3g} per s: give "
+                "fewer of them, or ones that the joints allow",
             )
             or [Problem(("joints",), "the rates that are given contradict each other or the velocities of bodies")]
         )
@@ -215,20 +234,26 @@ def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[
 
 def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats]:
     """Rows (k, n_v) of the joint coordinates whose rates are given, and these rates."""
-    coordinates, layout = system.coordinates_of_joints, system.layout
-    gradients = coordinates.measure(q[None], np.zeros((1, system.n_v)))[2][0]
-    rows, wanted = [], []
-    for name, joint in layout.joints.items():
-        rates = system.model.tables["joints"][name].rates
-        for k, rate in zip(range(joint.part.start, joint.part.stop), rates if rates is not None else (), strict=False):
-            row = np.zeros(system.n_v)
-            for e, frame in enumerate((joint.first.frame, joint.second.frame)):
-                place, freedom = layout.frame_v[frame], layout.frames[frame].freedom
-                if freedom:
-                    row[place : place + freedom] += gradients[k, 6 * e : 6 * e + freedom]
-            rows.append(row)
-            wanted.append(rate)
-    return np.array(rows).reshape(-1, system.n_v), np.array(wanted)
+    given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
+    given = {name: rates for name, rates in given.items() if rates is not None}
+    if not given:
+        return np.zeros((0, system.n_v)), np.zeros(0)
+    rows = coordinate_rows(system, q)
+    parts = [rows[system.layout.joints[name].part] for name in given]
+    return np.concatenate(parts), np.concatenate(list(given.values()))
+
+
+def coordinate_rows(system: Any, q: Floats) -> Floats:
+    """Rows (m, n_v) of the rates of all joint coordinates."""
+    layout = system.layout
+    gradients = system.coordinates_of_joints.measure(q[None], np.zeros((1, system.n_v)))[2][0]
+    rows = np.zeros((len(gradients), system.n_v))
+    for joint in layout.joints.values():
+        for e, frame in enumerate((joint.first.frame, joint.second.frame)):
+            place, freedom = layout.frame_v[frame], layout.frames[frame].freedom
+            if freedom:
+                rows[joint.part, place : place + freedom] += gradients[joint.part, 6 * e : 6 * e + freedom]
+    return rows
 
 
 def _rigid_motions(system: Any, q: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Floats:

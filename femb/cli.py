@@ -1,4 +1,4 @@
-"""The command line: ``femb run | check | export | plot``.
+"""The command line: ``femb run | inverse | check | export | plot``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
 Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
@@ -27,6 +27,7 @@ RESULTS = click.argument("results", type=click.Path(path_type=Path), metavar="RE
 SET = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Replace an entry, as beams.right.elements=4."
 )
+OUT = click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [out/CASE].")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 
@@ -48,38 +49,22 @@ def cli() -> None:
 
 @cli.command()
 @CASE
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [out/CASE].")
+@OUT
 @SET
 @QUIET
 def run(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
     """Integrate a case in time and write DIR/results.h5."""
-    from femb.case import CaseError, load_case
+    _analyse("femb.simulation", "simulate", case, out, overrides, quiet)
 
-    with _reported():
-        loaded = load_case(case, overrides)
-        if loaded.run is None:
-            raise CaseError.of_file(case, "run: is missing; to be run, a case needs [run] with a duration (s)", 1)
-        file = (out or Path("out") / case.stem) / "results.h5"
-        check_writable(file)
-        simulation = importlib.import_module("femb.simulation")
-        before = _stamp(file)
-        progress = Progress(loaded.run.duration, quiet)
-        try:
-            results = simulation.simulate(loaded.model, loaded.run, out=file, case_text=loaded.text, progress=progress)
-        except ModelError as error:
-            progress.close()
-            raise loaded.located(error) from error
-        except (FembError, OSError, KeyboardInterrupt) as error:
-            progress.close()
-            interrupted = isinstance(error, KeyboardInterrupt)
-            click.echo(f"interrupted at t = {progress.time:.6g} s" if interrupted else _text(error), err=True)
-            if _stamp(file) != before:
-                click.echo(f"the results up to there are in {file}", err=True)
-            sys.exit(INTERRUPTED if interrupted else FAILED)
-        progress.close()
-        if not quiet:
-            click.echo(audit(results))
-            click.echo(f"{'results':22}{file}")
+
+@cli.command()
+@CASE
+@OUT
+@SET
+@QUIET
+def inverse(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Find the forces that a motion takes which drivers prescribe in full, and write DIR/results.h5."""
+    _analyse("femb.inverse_dynamics", "inverse", case, out, overrides, quiet)
 
 
 @cli.command()
@@ -139,6 +124,37 @@ def plot(results: Path, out: Path | None, what: str | None) -> None:
         data = importlib.import_module("femb.results").Results.read(file)
         picture = out or file.with_name(f"{what or 'overview'}.png")
         click.echo(importlib.import_module("femb.plots").plot(data, picture, what))
+
+
+def _analyse(module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Carry out an analysis over the time of ``[run]``, with its progress, and print its audit."""
+    from femb.case import CaseError, load_case
+
+    with _reported():
+        loaded = load_case(case, overrides)
+        if loaded.run is None:
+            raise CaseError.of_file(case, "run: is missing; to be run, a case needs [run] with a duration (s)", 1)
+        file = (out or Path("out") / case.stem) / "results.h5"
+        check_writable(file)
+        analysis = getattr(importlib.import_module(module), function)
+        before = _stamp(file)
+        progress = Progress(loaded.run.duration, quiet)
+        try:
+            results = analysis(loaded.model, loaded.run, out=file, case_text=loaded.text, progress=progress)
+        except ModelError as error:
+            progress.close()
+            raise loaded.located(error) from error
+        except (FembError, OSError, KeyboardInterrupt) as error:
+            progress.close()
+            interrupted = isinstance(error, KeyboardInterrupt)
+            click.echo(f"interrupted at t = {progress.time:.6g} s" if interrupted else _text(error), err=True)
+            if _stamp(file) != before:
+                click.echo(f"the results up to there are in {file}", err=True)
+            sys.exit(INTERRUPTED if interrupted else FAILED)
+        progress.close()
+        if not quiet:
+            click.echo(audit(results))
+            click.echo(f"{'results':22}{file}")
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.batch import Input
 from femb.errors import ModelError
 from femb.rows import RowBlocks
 from femb.types import Floats, Ints
@@ -75,6 +76,22 @@ class LatchLayout:
     row: int
 
 
+@dataclass(frozen=True, eq=False)
+class DriverLayout:
+    """A driver's two ends, the numbers of its rows and the inputs that they follow, and the names of the components of
+    its force, one a row.
+
+    coordinate : where the joint's coordinate that it drives is among those of all joints; -1 if it drives none.
+    """
+
+    first: Station
+    second: Station
+    rows: list[int]
+    inputs: tuple[Input, ...]
+    components: tuple[str, ...]
+    coordinate: int = -1
+
+
 class Layout:
     """Collects frames, strains, rows and couplings from the elements; ``finish`` numbers them.
 
@@ -97,6 +114,7 @@ class Layout:
         self.beams: dict[str, BeamLayout] = {}
         self.joints: dict[str, JointLayout] = {}
         self.latches: list[LatchLayout] = []
+        self.drivers: dict[str, DriverLayout] = {}
         self.shared_strain: dict[int, int] = {}
         self._inertial: int | None = None
 

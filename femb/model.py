@@ -105,6 +105,10 @@ class Model:
         for item in self.items():
             for field, on in getattr(item, "places", {}).items():
                 found += self._place_problems((item.table, item.name, *field), item, on)
+            for word, (table, name) in getattr(item, "refers_to", {}).items():
+                if name not in self.tables[table]:
+                    known = self.tables[table]
+                    found.append(self._unknown((item.table, item.name, word), table.removesuffix("s"), name, known))
         return found
 
     def check(self) -> None:

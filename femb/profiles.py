@@ -1,15 +1,23 @@
-"""Profiles of time: the factor a load is multiplied with, and the instants where it is not smooth.
+"""Profiles of time: the factor a load is multiplied with, or the motion a driver prescribes.
 
-Adding a profile is one class here and one word in ``KINDS``.
+A profile declares the instants where it is not smooth. One that a driver can follow also gives its first and second
+derivative, in closed form; at an instant where they jump they are those of what follows. Adding a profile is one class
+here and one word in ``KINDS``.
 """
 
 import bisect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
 
 from femb.checks import Checks
+from femb.types import Pair
+
+Derivatives = tuple[float, float, float]
 
 
 class Profile(Protocol):
@@ -19,6 +27,15 @@ class Profile(Protocol):
     def breakpoints(self) -> tuple[float, ...]: ...
 
     def __call__(self, t: float) -> float: ...
+
+
+@runtime_checkable
+class Motion(Profile, Protocol):
+    """A profile whose velocity does not jump, so that a driver can follow it."""
+
+    def derivatives(self, t: float) -> Derivatives:
+        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -38,6 +55,66 @@ class Constant:
 
     def __call__(self, t: float) -> float:
         return self.value
+
+    def derivatives(self, t: float) -> Derivatives:
+        return self.value, 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """c0 + c1 x + c2 x^2 + ... of x = t - start with ``coefficients`` c from the constant upwards, at all times: [0, 2]
+    is a steady rate of two."""
+
+    shape: ClassVar[str] = "polynomial"
+    coefficients: Any
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "profile") as check:
+            check.numbers("coefficients")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return ()
+
+    def __call__(self, t: float) -> float:
+        return self.derivatives(t)[0]
+
+    def derivatives(self, t: float) -> Derivatives:
+        x = t - self.start
+        value = rate = half = 0.0  # Horner's rule, and what it makes of the derivatives
+        for coefficient in reversed(self.coefficients):
+            half = half * x + rate
+            rate = rate * x + value
+            value = value * x + coefficient
+        return value, rate, 2.0 * half
+
+
+@dataclass(frozen=True)
+class Sine:
+    """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad."""
+
+    shape: ClassVar[str] = "sine"
+    frequency: float
+    amplitude: float = 1.0
+    phase: float = 0.0
+    mean: float = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "profile") as check:
+            check.positive("frequency")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return ()
+
+    def __call__(self, t: float) -> float:
+        return self.derivatives(t)[0]
+
+    def derivatives(self, t: float) -> Derivatives:
+        omega = 2.0 * math.pi * self.frequency
+        sine = self.amplitude * math.sin(omega * t + self.phase)
+        return self.mean + sine, omega * self.amplitude * math.cos(omega * t + self.phase), -omega * omega * sine
 
 
 @dataclass(frozen=True)
@@ -60,6 +137,50 @@ class Versine:
         if not self.start < t < self.start + self.duration:
             return 0.0
         return 0.5 * (1.0 - math.cos(2.0 * math.pi * (t - self.start) / self.duration))
+
+    def derivatives(self, t: float) -> Derivatives:
+        """The second derivative jumps at the start and at the end."""
+        if not self.start <= t < self.start + self.duration:
+            return 0.0, 0.0, 0.0
+        omega = 2.0 * math.pi / self.duration
+        angle = omega * (t - self.start)
+        return self(t), 0.5 * omega * math.sin(angle), 0.5 * omega * omega * math.cos(angle)
+
+
+@dataclass(frozen=True)
+class SmoothStep:
+    """From ``before`` to ``after`` in ``duration`` seconds from ``start``, at both ends at rest and not accelerated.
+
+    Of all polynomials that do this it is the one of least degree, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of
+    the mean one, its second derivative 10/sqrt(3) of the change over the square of the duration.
+    """
+
+    shape: ClassVar[str] = "smooth_step"
+    duration: float
+    start: float = 0.0
+    before: float = 0.0
+    after: float = 1.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "profile") as check:
+            check.positive("duration")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return (self.start, self.start + self.duration)
+
+    def __call__(self, t: float) -> float:
+        return self.derivatives(t)[0]
+
+    def derivatives(self, t: float) -> Derivatives:
+        s, change = (t - self.start) / self.duration, self.after - self.before
+        if s <= 0.0:
+            return self.before, 0.0, 0.0
+        if s >= 1.0:
+            return self.after, 0.0, 0.0
+        value = self.before + change * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+        rate = change / self.duration * 30.0 * (s * (1.0 - s)) ** 2
+        return value, rate, change / self.duration**2 * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
 
 
 @dataclass(frozen=True)
@@ -88,38 +209,11 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last."""
-
-    shape: ClassVar[str] = "table"
-    times: Any
-    values: Any
-
-    def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.numbers("times", "values")
-            if not check.bad:
-                rising = all(a < b for a, b in zip(self.times, self.times[1:], strict=False))
-                check.require("times", rising, "must rise from each to the next")
-                check.require("values", len(self.values) == len(self.times), f"wanted {len(self.times)}, one a time")
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        return self.times
-
-    def __call__(self, t: float) -> float:
-        k = bisect.bisect_right(self.times, t)
-        if k == 0:
-            return self.values[0]
-        if k == len(self.times):
-            return self.values[-1]
-        part = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
-        return self.values[k - 1] + part * (self.values[k] - self.values[k - 1])
-
-
-@dataclass(frozen=True)
 class Exponential:
-    """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature."""
+    """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature.
+
+    Its rate jumps at the start, so that no driver can follow it.
+    """
 
     shape: ClassVar[str] = "exponential"
     time_constant: float
@@ -138,51 +232,87 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class SmoothStep:
-    """From zero before ``start`` to one after ``duration`` seconds, with continuous first and second derivatives.
+class Table:
+    """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
 
-    In between it is 10 x^3 - 15 x^4 + 6 x^5 with x = (t - start)/duration.
+    Its rate jumps at every time, so that no driver can follow it: take a Spline for that.
     """
 
-    shape: ClassVar[str] = "smooth_step"
-    duration: float
-    start: float = 0.0
+    shape: ClassVar[str] = "table"
+    times: Any
+    values: Any
 
     def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.positive("duration")
+        _check_table(self)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        return (self.start, self.start + self.duration)
+        return self.times
 
     def __call__(self, t: float) -> float:
-        x = min(max((t - self.start) / self.duration, 0.0), 1.0)
-        return x**3 * (10.0 - x * (15.0 - 6.0 * x))
+        k = bisect.bisect_right(self.times, t)
+        if k == 0:
+            return self.values[0]
+        if k == len(self.times):
+            return self.values[-1]
+        part = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
+        return self.values[k - 1] + part * (self.values[k] - self.values[k - 1])
 
 
-@dataclass(frozen=True)
-class Polynomial:
-    """c0 + c1 x + c2 x^2 + ... of x = t - start, s, with ``coefficients`` (c0, c1, ...), at all times."""
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
 
-    shape: ClassVar[str] = "polynomial"
-    coefficients: Any
-    start: float = 0.0
+    slopes : the rates at the first and the last time (1/s), with which it goes on before and after; by default zero, so
+    that it is constant there.
+    """
+
+    shape: ClassVar[str] = "spline"
+    times: Any
+    values: Any
+    slopes: Pair = (0.0, 0.0)
 
     def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.numbers("coefficients")
+        _check_table(self, at_least=2)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        return ()
+        """The ends, where the second derivative jumps; that it has corners in between costs no restart."""
+        return (self.times[0], self.times[-1])
+
+    @cached_property
+    def _pieces(self) -> list[tuple[float, ...]]:
+        """Coefficients of the cubic after each time but the last, highest first, in the time since."""
+        from scipy.interpolate import CubicSpline
+
+        first, last = self.slopes
+        spline = CubicSpline(self.times, self.values, bc_type=((1, first), (1, last)))
+        return [tuple(map(float, column)) for column in np.asarray(spline.c).T]
 
     def __call__(self, t: float) -> float:
-        value = 0.0
-        for coefficient in reversed(self.coefficients):
-            value = value * (t - self.start) + coefficient
-        return value
+        return self.derivatives(t)[0]
+
+    def derivatives(self, t: float) -> Derivatives:
+        k = bisect.bisect_right(self.times, t)
+        if k in (0, len(self.times)):
+            end = 0 if k == 0 else -1
+            slope = float(self.slopes[end])
+            return self.values[end] + slope * (t - self.times[end]), slope, 0.0
+        a, b, c, d = self._pieces[k - 1]
+        x = t - self.times[k - 1]
+        return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c, 6.0 * a * x + 2.0 * b
 
 
-KINDS = (Constant, Versine, Step, SmoothStep, Exponential, Polynomial, Table)
+def _check_table(item: Any, at_least: int = 1) -> None:
+    """Check ``times`` and ``values`` of a profile."""
+    with Checks(item, "profile") as check:
+        check.numbers("times", "values")
+        if not check.bad:
+            rising = all(a < b for a, b in zip(item.times, item.times[1:], strict=False))
+            check.require("times", rising, "must rise from each to the next")
+            check.require("times", len(item.times) >= at_least, f"wanted at least {at_least}")
+            check.require("values", len(item.values) == len(item.times), f"wanted {len(item.times)}, one a time")
+
+
+KINDS = (Constant, Polynomial, Sine, Versine, Step, SmoothStep, Exponential, Table, Spline)
 PROFILES: dict[str, Callable[..., Profile]] = {kind.shape: kind for kind in KINDS}

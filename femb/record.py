@@ -80,6 +80,8 @@ class Recorder:
                 found[f"beams/{name}"] = {"deflection_body": carrier}
         for name, joint in self.layout.joints.items():
             found[f"joints/{name}"] = {"names": json.dumps([each.name for each in joint.coordinates])}
+        for name, driver in self.layout.drivers.items():
+            found[f"drivers/{name}"] = {"names": json.dumps(driver.components)}
         return found
 
     def block(self, frames: Frames) -> dict[str, Floats]:
@@ -93,6 +95,8 @@ class Recorder:
             self._section_forces(block, frames)
         for name, joint in self.layout.joints.items():
             self._joint(block, name, joint, frames)
+        for name, driver in self.layout.drivers.items():
+            self._driver(block, name, driver, frames)
         self._audit(block, frames)
         return block
 
@@ -136,6 +140,14 @@ class Recorder:
         if joint.coordinates:
             block[f"{path}/coordinates"] = frames.coordinates[:, joint.part]
             block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
+
+    def _driver(self, block: dict[str, Floats], name: str, driver: Any, frames: Frames) -> None:
+        """What a driver prescribes, its rate, and the force it takes."""
+        motions = [np.array([each.function(float(t)) for t in frames.time]) for each in driver.inputs]
+        multipliers = frames.multipliers[:, self.layout.row_c[driver.rows]]
+        told = self.system.model.tables["drivers"][name].told(driver, motions, multipliers)
+        for word, values in zip(("value", "rate", "force"), told, strict=True):
+            block[f"drivers/{name}/{word}"] = values
 
     def _audit(self, block: dict[str, Floats], frames: Frames) -> None:
         values = self.system.energy_momentum(frames.q, frames.v)

@@ -13,6 +13,7 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
                      whose axes; without time: reference_position (n,3)
                      reference_quaternion (n,4) element_length (e,) corner (e,4) outline (m,2)
     /joints/NAME/    force (T,3) torque (T,3), coordinates and rates where it has any
+    /drivers/NAME/   value rate force (T,n), attribute names: of the n components
     /audit/          energies, momenta, errors, (T,) or (T,3)
     /statistics      attributes: steps, evaluations, wall_time, ...
 
@@ -172,7 +173,7 @@ class ResultWriter:
             try:
                 with h5py.File(draft, "w") as file:
                     # Only these keep the order of the model, for legends and listings.
-                    for kind in ("bodies", "beams", "joints"):
+                    for kind in ("bodies", "beams", "joints", "drivers"):
                         file.create_group(kind, track_order=True)
                     for name, array in static.items():
                         _write_static(file, name, array)

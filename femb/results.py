@@ -182,6 +182,17 @@ class Joint(Group):
     rates = Quantity("(T, c)", "m/s or rad/s", "of the coordinates")
 
 
+class Driver(Group):
+    """What a driver prescribes, and the force it takes; the attribute ``names`` has the n components of the force.
+
+    The power of the drive is the sum of force times rate.
+    """
+
+    value = Quantity("(T, n)", "m or rad", "what is prescribed; of an orientation the quaternion (T, 4)")
+    rate = Quantity("(T, n)", "m/s or rad/s", "of the value; of an orientation the relative angular velocity")
+    force = Quantity("(T, n)", "N or N m", "on the second end, positive where it drives the value upwards")
+
+
 class Audit(Group):
     """What should be conserved or zero, at every output time."""
 
@@ -259,6 +270,7 @@ class Results:
         self.bodies = Groups("bodies", Body, self.arrays, self.attributes)
         self.beams = Groups("beams", Beam, self.arrays, self.attributes)
         self.joints = Groups("joints", Joint, self.arrays, self.attributes)
+        self.drivers = Groups("drivers", Driver, self.arrays, self.attributes)
         self.audit = Audit("audit", self.arrays, self.attributes)
 
     @property
@@ -312,7 +324,7 @@ class Results:
 
     def __repr__(self) -> str:
         parts = [f"{self.status or 'no status'}, {_times(self.time)}"]
-        parts += [f"{g._kind}: {listing(g, 6)}" for g in (self.bodies, self.beams, self.joints) if g]
+        parts += [f"{g._kind}: {listing(g, 6)}" for g in (self.bodies, self.beams, self.joints, self.drivers) if g]
         for label, name, unit in (
             ("energy error", "energy_error", " J"),
             ("constraint violation", "constraint_position", ""),

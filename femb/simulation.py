@@ -5,16 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import FembError, ModelError, SolveError
-from femb.integrate import Event, Frames, Outcome, integrate
+from femb.errors import FembError, ModelError
+from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
 from femb.model import Model
 from femb.options import Run
 from femb.results import Results
 from femb.types import Floats
-
-# Output frames collected before they are turned into named arrays, which is cheaper for many at once.
-BLOCK = 64
 
 
 def simulate(
@@ -41,60 +38,29 @@ def simulate(
     elif options:
         raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
     from femb.formulations import make_formulation
-    from femb.record import Recorder
-    from femb.resultfile import MemoryWriter, ResultWriter
+    from femb.recording import Recording
     from femb.steppers import make_stepper
     from femb.system import System
     from femb.warmup import compile_first
 
-    system = System(model)
+    system = System(model, assemble=run.start == "assembled")
     compile_first(system, progress)
     if run.start == "equilibrium":
         from femb.equilibrium import steady_start
 
         system = system.starting_at(*steady_start(system))
-    recorder = Recorder(system)
-    static, attributes = recorder.static(), recorder.attributes(case_text, run.method)
-    memory = MemoryWriter(static, attributes)
-    writers: list[Any] = [memory] if out is None else [memory, ResultWriter(out, static, attributes)]
     outcome = Outcome([])
-    stepper = None
-    status, message = "failed", ""
-    failure: BaseException | None = None
-    try:
+    with Recording(system, run.method, out, case_text) as recording:
         form = make_formulation(system, run.formulation)
         stepper = make_stepper(form, run)
-        collected: list[Frames] = []
         try:
             for frames in integrate(form, stepper, run.output_times(), outcome, events, progress, run.max_steps):
-                collected.append(frames)
-                if sum(len(each.time) for each in collected) >= BLOCK:
-                    _write(writers, recorder, collected)
+                recording.add(frames)
         finally:
-            _write(writers, recorder, collected)
-        status = "complete"
-        message = f"stopped by event {outcome.stopped_by!r}" if outcome.stopped_by else ""
-    except BaseException as error:
-        message = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        failure = error
-        raise
-    finally:
-        for writer in writers:
-            statistics = stepper.statistics.as_dict() if stepper is not None else {}
-            writer.finish(status, message, statistics, outcome.arrays())
-            writer.close()
-        if isinstance(failure, SolveError):
-            failure.results = memory.results()  # type: ignore[attr-defined]
-    return memory.results()
-
-
-def _write(writers: list[Any], recorder: Any, collected: list[Frames]) -> None:
-    if not collected:
-        return
-    block = recorder.block(Frames.joined(collected))
-    collected.clear()
-    for writer in writers:
-        writer.append(block)
+            recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()
+        if outcome.stopped_by:
+            recording.message = f"stopped by event {outcome.stopped_by!r}"
+    return recording.results()
 
 
 def summary(model: Model) -> str:

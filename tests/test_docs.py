@@ -57,7 +57,7 @@ def invoke(line: str) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page != ELEMENT_PAGE], ids=named)
 def test_python_blocks_run(page, workplace):
     for line in commands(page):
-        if line.startswith("femb run"):
+        if line.startswith(("femb run", "femb inverse")):
             invoke(line)
     namespace: dict[str, object] = {"__name__": "page"}
     for number, (_, text) in enumerate(blocks(page, "python"), start=1):

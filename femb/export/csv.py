@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
@@ -49,7 +49,13 @@ def export_csv(
     times = chosen_times(results, every)
     view = View.of(results, frame)
     groups: dict[str, Group] = {}
-    for word, kind in (("body", results.bodies), ("beam", results.beams), ("joint", results.joints)):
+    kinds: dict[str, Mapping[str, Group]] = {
+        "body": results.bodies,
+        "beam": results.beams,
+        "joint": results.joints,
+        "driver": results.drivers,
+    }
+    for word, kind in kinds.items():
         groups |= {f"{word}_{name}": kind[name] for name in kind}
     groups["audit"] = results.audit
     groups = {name: group for name, group in groups.items() if _series(results, group)}

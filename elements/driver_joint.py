@@ -1,0 +1,107 @@
+"""Driver of a joint: one of its coordinates follows a function of time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb import rotations
+from femb.batch import Input
+from femb.checks import Checks
+from femb.elements.constraint_batch import Row
+from femb.elements.driver import Driver, check_motion, motion_input
+from femb.elements.joint import Coordinate
+from femb.elements.joint_coordinates import coordinate_row
+from femb.errors import ModelError
+from femb.layout import Layout, Station
+from femb.profiles import Profile
+
+
+@dataclass(frozen=True, eq=False)
+class JointDriver(Driver):
+    """A motor: a coordinate of a joint follows a function of time.
+
+    joint : its name. motion : of the coordinate, rad or m. coordinate : its name, as in the joint's results; may be
+    left out where the joint has only one.
+
+    The joint must start where the motion begins; give it that ``start``. An angle that starts elsewhere can be closed
+    by assembly if it is less than a quarter of a turn away.
+    Force: the torque (N m) or force (N) of the motor, positive where it drives the coordinate upwards.
+
+    Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives.
+    Source: docs/theory/constraints.md, sections 3 and 5.
+    """
+
+    kind: ClassVar[str] = "joint"
+
+    joint: str
+    motion: Profile | Callable[..., Any]
+    coordinate: str | None = None
+
+    def check(self, check: Checks) -> None:
+        check_motion(check, "motion")
+
+    @property
+    def refers_to(self) -> dict[str, tuple[str, str]]:
+        """Items it names, by field."""
+        return {"joint": ("joints", self.joint)}
+
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return (self._coordinate(layout)[1].name,)
+
+    def inputs(self) -> list[Input]:
+        return [motion_input(self.name, "motion", self.motion)]
+
+    def ends(self, layout: Layout) -> tuple[Station, Station]:
+        joint = layout.joints[self.joint]
+        return joint.first, joint.second
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """One row; refuses an angle that starts nearer to the wrong root of it."""
+        coordinate = self._coordinate(layout)[1]
+        super().lay_out(layout, placement, model)
+        if not coordinate.is_angle:
+            return
+        wanted = layout.drivers[self.name].inputs[0].function(0.0)[0]
+        start = start_angle(layout, *self.ends(layout), coordinate)
+        away = np.remainder(start - wanted + np.pi, 2.0 * np.pi) - np.pi
+        if abs(away) >= 0.5 * np.pi:
+            raise ModelError.at(
+                (self.table, self.name, "motion"),
+                f"begins at {wanted:.6g} rad, a quarter of a turn or more from the start of joints.{self.joint}, "
+                f"{start:.6g} rad: give the joint the start of the motion",
+            )
+
+    def coordinate_number(self, layout: Layout) -> int:
+        return layout.joints[self.joint].part.start + self._coordinate(layout)[0]
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        number = layout.drivers[self.name].rows[0]
+        joint = layout.joints[self.joint]
+        return [coordinate_row(layout, number, joint, self._coordinate(layout)[1], follows=0)]
+
+    def _coordinate(self, layout: Layout) -> tuple[int, Coordinate]:
+        known = layout.joints[self.joint].coordinates
+        if not known:
+            raise ModelError.at(
+                (self.table, self.name, "joint"),
+                f"got {self.joint!r}, a joint without coordinates: drive a distance, position or orientation instead",
+            )
+        names = [each.name for each in known]
+        if self.coordinate is None and len(names) == 1:
+            return 0, known[0]
+        if self.coordinate not in names:
+            got = "is missing" if self.coordinate is None else f"got {self.coordinate!r}"
+            raise ModelError.at(
+                (self.table, self.name, "coordinate"),
+                f"{got}; the coordinates of joints.{self.joint} are {', '.join(map(repr, names))}",
+            )
+        return names.index(self.coordinate), known[names.index(self.coordinate)]
+
+
+def start_angle(layout: Layout, first: Station, second: Station, coordinate: Coordinate) -> float:
+    """A joint's angle in the start pose, rad, within pi."""
+    of_first, of_second = (rotations.rotation_matrix(layout.pose(each)[1]) for each in (first, second))
+    sine, cosine = (of_first[:, i] @ of_second[:, j] for i, j in zip(coordinate.first, coordinate.second, strict=True))
+    return float(np.arctan2(coordinate.sign * sine, cosine))

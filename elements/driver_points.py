@@ -1,0 +1,129 @@
+"""Drivers between two points: their distance, or components of the vector from one to the other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from femb.batch import Input
+from femb.checks import Checks
+from femb.elements.attachment import Place
+from femb.elements.constraint_batch import Row
+from femb.elements.driver import Driver, check_motion, check_places, followed, motion_input
+from femb.elements.joint import make_row
+from femb.errors import SolveError
+from femb.layout import DriverLayout, Layout, Station
+from femb.profiles import Profile
+from femb.types import Floats
+
+AXES = ("x", "y", "z")
+
+
+class _BetweenPoints(Driver):
+    turns: ClassVar[bool] = False
+
+    first: Place
+    second: Place
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {("first",): self.first, ("second",): self.second}
+
+    def ends(self, layout: Layout) -> tuple[Station, Station]:
+        return layout.station(self.first), layout.station(self.second)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceDriver(_BetweenPoints):
+    """A telescopic strut: the distance of two points follows a function of time.
+
+    first, second : places on bodies, the ground or beam nodes. motion : of the distance, m, above 0 at all times.
+    Force: N, positive where it pushes the points apart.
+
+    Raises ModelError: a motion without two derivatives. Source: docs/theory/constraints.md, section 3.
+    """
+
+    kind: ClassVar[str] = "distance"
+
+    first: Place
+    second: Place
+    motion: Profile | Callable[..., Any]
+
+    def check(self, check: Checks) -> None:
+        check_places(check, "first", "second")
+        check_motion(check, "motion")
+
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return ("distance",)
+
+    def inputs(self) -> list[Input]:
+        given = motion_input(self.name, "motion", self.motion)
+        follow = followed(self.motion, given.label)
+
+        def positive(t: float) -> Any:
+            motion = follow(t)
+            if motion[0] <= 0.0:
+                raise SolveError(
+                    f"{given.label}: got {motion[0]:.6g} m at t = {t:.6g} s: a distance must be greater than 0; where "
+                    "the points meet, drive the components of their position"
+                )
+            return motion
+
+        return [Input(3, positive, breakpoints=given.breakpoints, label=given.label)]
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        where = layout.drivers[self.name]
+        scale = float(where.inputs[0].function(0.0)[0])
+        return [make_row(layout, where.rows[0], ("distance",), where.first, where.second, scale, follows=0)]
+
+    def told(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        value, rate, force = super().told(where, motions, multipliers)
+        # the row is (d.d - f^2)/2c with the distance c at the start
+        return value, rate, force * value / float(where.inputs[0].function(0.0)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class PositionDriver(_BetweenPoints):
+    """Components of the vector from one point to another, along inertial axes, follow functions of time.
+
+    first, second : places on bodies, the ground or beam nodes. x, y, z : motions, m; a direction without one is free.
+    Force: N, on the second point along the same axes. Both bodies take it at their points, so that on a moving first
+    body the couple of the two forces is taken by the inertial frame, unless all three are driven and the points meet.
+
+    Raises ModelError: no direction is driven, a motion without two derivatives. Source: docs/theory/constraints.md,
+    section 3.
+    """
+
+    kind: ClassVar[str] = "position"
+
+    first: Place
+    second: Place
+    x: Profile | Callable[..., Any] | None = None
+    y: Profile | Callable[..., Any] | None = None
+    z: Profile | Callable[..., Any] | None = None
+
+    def check(self, check: Checks) -> None:
+        check_places(check, "first", "second")
+        for axis in self.driven:
+            check_motion(check, axis)
+        if not self.driven:
+            check.fail("x", "no direction is driven: give one or more of x, y and z")
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """The directions that have a motion."""
+        return tuple(axis for axis in AXES if getattr(self, axis) is not None)
+
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return self.driven
+
+    def inputs(self) -> list[Input]:
+        return [motion_input(self.name, axis, getattr(self, axis)) for axis in self.driven]
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        where = layout.drivers[self.name]
+        specs = [("point", AXES.index(axis)) for axis in self.driven]
+        return [
+            make_row(layout, number, spec, where.first, where.second, 0.0, follows=k)
+            for k, (number, spec) in enumerate(zip(where.rows, specs, strict=True))
+        ]

@@ -1,0 +1,48 @@
+"""What joints and drivers leave open, in words: which further drivers would prescribe it."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import null_space, qr
+
+from femb.assembly import RANK, coordinate_rows
+from femb.types import Floats
+
+
+def suggestions(system: Any, q: Floats, J: Floats) -> str:
+    """Which joint coordinates, and which bodies beyond them, to drive so that J (n_c, n_v) gets rank n_v."""
+    names = [
+        f"{each.name!r} of joints.{name}" for name, joint in system.layout.joints.items() for each in joint.coordinates
+    ]
+    rows = coordinate_rows(system, q)
+    chosen: list[int] = []
+    motions = _free(J)
+    if len(rows):
+        _, R, order = qr((rows @ motions).T, mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(R))
+        chosen = sorted(order[: np.sum(diagonal > 1e-6 * max(1.0, diagonal[0]))])
+        motions = _free(np.vstack([J, rows[chosen]]))
+    words = [names[k] for k in chosen]
+    words += [f"the position or orientation of {label!r}" for label in _moving(system, motions)]
+    return _listed(words)
+
+
+def _free(J: Floats) -> Floats:
+    """(n_v, k): orthonormal motions with J v = 0."""
+    return null_space(J, rcond=RANK) if len(J) else np.eye(J.shape[1])
+
+
+def _moving(system: Any, motions: Floats) -> list[str]:
+    """Labels of the frames that take part in motions."""
+    layout = system.layout
+    found = []
+    for k, frame in enumerate(layout.frames):
+        part = motions[layout.frame_v[k] : layout.frame_v[k] + frame.freedom] if frame.freedom else motions[:0]
+        if np.max(np.abs(part), initial=0.0) > 1e-3:
+            found.append(frame.label)
+    return found
+
+
+def _listed(words: list[str], limit: int = 8) -> str:
+    more = f" and {len(words) - limit} more" if len(words) > limit else ""
+    return ", ".join(words[:limit]) + more
