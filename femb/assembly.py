@@ -119,29 +119,42 @@ def _check_branches(system: Any, q: Floats) -> None:
 
 @dataclass(frozen=True)
 class Freedom:
-    """What constraints leave: degrees of freedom, and the labels of rows that depend on others."""
+    """What constraints leave: degrees of freedom; how many rows there are; the labels of rows that depend on others, and
+    of all rows that take part in such a dependence, whose multipliers rigid bodies leave open.
+
+    Which of the rows that take part is called the dependent one is a choice.
+    """
 
     degrees: int
     rows: int
     dependent: tuple[str, ...]
+    undetermined: tuple[str, ...]
 
 
 def freedom(system: Any, q: Floats) -> Freedom:
-    """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows."""
-    from scipy.linalg import qr
+    """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows.
+
+    Source: docs/theory/constraints.md, section 6.
+    """
+    from scipy.linalg import qr, svd
 
     if not system.n_c:
-        return Freedom(system.n_v, 0, ())
+        return Freedom(system.n_v, 0, (), ())
     u = system.inputs_at(0.0, q, np.zeros(system.n_v))
-    J = system.jacobian(u, q).toarray()
-    active = [row for row in range(system.n_c) if np.any(J[system.layout.row_c[row]])]
-    J = J[system.layout.row_c[active]]
-    J /= np.linalg.norm(J, axis=1, keepdims=True)
+    J = system.jacobian(u, q).toarray()[system.layout.row_c]
+    active = np.flatnonzero(np.any(J, axis=1))
+    J = J[active] / np.linalg.norm(J[active], axis=1, keepdims=True)
     _, R, order = qr(J.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int(np.sum(diagonal > RANK * diagonal[0])) if len(diagonal) else 0
-    dependent = sorted(active[k] for k in order[rank:])
-    return Freedom(system.n_v - rank, len(active), tuple(system.layout.row_labels[k] for k in dependent))
+    labels = system.layout.row_labels
+    dependent = [labels[active[k]] for k in sorted(order[rank:])]
+    if not dependent:
+        return Freedom(system.n_v - rank, len(active), (), ())
+    null = svd(J)[0][:, rank:]
+    taking_part = np.flatnonzero(np.linalg.norm(null, axis=1) > 1e-8)
+    undetermined = tuple(labels[active[k]] for k in taking_part)
+    return Freedom(system.n_v - rank, len(active), tuple(dependent), undetermined)
 
 
 def check_pairs(system: Any, q: Floats) -> None:

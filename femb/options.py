@@ -9,6 +9,7 @@ from femb.checks import Checks
 
 METHODS = ("radau", "bdf", "rk", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion")
+STARTS = ("as_given", "assembled", "equilibrium")
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Run:
     damping, since higher orders are unstable for undamped vibrations faster than the step, else 5. "generalized-alpha"
     (second order; ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself).
     formulation : the coordinates the equations are written in. rtol, atol : tolerances of the local error.
-    start : "as_given", or "equilibrium" to begin in the state of steady motion that the start velocities
-    describe, with the beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
+    start : "as_given"; "assembled" where joints are open at the start, to close them first; or "equilibrium" to begin in
+    the state of steady motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -76,7 +77,7 @@ class Run:
             check.one_of("formulation", FORMULATIONS)
             if self.formulation == "quaternion" and self.method != "rk":
                 check.fail("formulation", f"'quaternion' is integrated by method 'rk' only, got method {self.method!r}")
-            check.one_of("start", ("as_given", "equilibrium"))
+            check.one_of("start", STARTS)
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
             whole = isinstance(self.max_order, int) and not isinstance(self.max_order, bool)
