@@ -20,7 +20,6 @@ from femb.elements.constraint_kernels import (
     DOT2,
     ORIENTATION,
     frame_motion,
-    hamilton,
     inactive,
     quaternion_times,
     relative_orientation,
@@ -68,7 +67,7 @@ def second(index, data, u, q, v, fixed, K, T):  # type: ignore[no-untyped-def]
     frame_motion(index[3], index[4], index[5], q, v, fixed, Rj, rj, W[8], W[9])
     for k in range(3):
         a[k] = data[3 + k]
-    if kind == DOT1 or kind == ANGLE:
+    if kind in (DOT1, ANGLE):
         b = data[12:15]
         if kind == ANGLE:
             cosine, sine = math.cos(u[first]), math.sin(u[first])

@@ -119,8 +119,8 @@ def _check_branches(system: Any, q: Floats) -> None:
 
 @dataclass(frozen=True)
 class Freedom:
-    """What constraints leave: degrees of freedom; how many rows there are; the labels of rows that depend on others, and
-    of all rows that take part in such a dependence, whose multipliers rigid bodies leave open.
+    """What constraints leave: degrees of freedom, number of rows, labels of rows that depend on others, and of all rows
+    that take part in such a dependence, whose multipliers rigid bodies leave open.
 
     Which of the rows that take part is called the dependent one is a choice.
     """
@@ -178,33 +178,39 @@ def check_pairs(system: Any, q: Floats) -> None:
             problems.append(
                 Problem(
                     (*items[-1].split(".", 1),),
-                    f"holds {names[0]!r} and {names[1]!r} as {' and '.join(items[:-1])} already do: leave one of them "
-                    "out, or take joints that leave more free",
+                    f"holds {names[0]!r} and {names[1]!r} as {' and '.join(items[:-1])} "
+                    f"already {'does' if len(items) == 2 else 'do'}: leave one of them out, or take joints that leave more free",
                 )
             )
     if problems:
         raise ModelError(*problems)
 
 
-def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Floats:
+def consistent_start(
+    system: Any, v: Floats, component: list[int], together: list[int], twists: dict[int, Any], alone: set[int]
+) -> Floats:
     """v (n_v,) with J v + Phi_t = 0 and joint rates as given, nearest to v: what of ``twists`` is known stays.
 
-    Structures keep moving as rigid bodies where the constraints allow it. component : of every frame; twists : the
-    motions of structures that were given; alone : frames with a velocity of their own.
+    What joints connect to a structure whose motion is given moves as one rigid body with it where the constraints allow
+    it; each structure moves as a rigid body where they do not; and bends where they do not allow that. component : the
+    structure of every frame; together : that with whose given motion it moves; twists : the motions of structures that
+    were given; alone : frames with a velocity of their own.
     Raises ModelError where the given velocities contradict the joints.
     """
     layout, q = system.layout, system.q0
     u = system.inputs_at(0.0, q, v)
-    rates, wanted = _joint_rates(system, q)
+    rates, wanted, owners = _joint_rates(system, q)
     J = np.vstack([system.jacobian(u, q).toarray(), rates])
     drive = system.constraint_rates(u[None], q[None], np.zeros((1, system.n_v)))[0]
     right = np.concatenate([-drive, wanted])
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
         return v
-    rigid = _rigid_motions(system, q, component, twists, alone)
-    v = _nearest(system, q, v, J, right, rigid)
-    if np.max(np.abs(J @ v - right)) > 1e-10 * scale:
+    for groups in (together, component):
+        v = _nearest(system, q, v, J, right, _rigid_motions(system, q, groups, twists, alone))
+        if np.max(np.abs(J @ v - right)) <= 1e-10 * scale:
+            break
+    else:
         # Flexible structures may have to bend with the start: all that is not given moves.
         held = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
         free = np.ones(system.n_v, dtype=bool)
@@ -221,16 +227,24 @@ def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[
                 "the start velocities that are given would open it at {0:.3g} per s: give fewer of them, or ones that "
                 "the joints allow",
             )
-            or [Problem(("joints",), "the rates that are given contradict each other or the velocities of bodies")]
+            + [
+                Problem(
+                    ("joints", owners[k], "rates"),
+                    f"got {wanted[k]:.6g}, but what else is given at the start allows {wanted[k] + off:.6g} at the "
+                    "nearest: give fewer of them",
+                )
+                for k, off in enumerate(left[system.n_c :])
+                if abs(off) > AGREEMENT * scale
+            ]
         )
     return v
 
 
-def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats]:
-    """Rows (k, n_v) of the joint coordinates whose rates are given, and these rates."""
+def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats, list[str]]:
+    """Rows (k, n_v) of the joint coordinates whose rates are given, these rates, and the joints' names."""
     coordinates, layout = system.coordinates_of_joints, system.layout
     gradients = coordinates.measure(q[None], np.zeros((1, system.n_v)))[2][0]
-    rows, wanted = [], []
+    rows, wanted, owners = [], [], []
     for name, joint in layout.joints.items():
         rates = system.model.tables["joints"][name].rates
         for k, rate in zip(range(joint.part.start, joint.part.stop), rates if rates is not None else (), strict=False):
@@ -241,7 +255,8 @@ def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats]:
                     row[place : place + freedom] += gradients[k, 6 * e : 6 * e + freedom]
             rows.append(row)
             wanted.append(rate)
-    return np.array(rows).reshape(-1, system.n_v), np.array(wanted)
+            owners.append(name)
+    return np.array(rows).reshape(-1, system.n_v), np.array(wanted), owners
 
 
 def _rigid_motions(system: Any, q: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Floats:

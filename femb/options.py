@@ -47,8 +47,9 @@ class Run:
     damping, since higher orders are unstable for undamped vibrations faster than the step, else 5. "generalized-alpha"
     (second order; ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself).
     formulation : the coordinates the equations are written in. rtol, atol : tolerances of the local error.
-    start : "as_given"; "assembled" where joints are open at the start, to close them first; or "equilibrium" to begin in
-    the state of steady motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
+    start : "as_given"; "assembled" to close joints that are open at the start; or "equilibrium" to begin in the state
+    of steady motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
+    max_steps : give up after so many.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """

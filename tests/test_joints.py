@@ -68,7 +68,7 @@ def test_row_and_its_rates(primitive, ends, follows):
         def phi(t, case=case):
             return case.phi(case.along(t, case.v, case.a), t)
 
-        position, gamma, rates, speeds = np.zeros((4, 1, 1))
+        position, gamma, rates = np.zeros((3, 1, 1))
         case.batch.constraints(u, q, v, position, gamma)
         force = np.zeros_like(v)
         case.batch.hold(u, q, v, np.ones((1, 1)), force, rates)
@@ -232,7 +232,7 @@ def jointed(kind, place, seed=0, **words):
 @every_joint
 @everywhere
 def test_degrees_of_freedom(kind, place):
-    system, joint, _ = jointed(kind, place)
+    system, _, _ = jointed(kind, place)
     found = freedom(system, system.q0)
     assert found.rows == len(kind.rows) == REMOVED[kind]
     assert found.degrees == system.n_v - REMOVED[kind]
