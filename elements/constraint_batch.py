@@ -6,6 +6,7 @@ import numpy as np
 
 from femb.batch import Batch, Input
 from femb.elements import constraint_kernels as kernels
+from femb.elements import constraint_tangent_kernels as tangents
 from femb.elements.spring_batch import frame_places
 from femb.layout import Layout
 from femb.types import Floats, Ints
@@ -123,6 +124,10 @@ class ConstraintBatch(Batch):
     def jacobian(self, u: Floats, q: Floats, data: Floats) -> None:
         places = self.offset, self.stride
         kernels.jacobian(self.index, self.data, *places, u, q, self._still(q), self.fixed, data)
+
+    def hold_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
+        places = self.offset, self.stride
+        tangents.hold_tangent(self.index, self.data, *places, u, q, v, self.fixed, multipliers, stiffness)
 
     def drive(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> None:
         kernels.drive(self.index, self.data, u, q, v, self.fixed, multipliers, out)

@@ -45,18 +45,14 @@ def frame_motion(i, j, axes, q, v, fixed, R, r, rate, w):  # type: ignore[no-unt
 
 
 @kernel
-def orientation(index, data, u, q, fixed, wi, wj, J):  # type: ignore[no-untyped-def]
-    """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
-    pi, pj, pd = np.empty(4), np.empty(4), np.empty(4)
+def relative_orientation(index, data, u, q, fixed, pd, y):  # type: ignore[no-untyped-def]
+    """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
+    pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
     first = index[8]
     for k in range(4):
         pi[k] = q[index[0] + 3 + k] if index[0] >= 0 else fixed[-1 - index[0], 3 + k]
         pj[k] = q[index[3] + 3 + k] if index[3] >= 0 else fixed[-1 - index[3], 3 + k]
         pd[k] = u[first + k] if first >= 0 else data[3 + k]
-    x, y, wd, ad, turned, R = np.empty(4), np.empty(4), np.zeros(3), np.zeros(3), np.empty(3), np.empty((3, 3))
-    if first >= 0:
-        for k in range(3):
-            wd[k], ad[k] = u[first + 4 + k], u[first + 7 + k]
     hamilton(pi, pd, x)
     for k in range(1, 4):
         x[k] = -x[k]
@@ -64,6 +60,18 @@ def orientation(index, data, u, q, fixed, wi, wj, J):  # type: ignore[no-untyped
     size = math.sqrt(dot4(pi, pi) * dot4(pj, pj))
     for k in range(4):
         y[k] /= size
+
+
+@kernel
+def orientation(index, data, u, q, fixed, wi, wj, J):  # type: ignore[no-untyped-def]
+    """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
+    pd, y = np.empty(4), np.empty(4)
+    relative_orientation(index, data, u, q, fixed, pd, y)
+    first = index[8]
+    wd, ad, turned, R = np.zeros(3), np.zeros(3), np.empty(3), np.empty((3, 3))
+    if first >= 0:
+        for k in range(3):
+            wd[k], ad[k] = u[first + 4 + k], u[first + 7 + k]
     rotation(pd, R)
     turn_back(R, wi, turned)
     full, rate, a, b = np.empty(3), np.empty(4), np.empty(4), np.empty(4)

@@ -11,7 +11,7 @@ from femb.checks import Checks
 from femb.elements import constraint_kernels as primitives
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
-from femb.elements.joint_end import JointEnd, axes_of, check_joint_ends
+from femb.elements.joint_end import ALONG, JointEnd, axes_of, check_joint_ends
 from femb.errors import ModelError
 from femb.layout import JointLayout, Layout, Station
 from femb.types import Floats
@@ -178,7 +178,9 @@ class Joint:
             return of_first, zero
         if self.second.reference is not None:
             return of_first, axes_of(self.second.axis, self.second.reference)
-        return of_first, axes_of(self.second.axis, zero[:, 0])
+        z, x = self.second.axis / np.linalg.norm(self.second.axis), zero[:, 0]
+        # Ends that are roughly placed may have the zero direction along the axis: then it is any across it.
+        return of_first, axes_of(z, x if np.linalg.norm(np.cross(z, x)) > ALONG else None)
 
     def at_zero(self, first: Floats) -> Floats:
         """Axes (3, 3) of the second end where all angles are zero, for those of the first, in the same axes."""

@@ -88,6 +88,11 @@ class Perpendicular(_TwoAxes):
     def constant(self, k: int, layout: Layout) -> float:
         return float(np.cos(self.angle)) if self.angle != np.pi / 2 else 0.0
 
+    def at_zero(self, first: Floats) -> Floats:
+        # As between right angles, and the second end turned about their common normal y.
+        c, s = self.constant(0, None), np.sin(self.angle)  # type: ignore[arg-type]
+        return first @ np.array([[-c, 0.0, s], [0.0, -1.0, 0.0], [s, 0.0, c]])
+
 
 class Parallel(Joint):
     """The axes of both ends stay parallel; the points are free."""

@@ -138,29 +138,42 @@ def _check_branches(system: Any, q: Floats) -> None:
 
 @dataclass(frozen=True)
 class Freedom:
-    """What constraints leave: degrees of freedom, and the labels of rows that depend on others."""
+    """What constraints leave: degrees of freedom, number of rows, labels of rows that depend on others, and of all rows
+    that take part in such a dependence, whose multipliers rigid bodies leave open.
+
+    Which of the rows that take part is called the dependent one is a choice.
+    """
 
     degrees: int
     rows: int
     dependent: tuple[str, ...]
+    undetermined: tuple[str, ...]
 
 
 def freedom(system: Any, q: Floats) -> Freedom:
-    """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows."""
-    from scipy.linalg import qr
+    """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows.
+
+    Source: docs/theory/constraints.md, section 6.
+    """
+    from scipy.linalg import qr, svd
 
     if not system.n_c:
-        return Freedom(system.n_v, 0, ())
+        return Freedom(system.n_v, 0, (), ())
     u = system.inputs_at(0.0, q, np.zeros(system.n_v))
-    J = system.jacobian(u, q).toarray()
-    active = [row for row in range(system.n_c) if np.any(J[system.layout.row_c[row]])]
-    J = J[system.layout.row_c[active]]
-    J /= np.linalg.norm(J, axis=1, keepdims=True)
+    J = system.jacobian(u, q).toarray()[system.layout.row_c]
+    active = np.flatnonzero(np.any(J, axis=1))
+    J = J[active] / np.linalg.norm(J[active], axis=1, keepdims=True)
     _, R, order = qr(J.T, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
     rank = int(np.sum(diagonal > RANK * diagonal[0])) if len(diagonal) else 0
-    dependent = sorted(active[k] for k in order[rank:])
-    return Freedom(system.n_v - rank, len(active), tuple(system.layout.row_labels[k] for k in dependent))
+    labels = system.layout.row_labels
+    dependent = [labels[active[k]] for k in sorted(order[rank:])]
+    if not dependent:
+        return Freedom(system.n_v - rank, len(active), (), ())
+    null = svd(J)[0][:, rank:]
+    taking_part = np.flatnonzero(np.linalg.norm(null, axis=1) > 1e-8)
+    undetermined = tuple(labels[active[k]] for k in taking_part)
+    return Freedom(system.n_v - rank, len(active), tuple(dependent), undetermined)
 
 
 def check_pairs(system: Any, q: Floats) -> None:
@@ -184,33 +197,39 @@ def check_pairs(system: Any, q: Floats) -> None:
             problems.append(
                 Problem(
                     (*items[-1].split(".", 1),),
-                    f"holds {names[0]!r} and {names[1]!r} as {' and '.join(items[:-1])} already do: leave one of them "
-                    "out, or take joints that leave more free",
+                    f"holds {names[0]!r} and {names[1]!r} as {' and '.join(items[:-1])} "
+                    f"already {'does' if len(items) == 2 else 'do'}: leave one of them out, or take joints that leave more free",
                 )
             )
     if problems:
         raise ModelError(*problems)
 
 
-def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Floats:
+def consistent_start(
+    system: Any, v: Floats, component: list[int], together: list[int], twists: dict[int, Any], alone: set[int]
+) -> Floats:
     """v (n_v,) with J v + Phi_t = 0 and joint rates as given, nearest to v: what of ``twists`` is known stays.
 
-    Structures keep moving as rigid bodies where the constraints allow it. component : of every frame; twists : the
-    motions of structures that were given; alone : frames with a velocity of their own.
+    What joints connect to a structure whose motion is given moves as one rigid body with it where the constraints allow
+    it; each structure moves as a rigid body where they do not; and bends where they do not allow that. component : the
+    structure of every frame; together : that with whose given motion it moves; twists : the motions of structures that
+    were given; alone : frames with a velocity of their own.
     Raises ModelError where the given velocities contradict the joints.
     """
     layout, q = system.layout, system.q0
     u = system.inputs_at(0.0, q, v)
-    rates, wanted = _joint_rates(system, q)
+    rates, wanted, owners = _joint_rates(system, q)
     J = np.vstack([system.jacobian(u, q).toarray(), rates])
     drive = system.constraint_rates(u[None], q[None], np.zeros((1, system.n_v)))[0]
     right = np.concatenate([-drive, wanted])
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
         return v
-    rigid = _rigid_motions(system, q, component, twists, alone)
-    v = _nearest(system, q, v, J, right, rigid)
-    if np.max(np.abs(J @ v - right)) > 1e-10 * scale:
+    for groups in (together, component):
+        v = _nearest(system, q, v, J, right, _rigid_motions(system, q, groups, twists, alone))
+        if np.max(np.abs(J @ v - right)) <= 1e-10 * scale:
+            break
+    else:
         # Flexible structures may have to bend with the start: all that is not given moves.
         held = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
         free = np.ones(system.n_v, dtype=bool)
@@ -227,20 +246,29 @@ def consistent_start(system: Any, v: Floats, component: list[int], twists: dict[
                 "the start velocities and the rates of drivers that are given would open it at {0:.3g} per s: give "
                 "fewer of them, or ones that the joints allow",
             )
-            or [Problem(("joints",), "the rates that are given contradict each other or the velocities of bodies")]
+            + [
+                Problem(
+                    ("joints", owners[k], "rates"),
+                    f"got {wanted[k]:.6g}, but what else is given at the start allows {wanted[k] + off:.6g} at the "
+                    "nearest: give fewer of them",
+                )
+                for k, off in enumerate(left[system.n_c :])
+                if abs(off) > AGREEMENT * scale
+            ]
         )
     return v
 
 
-def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats]:
-    """Rows (k, n_v) of the joint coordinates whose rates are given, and these rates."""
+def _joint_rates(system: Any, q: Floats) -> tuple[Floats, Floats, list[str]]:
+    """Rows (k, n_v) of the joint coordinates whose rates are given, these rates, and the joints' names."""
     given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
     given = {name: rates for name, rates in given.items() if rates is not None}
     if not given:
-        return np.zeros((0, system.n_v)), np.zeros(0)
+        return np.zeros((0, system.n_v)), np.zeros(0), []
     rows = coordinate_rows(system, q)
     parts = [rows[system.layout.joints[name].part] for name in given]
-    return np.concatenate(parts), np.concatenate(list(given.values()))
+    owners = [name for name, rates in given.items() for _ in rates]
+    return np.concatenate(parts), np.concatenate(list(given.values())), owners
 
 
 def coordinate_rows(system: Any, q: Floats) -> Floats:

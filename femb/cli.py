@@ -77,7 +77,7 @@ def check(case: Path, overrides: tuple[str, ...]) -> None:
     with _reported():
         loaded = load_case(case, overrides)
         try:
-            click.echo(importlib.import_module("femb.simulation").summary(loaded.model))
+            click.echo(importlib.import_module("femb.simulation").summary(loaded.model, loaded.run))
         except ModelError as error:
             raise loaded.located(error) from error
 

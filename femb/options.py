@@ -9,6 +9,7 @@ from femb.checks import Checks
 
 METHODS = ("radau", "bdf", "rk", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion")
+STARTS = ("as_given", "assembled", "equilibrium")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Run:
                 check.fail(
                     "formulation", f"'quaternion' is integrated by method 'rk' or 'bdf', got method {self.method!r}"
                 )
-            check.one_of("start", ("as_given", "assembled", "equilibrium"))
+            check.one_of("start", STARTS)
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
             whole = isinstance(self.max_order, int) and not isinstance(self.max_order, bool)

@@ -63,14 +63,14 @@ def simulate(
     return recording.results()
 
 
-def summary(model: Model) -> str:
+def summary(model: Model, run: Run | None = None) -> str:
     """What a model is, in a few lines: counts, degrees of freedom, mass, mass centre and inertia at the start.
 
-    Raises ModelError with every problem of the model.
+    run : how it starts, where that matters. Raises ModelError with every problem of the model.
     """
     from femb.system import System
 
-    system = System(model)
+    system = System(model, assemble=run is not None and run.start == "assembled")
     elements = sum(beam.elements for beam in model.beams.values())
     beams = _count(len(model.beams), "beam") + (f" of {_count(elements, 'element')}" if elements else "")
     parts = (_count(len(model.bodies), "body"), beams, _count(len(model.loads), "load"))
@@ -80,6 +80,8 @@ def summary(model: Model) -> str:
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
+    if system.n_c:
+        lines += _freedom_lines(system)
     mass, centre, inertia = mass_properties(system)
     lines.append(f"mass {mass:.6g} kg, mass centre at ({', '.join(f'{x:.6g}' for x in centre)}) m")
     moments = np.linalg.eigvalsh(inertia)
@@ -92,6 +94,33 @@ def _count(number: int, word: str) -> str:
     if number == 1:
         return f"1 {word}"
     return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
+
+
+def _freedom_lines(system: Any) -> list[str]:
+    """Degrees of freedom, and what depends on what, at the start."""
+    from femb.assembly import freedom
+
+    found = freedom(system, system.q0)
+    plural = "" if found.degrees == 1 else "s"
+    lines = [
+        f"{len(system.layout.joints)} joints, {found.rows} equations of constraint: {found.degrees} degree{plural} of "
+        "freedom at the start"
+    ]
+    if found.dependent:
+        lines += [
+            f"{len(found.dependent)} equations depend on the others: {_by_item(found.dependent)}",
+            f"the bodies leave these reactions open, the least are given: {_by_item(found.undetermined)}",
+        ]
+    return lines
+
+
+def _by_item(labels: tuple[str, ...]) -> str:
+    """Labels of rows, 'item: what', gathered by item."""
+    items: dict[str, list[str]] = {}
+    for label in labels:
+        item, _, what = label.partition(": ")
+        items.setdefault(item, []).append(what)
+    return "; ".join(f"{item} ({', '.join(what)})" for item, what in items.items())
 
 
 def mass_properties(system: Any) -> tuple[float, Floats, Floats]:

@@ -53,11 +53,11 @@ def start_velocities(system: Any) -> Floats:
     problems += _held_still(twists, component, layout)
     if problems:
         raise ModelError(*problems)
-    followers = _followers(twists, component, layout) if layout.rows else {}
+    leader = _leader_of(twists, component, layout) if layout.rows else {}
     v = np.zeros(layout.n_v)
     alone = {station.frame: twist for item, station, twist in given if getattr(item, "moves_alone", False)}
     for k, frame in enumerate(layout.frames):
-        twist = twists.get(component[k]) or followers.get(component[k])
+        twist = twists.get(leader.get(component[k], component[k]))
         if k in alone:
             _set(v, layout, k, _or_zero(alone[k][1]), _or_zero(alone[k][2]))
         elif twist is not None:
@@ -66,7 +66,8 @@ def start_velocities(system: Any) -> Floats:
         return v
     from femb.assembly import consistent_start
 
-    return consistent_start(system, v, component, twists, set(alone))
+    together = [leader.get(group, group) for group in component]
+    return consistent_start(system, v, component, together, twists, set(alone))
 
 
 def _leaders(given: Any, component: list[int]) -> tuple[dict[int, _Twist], list[Problem]]:
@@ -115,14 +116,14 @@ def _held_still(twists: dict[int, _Twist], component: list[int], layout: Layout)
     return problems
 
 
-def _followers(twists: dict[int, _Twist], component: list[int], layout: Layout) -> dict[int, _Twist]:
-    """Motions of structures without a velocity of their own: that of the nearest by joints that has one."""
+def _leader_of(twists: dict[int, _Twist], component: list[int], layout: Layout) -> dict[int, int]:
+    """For structures without a velocity of their own, the nearest by joints that has one, if there is one."""
     fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
     neighbours: dict[int, list[int]] = {}
     for a, b in layout.rows:
         neighbours.setdefault(component[a], []).append(component[b])
         neighbours.setdefault(component[b], []).append(component[a])
-    found = dict(twists)
+    found = {group: group for group in twists}
     queue = deque(twists)
     while queue:
         group = queue.popleft()
@@ -130,7 +131,7 @@ def _followers(twists: dict[int, _Twist], component: list[int], layout: Layout) 
             if other not in found and other not in fixed:
                 found[other] = found[group]
                 queue.append(other)
-    return {group: twist for group, twist in found.items() if group not in twists}
+    return found
 
 
 def _given(model: Model, layout: Layout) -> list[tuple[Any, Station, tuple[Floats, Floats | None, Floats | None]]]:

@@ -69,7 +69,7 @@ def simulation(monkeypatch):
         return Results.read(out)
 
     module.simulate = simulate
-    module.summary = lambda model: f"{len(model.bodies)} body"
+    module.summary = lambda model, run=None: f"{len(model.bodies)} body"
     monkeypatch.setitem(sys.modules, "femb.simulation", module)
     return module
 
@@ -207,7 +207,7 @@ def test_check(case, simulation):
 
 
 def test_check_reports_what_building_finds(case, simulation):
-    def summary(model):
+    def summary(model, run=None):
         raise ModelError.at(("bodies", "hub", "position"), "is in the way")
 
     simulation.summary = summary
