@@ -10,6 +10,7 @@ from femb.elements.attachment import Attachment, Place
 from femb.elements.beam import Beam
 from femb.elements.ground import Ground
 from femb.elements.joint_end import JointEnd
+from femb.elements.joint_friction import JointFriction
 from femb.elements.joint_kinds import (
     JOINTS,
     Cylindrical,
@@ -25,6 +26,9 @@ from femb.elements.joint_kinds import (
     Spherical,
     Universal,
 )
+from femb.elements.joint_motor import JointMotor
+from femb.elements.joint_spring import JointSpringDamper
+from femb.elements.joint_stops import JointStops
 from femb.elements.latch import Latch
 from femb.elements.load import Load
 from femb.elements.point_mass import PointMass
@@ -47,6 +51,10 @@ CATALOGUE = (
     SpringDamper,
     TorsionSpringDamper,
     EulerSpringDamper,
+    JointSpringDamper,
+    JointFriction,
+    JointStops,
+    JointMotor,
 )
 
 __all__ = [
@@ -59,6 +67,10 @@ __all__ = [
     "Fixed",
     "Ground",
     "JointEnd",
+    "JointFriction",
+    "JointMotor",
+    "JointSpringDamper",
+    "JointStops",
     "Latch",
     "Load",
     "Parallel",

@@ -115,6 +115,13 @@ class Batch:
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
 
+    def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s,) += potential energy that depends on inputs, such as that of unwrapped angles."""
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Arrays (k, ...) by path in the result file at output frames (femb.integrate.Frames)."""
+        return {}
+
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
 

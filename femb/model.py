@@ -105,6 +105,8 @@ class Model:
         for item in self.items():
             for field, on in getattr(item, "places", {}).items():
                 found += self._place_problems((item.table, item.name, *field), item, on)
+            if hasattr(item, "joint"):
+                found += self._joint_problems(item)
         return found
 
     def check(self) -> None:
@@ -123,6 +125,23 @@ class Model:
         if not isinstance(self.body(end.body), CLAMPS):
             return [
                 Problem(item, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
+            ]
+        return []
+
+    def _joint_problems(self, item: Any) -> list[Problem]:
+        """What is wrong with the joint and the coordinate that an item names."""
+        place, joints = (item.table, item.name), self.tables["joints"]
+        if item.joint not in joints:
+            return [self._unknown((*place, "joint"), "joint", item.joint, joints)]
+        joint = joints[item.joint]
+        names = [each.name for each in joint.coordinates]
+        if not names:
+            return [Problem((*place, "joint"), f"got {item.joint!r}, a {joint.kind} joint, which has no coordinates")]
+        word = getattr(item, "coordinate", None)
+        if word is not None and word not in names:
+            listed = ", ".join(map(repr, names))
+            return [
+                Problem((*place, "coordinate"), f"got {word!r}; the {joint.kind} joint {item.joint!r} has {listed}")
             ]
         return []
 

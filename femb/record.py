@@ -89,6 +89,8 @@ class Recorder:
             self._section_forces(block, frames)
         for name, joint in self.layout.joints.items():
             self._joint(block, name, joint, frames)
+        for batch in self.system.batches:
+            block |= batch.records(frames)
         self._audit(block, frames)
         return block
 
@@ -132,7 +134,7 @@ class Recorder:
             block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
 
     def _audit(self, block: dict[str, Floats], frames: Frames) -> None:
-        values = self.system.energy_momentum(frames.q, frames.v)
+        values = self.system.energy_momentum(frames.q, frames.v, frames.u)
         kinetic, potential = values[:, 0], values[:, 1]
         balance = kinetic + potential - frames.work
         if self.first_energy is None:
