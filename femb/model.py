@@ -132,17 +132,16 @@ class Model:
         """What is wrong with the joint and the coordinate that an item names."""
         place, joints = (item.table, item.name), self.tables["joints"]
         if item.joint not in joints:
-            return [self._unknown((*place, "joint"), "joint", item.joint, joints)]
+            listed = ", ".join(map(repr, joints)) or "none"
+            return [Problem((*place, "joint"), f"got {item.joint!r}, which is not in the model; joints: {listed}")]
         joint = joints[item.joint]
         names = [each.name for each in joint.coordinates]
         if not names:
             return [Problem((*place, "joint"), f"got {item.joint!r}, a {joint.kind} joint, which has no coordinates")]
         word = getattr(item, "coordinate", None)
         if word is not None and word not in names:
-            listed = ", ".join(map(repr, names))
-            return [
-                Problem((*place, "coordinate"), f"got {word!r}; the {joint.kind} joint {item.joint!r} has {listed}")
-            ]
+            found = f"got {word!r}; the coordinates of joint {item.joint!r} are: {', '.join(names)}"
+            return [Problem((*place, "coordinate"), found)]
         return []
 
     def _place_problems(self, item: tuple[str, ...], thing: Any, on: Place | Attachment) -> list[Problem]:

@@ -357,8 +357,12 @@ class System:
 
     def _discrete_inputs(self) -> Floats:
         """u (n_u,) with what depends on the discrete state alone; zero for the rest."""
-        parts = [each.function(self.discrete) if each.of_discrete else np.zeros(each.width) for each in self.inputs]
-        return np.concatenate([np.zeros(0), *parts])
+        u, at = np.zeros(self.n_u), 0
+        for each in self.inputs:
+            if each.of_discrete:
+                u[at : at + each.width] = each.function(self.discrete)
+            at += each.width
+        return u
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers, the rate of kinetic plus potential energy."""
