@@ -9,13 +9,17 @@ from finite_differences import INERTIA, only, random_state
 from scipy.optimize import brentq
 
 from femb import (
+    Attachment,
+    Beam,
     JointFriction,
     JointMotor,
     JointSpringDamper,
     JointStops,
     Model,
     ModelError,
+    Results,
     RigidBody,
+    Section,
     Tolerances,
     rotations,
     simulate,
@@ -532,10 +536,32 @@ def test_a_chain_of_stiff_hinges_is_solved_as_fast_as_it_moves():
     assert steps[1] < 1.5 * steps[0]
 
 
+def test_a_spring_hinge_carries_a_beam():
+    """A flexible panel on a preloaded hinge of a free hub: balance and momenta, and the moment at its root."""
+    section = Section("s", area=1.2e-3, second_moments=(4e-8, 4e-8), torsion_constant=7e-8, density=2700.0,
+                      youngs_modulus=7e10, shear_modulus=2.6e10, damping=1e-4)  # fmt: skip
+    model = Model("boom")
+    model.add(RigidBody("hub", mass=20.0, inertia=2.0))
+    start = Attachment(at=(0.5, 0, 0), direction=(1, 0, 0))
+    model.add(Beam("boom", section=section, length=2.0, elements=3, start=start))
+    first = JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0, 1))
+    model.add(Revolute("j", first=first, second=JointEnd(beam="boom", node=0)))
+    model.add(JointSpringDamper("s", "j", stiffness=3.0, damping=0.5, free=1.2))
+    model.add(JointStops("e", "j", upper=0.6, stiffness=3000.0, damping=0.5))
+    results = simulate(model, duration=4.0, output_interval=0.01, rtol=1e-8)
+    assert np.abs(results.audit.energy_error).max() < 1e-5
+    for momentum in (results.audit.linear_momentum, results.audit.angular_momentum):
+        assert np.abs(momentum).max() < 2e-8  # of some 2 N s and N m s of each of the two
+    resisting = results.springs["s"].force + results.springs["e"].force
+    assert results.springs["e"].force.max() > 1.0
+    # the root's section moment is what the spring and the stop leave of the hinge: minus what resists the beam's turn
+    np.testing.assert_allclose(results.beams["boom"].section_moment[:, 0, 0, 2], resisting, atol=1e-6)
+
+
 # Results
 
 
-def test_results_name_forces_and_motions():
+def test_results_name_forces_and_motions(tmp_path):
     model = hinge(
         JointSpringDamper("s", "j", stiffness=2.0, damping=0.1),
         JointFriction("f", "j", coulomb=0.1, transition_rate=0.5),
@@ -550,6 +576,10 @@ def test_results_name_forces_and_motions():
     np.testing.assert_allclose(results.springs["f"].force, 0.1 * np.tanh(rate / 0.5), atol=1e-14)
     np.testing.assert_allclose(results.springs["s"].rate, rate, atol=1e-14)
     assert "length" not in results.springs["s"]
+    results.write(tmp_path / "run.h5")
+    again = Results.read(tmp_path / "run.h5")
+    np.testing.assert_array_equal(again.springs["s"].angle, results.springs["s"].angle)
+    np.testing.assert_array_equal(again.loads["m"].force, 0.3)
 
 
 # What is refused
