@@ -14,6 +14,7 @@ from femb.elements.driver_orientation import OrientationDriver
 from femb.elements.driver_points import DistanceDriver, PositionDriver
 from femb.elements.ground import Ground
 from femb.elements.joint_end import JointEnd
+from femb.elements.joint_friction import JointFriction
 from femb.elements.joint_kinds import (
     JOINTS,
     Cylindrical,
@@ -29,6 +30,9 @@ from femb.elements.joint_kinds import (
     Spherical,
     Universal,
 )
+from femb.elements.joint_motor import JointMotor
+from femb.elements.joint_spring import JointSpringDamper
+from femb.elements.joint_stops import JointStops
 from femb.elements.latch import Latch
 from femb.elements.line_load import DistributedLoad
 from femb.elements.load import Load
@@ -43,8 +47,8 @@ from femb.elements.spring_torsion import TorsionSpringDamper
 from femb.elements.thermal import ThermalLoad
 
 DRIVERS = (JointDriver, DistanceDriver, PositionDriver, OrientationDriver)
-LOADS = (Load, Pull, DistributedLoad, ThermalLoad)
-SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper)
+LOADS = (Load, Pull, DistributedLoad, ThermalLoad, JointMotor)
+SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper, JointSpringDamper, JointFriction, JointStops)
 CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, *DRIVERS, Latch, *LOADS, *SPRINGS)
 
 __all__ = [
@@ -60,6 +64,10 @@ __all__ = [
     "Ground",
     "JointDriver",
     "JointEnd",
+    "JointFriction",
+    "JointMotor",
+    "JointSpringDamper",
+    "JointStops",
     "Latch",
     "Load",
     "OrientationDriver",

@@ -3,6 +3,7 @@
 Source: docs/theory/constraints.md, equations (5), (10).
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -55,17 +56,26 @@ class JointCoordinates:
                 rows += [make_row(layout, -1, spec, joint.first, joint.second, 0.0) for spec in specs]
         self.count = len(angles)
         self.is_angle = np.array(angles, dtype=bool)
-        self._signs: Floats = np.array(signs, dtype=float)
+        self.signs: Floats = np.array(signs, dtype=float)
         self.index: Ints
         self.index, self.data = ConstraintBatch.tables(layout, rows)
         self.fixed = layout.fixed
+
+    def picked(self, numbers: Ints) -> "JointCoordinates":
+        """Some of them, by their numbers; one may come more than once."""
+        other = copy(self)
+        other.count = len(numbers)
+        other.is_angle, other.signs = self.is_angle[numbers], self.signs[numbers]
+        rows = np.stack([2 * numbers, 2 * numbers + 1], axis=1).ravel()
+        other.index, other.data = self.index[rows], self.data[rows]
+        return other
 
     def measure(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Values, rates (s, m) and gradients (s, m, 12) on (rdot_i, omega_i, rdot_j, omega_j); angles within pi."""
         values, rates = np.empty((2, len(q), self.count))
         gradients = np.empty((len(q), self.count, 12))
         if self.count:  # a model without joints need not wait for these kernels to be compiled
-            args = (self.index, self.data, self.is_angle, self._signs, q, v, self.fixed)
+            args = (self.index, self.data, self.is_angle, self.signs, q, v, self.fixed)
             kernels.measure(*args, values, rates, gradients)
         return values, rates, gradients
 

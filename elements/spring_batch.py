@@ -17,6 +17,7 @@ class SpringBatch(Batch):
     """Pairs of points; a callable force is three inputs: its value, and its derivatives by length and rate."""
 
     def __init__(self, springs: list[Any], layout: Layout) -> None:
+        self.names = [spring.name for spring in springs]
         index: list[list[int]] = []
         inputs: list[Input] = []
         data, watched, postures = [], [], []
@@ -63,6 +64,20 @@ class SpringBatch(Batch):
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         kernels.energy(self.index, self.data, q, v, self.fixed, out)
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Tension, length and its rate of every spring."""
+        d, change = self._vectors(np.arange(len(self.index)), frames.q, frames.v)
+        length = np.linalg.norm(d, axis=-1)
+        rate = np.sum(d * change, axis=-1) / np.where(length > 0.0, length, 1.0)
+        force = self.data[:, 6] * (length - self.data[:, 8]) + self.data[:, 7] * rate
+        block: dict[str, Floats] = {}
+        for k, name in enumerate(self.names):
+            if self.index[k, 6] >= 0:
+                force[:, k] += frames.u[:, self.index[k, 6]]
+            values = {"force": force, "length": length, "rate": rate}
+            block |= {f"springs/{name}/{word}": value[:, k] for word, value in values.items()}
+        return block
 
     def lengths(self, k: int, q: Floats, v: Floats) -> tuple[float, float]:
         """Length and its rate of spring k at one state."""

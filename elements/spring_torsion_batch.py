@@ -22,12 +22,14 @@ HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
 
 @dataclass(frozen=True)
 class _Row:
-    """One spring: the end of its index, its data, and the vectors (s, k, 2) that must not vanish with their rates."""
+    """One spring: the end of its index, its data, the vectors (s, k, 2) that must not vanish with their rates, and its
+    angle and rate, (s,) or (s, 3), all by the turn (s, 4) of the end against the start and its angular velocity."""
 
     index: list[int]
     data: list[float]
     postures: tuple[Posture, ...]
     vectors: Callable[[Floats, Floats], list[tuple[Floats, Floats]]]
+    motion: Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 def axis_row(spring: Any, layout: Layout) -> _Row:
@@ -50,8 +52,15 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
                 part[..., 1] = 0.0
         return [(parts[0], parts[1])]
 
+    def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+        x, y = p[..., 0], p[..., 1:] @ axis
+        change = rotations.quaternion_rate(p, w)
+        rate = 2.0 * (x * (change[..., 1:] @ axis) - y * change[..., 0]) / (x * x + y * y)
+        sign = np.where(x >= 0.0, 1.0, -1.0)
+        return 2.0 * np.arctan2(sign * y, sign * x), rate
+
     moments = [spring.stiffness, 0.0, 0.0, spring.damping, 0.0, 0.0, spring.free_angle, 0.0, 0.0]
-    return _Row([AXIS, 0, 0, 0, 1], [*start.rotation, *aligned, *axis, *moments, 0.0], (posture,), vectors)
+    return _Row([AXIS, 0, 0, 0, 1], [*start.rotation, *aligned, *axis, *moments, 0.0], (posture,), vectors, motion)
 
 
 def euler_row(spring: Any, layout: Layout) -> _Row:
@@ -82,16 +91,22 @@ def euler_row(spring: Any, layout: Layout) -> _Row:
             found.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
         return found
 
+    def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+        named = w[..., ["xyz".index(letter) for letter in spring.sequence]]
+        rates = euler_rates(p, w, spring.sequence) if spring.frame == "dual_euler" else named
+        return to_euler(p, spring.sequence), rates
+
     kind = DUAL if spring.frame == "dual_euler" else BENDING
     moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *free]
     data = [*start.rotation, *end.rotation, 0.0, 0.0, 0.0, *moments, sign]
-    return _Row([kind, first, second, last, 3], data, tuple(postures), vectors)
+    return _Row([kind, first, second, last, 3], data, tuple(postures), vectors, motion)
 
 
 class TorsionBatch(Batch):
     """Pairs of stations; a callable moment is three inputs: its value, and its derivatives by angle and rate."""
 
     def __init__(self, springs: list[Any], layout: Layout, row_of: Callable[[Any, Layout], _Row]) -> None:
+        self.springs = springs
         self.rows = [row_of(spring, layout) for spring in springs]
         index: list[list[int]] = []
         inputs: list[Input] = []
@@ -133,6 +148,21 @@ class TorsionBatch(Batch):
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         kernels.energy(self.index, self.data, q, v, self.fixed, out)
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Moment, angle and rate of every spring; three each on Euler angles."""
+        p, w = self._motions(frames.q, frames.v)
+        block: dict[str, Floats] = {}
+        for k, (spring, row) in enumerate(zip(self.springs, self.rows, strict=True)):
+            angle, rate = row.motion(p[:, k], w[:, k])
+            moments = np.reshape(self.data[k, 11:20], (3, 3))
+            stiffness, damping, free = moments if row.index[0] != AXIS else moments[:, 0]
+            force = stiffness * (angle - free) + damping * rate
+            if self.index[k, 4] >= 0:
+                force = force + frames.u[:, self.index[k, 4]]
+            values = {"force": force, "angle": angle, "rate": rate}
+            block |= {f"springs/{spring.name}/{word}": value for word, value in values.items()}
+        return block
 
     def angle(self, k: int, q: Floats, v: Floats) -> tuple[float, float]:
         """Angle and rate of spring k about its axis at one state."""

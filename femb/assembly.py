@@ -198,7 +198,8 @@ def check_pairs(system: Any, q: Floats) -> None:
                 Problem(
                     (*items[-1].split(".", 1),),
                     f"holds {names[0]!r} and {names[1]!r} as {' and '.join(items[:-1])} "
-                    f"already {'does' if len(items) == 2 else 'do'}: leave one of them out, or take joints that leave more free",
+                    f"already {'does' if len(items) == 2 else 'do'}: leave one of them out, or take joints that leave "
+                    "more free",
                 )
             )
     if problems:

@@ -118,13 +118,20 @@ class Batch:
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
 
+    def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s,) += potential energy that depends on inputs, such as that of unwrapped angles."""
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Arrays (k, ...) by path in the result file at output frames (femb.integrate.Frames)."""
+        return {}
+
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
 
     def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += what loads along beams add to the section forces at both ends of all n elements."""
 
-    def stored(self, u: Floats, q: Floats, out: Floats) -> None:
+    def input_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         """out (s,) += energy that the inputs make of the potential energy (a heated part's is of what is left of its
         strain), which they have then done as work."""
 

@@ -105,6 +105,9 @@ class Model:
         for item in self.items():
             for field, on in getattr(item, "places", {}).items():
                 found += self._place_problems((item.table, item.name, *field), item, on)
+            if hasattr(item, "joint"):
+                found += self._joint_problems(item)
+                continue
             for word, (table, name) in getattr(item, "refers_to", {}).items():
                 if name not in self.tables[table]:
                     known = self.tables[table]
@@ -128,6 +131,22 @@ class Model:
             return [
                 Problem(item, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
             ]
+        return []
+
+    def _joint_problems(self, item: Any) -> list[Problem]:
+        """What is wrong with the joint and the coordinate that an item names."""
+        place, joints = (item.table, item.name), self.tables["joints"]
+        if item.joint not in joints:
+            listed = ", ".join(map(repr, joints)) or "none"
+            return [Problem((*place, "joint"), f"got {item.joint!r}, which is not in the model; joints: {listed}")]
+        joint = joints[item.joint]
+        names = [each.name for each in joint.coordinates]
+        if not names:
+            return [Problem((*place, "joint"), f"got {item.joint!r}, a {joint.kind} joint, which has no coordinates")]
+        word = getattr(item, "coordinate", None)
+        if word is not None and word not in names:
+            found = f"got {word!r}; the coordinates of joint {item.joint!r} are: {', '.join(names)}"
+            return [Problem((*place, "coordinate"), found)]
         return []
 
     def _place_problems(self, item: tuple[str, ...], thing: Any, on: Place | Attachment) -> list[Problem]:

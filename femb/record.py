@@ -97,6 +97,8 @@ class Recorder:
             self._joint(block, name, joint, frames)
         for name, driver in self.layout.drivers.items():
             self._driver(block, name, driver, frames)
+        for batch in self.system.batches:
+            block |= batch.records(frames)
         self._audit(block, frames)
         return block
 
@@ -150,10 +152,10 @@ class Recorder:
             block[f"drivers/{name}/{word}"] = values
 
     def _audit(self, block: dict[str, Floats], frames: Frames) -> None:
-        values = self.system.energy_momentum(frames.q, frames.v)
+        values = self.system.energy_momentum(frames.q, frames.v, frames.u)
         stored = np.zeros(len(frames.time))
         for batch in self.system.batches:
-            batch.stored(frames.u, frames.q, stored)
+            batch.input_energy(frames.u, frames.q, stored)
         if self.first_energy is None:
             self.first_stored = float(stored[0])
         kinetic, potential, work = values[:, 0], values[:, 1] + stored, frames.work + stored - self.first_stored

@@ -14,6 +14,8 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
                      reference_quaternion (n,4) element_length (e,) corner (e,4) outline (m,2)
     /joints/NAME/    force (T,3) torque (T,3), coordinates and rates where it has any
     /drivers/NAME/   value rate force (T,n), attribute names: of the n components
+    /springs/NAME/   force (T,) length or angle (T,) rate (T,); three each on Euler angles
+    /loads/NAME/     the same of motors of joints
     /audit/          energies, momenta, errors, (T,) or (T,3)
     /statistics      attributes: steps, evaluations, wall_time, ...
 

@@ -193,6 +193,24 @@ class Driver(Group):
     force = Quantity("(T, n)", "N or N m", "on the second end, positive where it drives the value upwards")
 
 
+class Spring(Group):
+    """What a spring, dashpot, friction or stop resists with, and the motion it resists; (T, 3) on Euler angles."""
+
+    force = Quantity("(T,)", "N or N m", "against an increase of the length or the angle: tension positive")
+    length = Quantity("(T,)", "m", "between the two points, or the stroke of the joint")
+    angle = Quantity("(T,)", "rad", "of the turn, or of the joint, unwrapped")
+    rate = Quantity("(T,)", "m/s or rad/s", "of the length or the angle")
+
+
+class Motor(Group):
+    """What a motor of a joint drives with, and the motion it drives."""
+
+    force = Quantity("(T,)", "N or N m", "along the coordinate of the joint: positive where it makes it grow")
+    length = Quantity("(T,)", "m", "the stroke of the joint")
+    angle = Quantity("(T,)", "rad", "the angle of the joint, unwrapped")
+    rate = Quantity("(T,)", "m/s or rad/s", "of the stroke or the angle")
+
+
 class Audit(Group):
     """What should be conserved or zero, at every output time."""
 
@@ -271,6 +289,8 @@ class Results:
         self.beams = Groups("beams", Beam, self.arrays, self.attributes)
         self.joints = Groups("joints", Joint, self.arrays, self.attributes)
         self.drivers = Groups("drivers", Driver, self.arrays, self.attributes)
+        self.springs = Groups("springs", Spring, self.arrays, self.attributes)
+        self.loads = Groups("loads", Motor, self.arrays, self.attributes)
         self.audit = Audit("audit", self.arrays, self.attributes)
 
     @property

@@ -343,12 +343,27 @@ class System:
 
     # Energy, momentum, errors
 
-    def energy_momentum(self, q: Floats, v: Floats) -> Floats:
-        """(s, 8): kinetic and potential energy, linear momentum, angular momentum about the inertial origin."""
+    def energy_momentum(self, q: Floats, v: Floats, u: Floats | None = None) -> Floats:
+        """(s, 8): kinetic and potential energy, linear momentum, angular momentum about the inertial origin.
+
+        u (s, n_u) : inputs, for the turns of joints; by default as in ``discrete``.
+        """
         out = np.zeros((len(q), 8))
+        if u is None:
+            u = np.tile(self._discrete_inputs(), (len(q), 1))
         for batch in self.batches:
             batch.energy_momentum(q, v, out)
+            batch.stored(u, q, v, out[:, 1])
         return out
+
+    def _discrete_inputs(self) -> Floats:
+        """u (n_u,) with what depends on the discrete state alone; zero for the rest."""
+        u, at = np.zeros(self.n_u), 0
+        for each in self.inputs:
+            if each.of_discrete:
+                u[at : at + each.width] = each.function(self.discrete)
+            at += each.width
+        return u
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers, the rate of kinetic plus potential energy."""

@@ -217,7 +217,7 @@ def test_assembly_closes_a_rough_mechanism(off):
     """All 20 rows of rank 17 are met, with the bars near where they were put."""
     model = rough_four_bar(off)
     if off > 1e-6:
-        with pytest.raises(ModelError, match="open by .* at the start"):
+        with pytest.raises(ModelError, match=r"open by .* at the start"):
             System(model)
     system = System(model, assemble=off > 1e-6)
     position, velocity = open_by(system)

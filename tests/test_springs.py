@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from finite_differences import INERTIA, bodies, only, random_state, tangent_error
+from scipy.integrate import simpson
 
 from femb import (
     Beam,
@@ -337,6 +338,60 @@ def test_euler_angles_end_at_half_a_turn_and_at_lock():
     with pytest.raises(PostureError, match="gimbal lock of the sequence xyz") as error:
         simulate(model, duration=5.0)
     assert error.value.time == pytest.approx(np.pi / 2.0, abs=1e-6)
+
+
+# Results
+
+
+def test_results_of_a_spring_between_points():
+    """Against the positions of its ends; a callable is part of the force, and the force does the work."""
+    spring = SpringDamper("s", start=A, end=B, stiffness=5.0, damping=0.3, free_length=1.0, force=tension)
+    results = simulate(dumbbell(spring=spring), duration=2.0, output_interval=1e-3, **TIGHT)
+    found = results.springs["s"]
+    points = [
+        results.bodies[end.body].position + rotations.rotate(results.bodies[end.body].quaternion, end.at)
+        for end in (A, B)
+    ]
+    np.testing.assert_allclose(found.length, np.linalg.norm(points[1] - points[0], axis=1), rtol=1e-12)
+    np.testing.assert_allclose(np.gradient(found.length, 1e-3)[1:-1], found.rate[1:-1], atol=1e-4)
+    wanted = 5.0 * (found.length - 1.0) + 0.3 * found.rate + tension(found.length, found.rate)[0]
+    np.testing.assert_allclose(found.force, wanted, rtol=1e-12)
+    kinetic = results.audit.kinetic_energy
+    power = found.force * found.rate
+    assert kinetic[-1] - kinetic[0] == pytest.approx(-simpson(power, dx=1e-3), rel=1e-6)
+
+
+@pytest.mark.parametrize("law", [None, tension])
+def test_results_of_a_torsion_spring(law):
+    """The angle is the component of the turn about the axis; the moment does the work, whatever else turns."""
+    words = {"axis": (1, 2, 2), "stiffness": 2.0, "damping": 0.3, "free_angle": 0.4, "torque": law}
+    spring = TorsionSpringDamper("t", start=BARE_A, end=BARE_B, **words)
+    results = simulate(dumbbell(spring=spring), duration=1.0, output_interval=1e-3, **TIGHT)
+    found = results.springs["t"]
+    np.testing.assert_allclose(np.gradient(found.angle, 1e-3)[1:-1], found.rate[1:-1], atol=1e-5)
+    wanted = 2.0 * (found.angle - 0.4) + 0.3 * found.rate + (law(found.angle, found.rate)[0] if law else 0.0)
+    np.testing.assert_allclose(found.force, wanted, rtol=1e-12)
+    power, kinetic = found.force * found.rate, results.audit.kinetic_energy
+    assert kinetic[-1] - kinetic[0] == pytest.approx(-simpson(power, dx=1e-3), rel=1e-6)
+    if law is None:
+        np.testing.assert_allclose(results.audit.potential_energy, (found.angle - 0.4) ** 2, atol=1e-12)
+
+
+@pytest.mark.parametrize("frame", ["dual_euler", "body"])
+@pytest.mark.parametrize("sequence", ["xyz", "zxy"])
+def test_results_of_an_euler_spring(sequence, frame):
+    """Three moments a time; along the dual basis, and along the axes of the end, they do the work."""
+    words = {"sequence": sequence, "frame": frame, "free_angles": (0.1, -0.2, 0.3)}
+    spring = EulerSpringDamper("e", start=BARE_A, end=BARE_B, **words, **EULER)
+    results = simulate(dumbbell(spring=spring), duration=1.0, output_interval=1e-3, **TIGHT)
+    found = results.springs["e"]
+    assert found.force.shape == found.angle.shape == found.rate.shape == (1001, 3)
+    if frame == "dual_euler":
+        np.testing.assert_allclose(np.gradient(found.angle, 1e-3, axis=0)[1:-1], found.rate[1:-1], atol=1e-4)
+    wanted = np.array(EULER["stiffness"]) * (found.angle - (0.1, -0.2, 0.3)) + np.array(EULER["damping"]) * found.rate
+    np.testing.assert_allclose(found.force, wanted, rtol=1e-12, atol=1e-12)
+    power, kinetic = np.sum(found.force * found.rate, axis=1), results.audit.kinetic_energy
+    assert kinetic[-1] - kinetic[0] == pytest.approx(-simpson(power, dx=1e-3), rel=1e-6)
 
 
 # In a model

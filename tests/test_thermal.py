@@ -149,7 +149,7 @@ def test_exact_tangent(seed):
 
 
 def test_the_force_is_the_gradient_of_the_energy():
-    """Elastic energy plus what is ``stored`` falls along the free motion by the power of the residual forces."""
+    """Elastic energy plus what is the ``input_energy`` falls along the free motion by the power of the residual forces."""
     model = loaded()
     system = System(model)
     q, v, _, u = bent(system, 5)
@@ -157,7 +157,7 @@ def test_the_force_is_the_gradient_of_the_energy():
     def energy(x):
         stored = np.zeros(1)
         for batch in system.batches:
-            batch.stored(u[None], x[None], stored)
+            batch.input_energy(u[None], x[None], stored)
         return system.energy_momentum(x[None], 0.0 * v[None])[0, 1] + stored[0]
 
     h = 1e-4

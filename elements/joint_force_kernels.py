@@ -1,0 +1,188 @@
+"""Kernels over forces along coordinates of joints: springs, friction, end stops and motors.
+
+With the coordinate c(q), its rate c' = J v and the gradient J (12,) on (rdot_i, omega_i, rdot_j, omega_j), a force N
+that resists an increase of c adds to the residual and to the tangents
+
+    J^T N,    C = N_r J^T J,    K = J^T (N_c J + N_r v^T J') + N J',    J' = dJ/dq H (12, 12),
+
+N_c and N_r being its derivatives by c and c'. J is the exact gradient whether or not the joint is closed.
+
+index (n, 5) int: law, first input of the law or -1, number of these inputs, input with the angle at the last accepted
+state, whether c is an angle. data (n, 5): numbers of the law, see ``laws``. laws, L (s, n, 5): elastic part of
+N, the rest, N_c, N_r, energy. Source: docs/theory/joint_forces.md, equations (1) to (9).
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.constraint_kernels import DOT2, frame_motion
+from femb.jit import kernel
+from femb.smallmath import cross, dot, product_left_back, scatter, turn, turn_back
+
+SPRING, FRICTION, STOPS, MOTOR = range(4)
+STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
+TURN = 2.0 * math.pi
+
+
+@kernel
+def laws(index, data, u, values, rates, L):  # type: ignore[no-untyped-def]
+    """Unwraps the angles among ``values`` (s, n), and sets L (s, n, 5).
+
+    Data: SPRING k, c, c_0; FRICTION T_c, T_s - T_c, v_t, v_S, viscous; STOPS lower, upper, k, exponent, damping;
+    MOTOR amplitude. Inputs: of a profile its value, of a callable the value and its derivatives by c and c'.
+    """
+    for s in range(values.shape[0]):
+        for n in range(index.shape[0]):
+            if index[n, 4]:
+                values[s, n] -= TURN * math.floor((values[s, n] - u[s, index[n, 3]]) / TURN + 0.5)
+            c, r, first = values[s, n], rates[s, n], index[n, 1]
+            elastic, rest, by_c, by_r, energy = 0.0, 0.0, 0.0, 0.0, 0.0
+            if index[n, 0] == SPRING:
+                k, free = data[n, 0], c - data[n, 2]
+                elastic, rest, energy = k * free, data[n, 1] * r, 0.5 * k * free * free
+                by_c, by_r = k, data[n, 1]
+            elif index[n, 0] == FRICTION:
+                ratio, sign = r / data[n, 3], math.tanh(r / data[n, 2])
+                fall = data[n, 1] * math.exp(-ratio * ratio)
+                rest = (data[n, 0] + fall) * sign + data[n, 4] * r
+                by_r = (data[n, 0] + fall) * (1.0 - sign * sign) / data[n, 2] + data[n, 4]
+                by_r -= 2.0 * ratio / data[n, 3] * fall * sign
+            elif index[n, 0] == STOPS:
+                side = 1.0 if c > data[n, 1] else (-1.0 if c < data[n, 0] else 0.0)
+                if side != 0.0:
+                    depth = c - data[n, 1] if side > 0.0 else data[n, 0] - c
+                    k, power, y = data[n, 2], data[n, 3], data[n, 4] * side * r
+                    root = math.sqrt(1.0 + y * y)
+                    # y + root, without cancellation: it stays above zero
+                    growth = y + root if y >= 0.0 else 1.0 / (root - y)
+                    push = k * depth**power
+                    elastic, rest, energy = side * push, side * push * (growth - 1.0), push * depth / (power + 1.0)
+                    by_c, by_r = k * power * depth ** (power - 1.0) * growth, push * data[n, 4] * growth / root
+            if first >= 0:
+                factor = -data[n, 0] if index[n, 0] == MOTOR else 1.0
+                rest += factor * u[s, first]
+                if index[n, 2] == 3:
+                    by_c += factor * u[s, first + 1]
+                    by_r += factor * u[s, first + 2]
+            L[s, n, 0], L[s, n, 1], L[s, n, 2], L[s, n, 3], L[s, n, 4] = elastic, rest, by_c, by_r, energy
+
+
+@kernel
+def spread(frames, gradients, L, elastic, rest, out):  # type: ignore[no-untyped-def]
+    """out (s, n_v) += J^T (elastic, rest) . (L_0, L_1). frames : two rows of constraints a coordinate."""
+    for s in range(out.shape[0]):
+        for n in range(L.shape[1]):
+            force = elastic * L[s, n, 0] + rest * L[s, n, 1]
+            for e in range(2):
+                j = frames[2 * n, 3 * e + 1]
+                if j >= 0:
+                    for k in range(6 if frames[2 * n, 3 * e + 2] else 3):
+                        out[s, j + k] += force * gradients[s, n, 6 * e + k]
+
+
+@kernel
+def dot_second(index, data, q, v, fixed, J, D):  # type: ignore[no-untyped-def]
+    """Value, J (12,) and D (12, 12) = dJ/dq H of a DOT1 or DOT2 row.
+
+    Both are a.m, with a fixed in frame i, b in frame j, Q = A_i^T A_j, l = Q^T a, and m = Q b, or, for a stroke with
+    b = s_j, m = A_i^T (r_j - r_i) + Q b, where A_i^T s_i drops out.
+    """
+    A, W = np.empty((3, 3, 3)), np.empty((9, 3))
+    Ri, Rj, Q = A[0], A[1], A[2]
+    ri, rj, m, back, unit, work, turned = W[0], W[1], W[2], W[3], W[4], W[5], W[6]
+    frame_motion(index[0], index[1], index[2], q, v, fixed, Ri, ri, W[7], W[8])
+    frame_motion(index[3], index[4], index[5], q, v, fixed, Rj, rj, W[7], W[8])
+    product_left_back(Ri, Rj, Q)
+    stroke = index[7] == DOT2
+    a = data[3:6]
+    b = data[9:12] if stroke else data[12:15]
+    turn_back(Q, a, back)
+    turn(Q, b, m)
+    if stroke:
+        for k in range(3):
+            work[k] = rj[k] - ri[k]
+        turn_back(Ri, work, turned)
+        for k in range(3):
+            m[k] += turned[k]
+    along_i, along_j = dot(a, m), dot(b, back)
+    for k in range(12):
+        J[k] = 0.0
+        for o in range(12):
+            D[k, o] = 0.0
+    cross(a, m, work)
+    cross(b, back, turned)
+    for k in range(3):
+        J[3 + k], J[9 + k] = work[k], turned[k]
+        for o in range(3):
+            D[3 + o, 3 + k] = m[o] * a[k]
+            D[9 + o, 9 + k] = back[o] * b[k]
+    for k in range(3):
+        D[3 + k, 3 + k] -= along_i
+        D[9 + k, 9 + k] -= along_j
+        for o in range(3):
+            unit[o] = 1.0 if o == k else 0.0
+        cross(b, unit, work)
+        turn(Q, work, turned)
+        cross(a, turned, work)
+        for o in range(3):
+            D[3 + o, 9 + k] = D[9 + k, 3 + o] = -work[o]
+        if stroke:
+            cross(a, unit, work)
+            turn(Ri, work, turned)
+            for o in range(3):
+                D[o, 3 + k] = D[3 + k, o] = turned[o]
+                D[6 + o, 3 + k] = D[3 + k, 6 + o] = -turned[o]
+    if not stroke:
+        return along_i
+    turn(Ri, a, work)
+    for k in range(3):
+        J[k], J[6 + k] = -work[k], work[k]
+    return along_i - dot(a, data[0:3])
+
+
+@kernel
+def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E):  # type: ignore[no-untyped-def]
+    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E are work of the same shapes.
+
+    An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
+    D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
+    """
+    x = dot_second(frames[2 * n], rows[2 * n], q, v, fixed, J, D)
+    if not angle:
+        return
+    y = dot_second(frames[2 * n + 1], rows[2 * n + 1], q, v, fixed, B, E)
+    w = 1.0 / (x * x + y * y)
+    f = sign * w
+    for k in range(12):
+        mine = f * (y * J[k] - x * B[k])
+        for o in range(12):
+            D[k, o] = f * (y * D[k, o] - x * E[k, o] + J[k] * B[o] - B[k] * J[o])
+            D[k, o] -= 2.0 * w * mine * (x * J[o] + y * B[o])
+    for k in range(12):
+        J[k] = f * (y * J[k] - x * B[k])
+
+
+@kernel
+def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):  # type: ignore[no-untyped-def]
+    """Add C and K at one state to block data."""
+    J, B, V = np.empty(12), np.empty(12), np.zeros(12)
+    D, E = np.empty((12, 12)), np.empty((12, 12))
+    for n in range(index.shape[0]):
+        second(frames, rows, n, index[n, 4], signs[n], q, v, fixed, J, B, D, E)
+        for e in range(2):
+            j = frames[2 * n, 3 * e + 1]
+            for k in range(6):
+                moves = j >= 0 and (k < 3 or frames[2 * n, 3 * e + 2])
+                V[6 * e + k] = v[j + k] if moves else 0.0
+        force, by_c, by_r = L[0, n, 0] + L[0, n, 1], L[0, n, 2], L[0, n, 3]
+        for o in range(12):
+            B[o] = by_c * J[o]
+            for k in range(12):
+                B[o] += by_r * V[k] * D[k, o]
+        for k in range(12):
+            for o in range(12):
+                E[k, o] = by_r * J[k] * J[o]
+                D[k, o] = J[k] * B[o] + force * D[k, o]
+        scatter(E, STARTS, SIZES, offset[n], stride[n], damping)
+        scatter(D, STARTS, SIZES, offset[n], stride[n], stiffness)
