@@ -149,7 +149,7 @@ def test_exact_tangent(seed):
 
 
 def test_the_force_is_the_gradient_of_the_energy():
-    """Elastic energy plus what is the ``input_energy`` falls along the free motion by the power of the residual forces."""
+    """Elastic energy plus ``input_energy`` falls along the free motion by the power of the residual forces."""
     model = loaded()
     system = System(model)
     q, v, _, u = bent(system, 5)
