@@ -1,6 +1,6 @@
 """Coordinates of joints: angles and strokes, their rates and gradients, at states of a system.
 
-Source: docs/theory/constraints.md, equations (5), (10).
+Source: docs/theory/constraints.md, equations (6), (7) and (10).
 """
 
 from copy import copy

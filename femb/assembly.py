@@ -2,7 +2,7 @@
 
 Coordinates are found by Newton's iteration with the smallest change in the metric of the mass and the stiffness,
 shortened where it would overshoot; velocities as those nearest to the given ones, in the metric of the mass.
-Source: docs/theory/constraints.md, sections 5 and 7.
+Source: docs/theory/constraints.md, sections 6 and 7.
 """
 
 from dataclasses import dataclass

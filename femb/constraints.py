@@ -105,7 +105,7 @@ def least_multipliers(system: Any, u: Floats, q: Floats, multipliers: Floats) ->
     """The multipliers (n_c,) of least norm with the same forces J^T lambda.
 
     Where rows depend on others the equations of motion leave their multipliers open: what elasticity would decide,
-    rigid bodies cannot. docs/theory/constraints.md, section 5.
+    rigid bodies cannot. docs/theory/constraints.md, section 6.
     """
     from scipy.sparse.linalg import lsqr
 

@@ -108,8 +108,8 @@ def _freedom_lines(system: Any) -> list[str]:
     ]
     if found.dependent:
         lines += [
-            f"{len(found.dependent)} equations depend on the others: {_by_item(found.dependent)}",
-            f"the bodies leave these reactions open, the least are given: {_by_item(found.undetermined)}",
+            f"equations that depend on the others: {len(found.dependent)}, {_by_item(found.dependent)}",
+            f"rigid bodies leave these reactions open, the least are given: {_by_item(found.undetermined)}",
         ]
     return lines
 

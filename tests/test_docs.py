@@ -155,9 +155,10 @@ def test_pages_that_the_code_names_exist():
             assert (ROOT / target).exists(), f"{named(source)}: {target}"
 
 
-def test_beam_equations_are_numbered_as_cited():
-    numbers = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", (ROOT / "docs" / "theory" / "beam.md").read_text())]
-    assert numbers == list(range(1, 29))
+@pytest.mark.parametrize(("page", "count"), [("beam", 28), ("constraints", 15)])
+def test_equations_are_numbered_as_cited(page, count):
+    numbers = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", (ROOT / "docs" / "theory" / f"{page}.md").read_text())]
+    assert numbers == list(range(1, count + 1))
 
 
 def test_indented_examples_of_plain_text_are_dedented():

@@ -6,7 +6,7 @@ Stage equations, i = 1..3, with K_i = (1/h) sum_j (A^-1)_ij Z_j the derivative o
     J(Q_i) V_i + Phi_t = 0
 
 Newton's unknowns are the velocities Z^v and the multipliers L (index 2; positions are projected on the constraints
-after each step, docs/theory/constraints.md, section 6); the coordinates follow from the velocities by the first
+after each step, docs/theory/constraints.md, section 5); the coordinates follow from the velocities by the first
 equation, which is linear but for the quaternions and is iterated along. A^-1 is brought to its real and its complex
 eigenvalue, so that each iteration solves one real and one complex system with the matrix
 [mu M + C + K/mu, J^T; J, 0], mu = eigenvalue/h.
