@@ -5,7 +5,7 @@ The loop is ordinary Python, so controllers, events and progress are ordinary Py
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from femb.types import Floats
 LOOKS = 8
 # Instants closer to each other than this part of the run's length differ by rounding.
 SAME_INSTANT = 1e-12
+# Latches that switch within this part of a step switch together: one after the other, rounding might hide the second.
+SIMULTANEOUS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,11 @@ def integrate(
                 if stepper.t > shown:
                     yield _last_state(system, stepper)
                 raise
-            stop: Happening | None = None
-            cause: Event | None = None
+            stops: list[tuple[float, Event]] = []
             if events:
-                stop, cause, values = _look(system, events, step, values, outcome)
+                stops, values = _look(system, events, step, values, outcome)
             reached = instant if step.end == limit else step.end
-            last = reached if stop is None else stop.time
+            last = stops[0][0] if stops else reached
             count = int(np.searchsorted(times, last, side="right"))
             wanted = times[done:count]
             if outcome.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
@@ -126,12 +127,8 @@ def integrate(
             if outcome.stopped_by is not None:
                 return
             stepper.system = system = system.at(stepper.q)
-            if stop is not None and cause is not None:
-                q, v, work = step(np.array([stop.time]))
-                system, q, v, loss = switched(system.at(q[0]), cause.latch, stop.time, q[0], v[0])
-                outcome.events.append(replace(stop, energy_loss=loss))
-                stepper.system = system
-                stepper.jump(stop.time, q, v, float(work[0]) - loss)
+            if stops:
+                system = _switch(system, stepper, step, stops, outcome)
                 events = (*own, *latch_events(system))
                 values = _values(system, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
@@ -179,9 +176,9 @@ def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floa
 
 def _look(
     system: Any, events: tuple[Event, ...], step: Step, before: list[float], outcome: Outcome
-) -> tuple[Happening | None, Event | None, list[float]]:
-    """Zeros of the events inside a step, in order, up to the first that ends the step: it, its latch's event if it is
-    one, and the values at the end of the step."""
+) -> tuple[list[tuple[float, Event]], list[float]]:
+    """Look for zeros of events inside a step, in order, up to the first that ends it: that one, or all latches at that
+    instant, and the values at the end of the step."""
     from scipy.optimize import brentq
 
     def at(event: Event, t: float) -> float:
@@ -201,11 +198,26 @@ def _look(
                 if b != 0.0:
                     t = brentq(lambda s, e=event: at(e, s), instants[k - 1], t, xtol=1e-14, rtol=1e-15)
                 found.append((float(t), event))
-    for t, event in sorted(found, key=lambda each: each[0]):
+    found.sort(key=lambda each: each[0])
+    for t, event in found:
         if event.latch >= 0:
-            return Happening(t, event.name), event, after
+            near = t + SIMULTANEOUS * (step.end - step.start)
+            return [each for each in found if each[1].latch >= 0 and t <= each[0] <= near], after
         outcome.events.append(Happening(t, event.name))
         if event.terminal:
             outcome.stopped_by = event.name
-            return outcome.events[-1], None, after
-    return None, None, after
+            return [(t, event)], after
+    return [], after
+
+
+def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, Event]], outcome: Outcome) -> Any:
+    """The system after its latches have switched, with the stepper at that instant."""
+    t = stops[0][0]
+    q, v, work = step(np.array([t]))
+    system, q, v, loss = switched(system.at(q[0]), [event.latch for _, event in stops], t, q[0], v[0])
+    # what latches take together stands with the first of them
+    losses = [loss, *([0.0] * (len(stops) - 1))]
+    outcome.events += [Happening(t, event.name, lost) for (_, event), lost in zip(stops, losses, strict=True)]
+    stepper.system = system
+    stepper.jump(t, q, v, float(work[0]) - loss)
+    return system

@@ -50,12 +50,14 @@ def _function(latch: Any) -> Callable[[float, Any], float]:
     return lambda t, state: state.coordinates[latch.coordinate] - item.at
 
 
-def switched(system: Any, k: int, t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, float]:
-    """The system with latch k switched at a state, the coordinates and velocities after it, and the energy lost (J)."""
+def switched(system: Any, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, float]:
+    """The system with latches switched at a state, the coordinates and velocities after it, and the energy lost (J)."""
     discrete = system.discrete
     engaged, held = discrete.engaged.copy(), discrete.held.copy()
-    engaged[k] = 1.0 - engaged[k]
-    held[k] = system.joint_motion(q, v)[0][system.layout.latches[k].coordinate]
+    coordinates = system.joint_motion(q, v)[0]
+    for k in latches:
+        engaged[k] = 1.0 - engaged[k]
+        held[k] = coordinates[system.layout.latches[k].coordinate]
     other = system.with_discrete(replace(discrete, engaged=engaged, held=held))
     before = system.energy_momentum(q[None], v[None])[0, 0]
     u = other.inputs_at(t, q, v)

@@ -5,11 +5,12 @@ import pytest
 
 from femb.elements import Ground, JointEnd, Latch, Prismatic, Revolute, RigidBody
 from femb.errors import ModelError
-from femb.integrate import Event
+from femb.latching import Event, switched
 from femb.model import Model
 from femb.options import Tolerances
 from femb.results import Results
 from femb.simulation import simulate
+from femb.system import System
 
 METHODS = ["radau", "bdf", "rk"]
 
@@ -124,3 +125,37 @@ def test_unknown_joint_and_coordinate():
     model.add(Latch("other", "hinge", "stroke", at=1.0))
     with pytest.raises(ModelError, match="got 'stroke'; the coordinates of joint 'hinge' are: angle"):
         run(model)
+
+
+def test_momentum_and_energy_through_the_jump():
+    """Momenta do not change in it, to rounding, and the energy lost is that of the velocities taken away."""
+    system = System(panel_on_hub(at=0.25))
+    q, v = system.q0, system.v0
+    other, q_after, v_after, loss = switched(system, [0], 0.0, q, v)
+    before, after = (system.energy_momentum(q[None], each[None])[0] for each in (v, v_after))
+    np.testing.assert_array_equal(q_after, q)
+    np.testing.assert_allclose(after[2:], before[2:], rtol=0.0, atol=1e-13)
+    taken = v - v_after
+    assert loss == pytest.approx(0.5 * taken @ (system.mass_matrix(q) @ taken), rel=1e-12)
+    assert loss == pytest.approx(before[0] - after[0], rel=1e-12)
+    assert loss > 0.01
+    assert other.discrete.engaged[0] == 1.0
+    assert system.discrete.engaged[0] == 0.0
+
+
+def test_latches_at_one_instant_switch_together():
+    """Mirrored panels lock at the same instant, and the satellite stays as symmetric as it was."""
+    model = Model()
+    model.add(RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0)))
+    for name, side in (("right", 1.0), ("left", -1.0)):
+        model.add(RigidBody(name, 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5, 0, 0)))
+        first = JointEnd(body="hub", at=(0.5 * side, 0, 0), axis=(0, 0, side), reference=(side, 0, 0))
+        second = JointEnd(body=name, axis=(0, 0, side), reference=(1, 0, 0))
+        model.add(Revolute(name, first, second, start=-1.0, rates=1.0))
+        model.add(Latch(name, name, at=0.0))
+    results = run(model, duration=2.0)
+    times = [results.arrays[f"events/latches.{name}/time"] for name in ("right", "left")]
+    np.testing.assert_array_equal(*times)
+    np.testing.assert_allclose(results.bodies["hub"].quaternion[:, 0], 1.0, atol=1e-12)
+    for name in ("right", "left"):
+        np.testing.assert_allclose(results.joints[name].coordinates[-1], 0.0, atol=1e-8)
