@@ -322,7 +322,7 @@ def _nearest(system: Any, q: Floats, v: Floats, J: Floats, right: Floats, motion
 
 
 def _solved(A: Floats, b: Floats) -> Floats:
-    """The x of least norm of A x = b, A symmetric and not negative: by Cholesky's factors unless A is nearly singular."""
+    """The x of least norm of A x = b, A symmetric and not negative: by Cholesky's factors where A is regular."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     size = np.sqrt(np.diag(A))
