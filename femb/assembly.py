@@ -330,7 +330,7 @@ def _solved(A: Floats, b: Floats) -> Floats:
         try:
             factors = cho_factor(A / size / size[:, None], lower=True)
             if np.min(np.diag(factors[0])) > INDEPENDENT:
-                return (cho_solve(factors, (b.T / size).T).T / size).T
+                return np.asarray((cho_solve(factors, (b.T / size).T).T / size).T, dtype=float)
         except LinAlgError:
             pass
-    return np.linalg.lstsq(A, b, rcond=RANK)[0]
+    return np.asarray(np.linalg.lstsq(A, b, rcond=RANK)[0], dtype=float)
