@@ -24,6 +24,8 @@ LARGEST_TURN = 0.3  # rad, of one iteration
 SHORTEST = 1e-4  # part of an iteration's change, below which it goes no further
 # Singular values below this part of the largest belong to dependent rows.
 RANK = 1e-9
+# The least pivot of a scaled matrix that counts as regular.
+INDEPENDENT = 1e-4
 # A start velocity given (relative to the largest) may be off what the joints allow by the rounding of typed numbers.
 AGREEMENT = 1e-6
 
@@ -314,6 +316,21 @@ def _nearest(system: Any, q: Floats, v: Floats, J: Floats, right: Floats, motion
         return v
     mass = motions @ (system.mass_matrix(q) @ motions.T)
     reach = J @ motions.T
-    spread = np.linalg.lstsq(mass, reach.T, rcond=1e-13)[0]
-    multipliers = np.linalg.lstsq(reach @ spread, right - J @ v, rcond=RANK)[0]
+    spread = _solved(mass, reach.T)
+    multipliers = _solved(reach @ spread, right - J @ v)
     return v + (spread @ multipliers) @ motions
+
+
+def _solved(A: Floats, b: Floats) -> Floats:
+    """The x of least norm of A x = b, A symmetric and not negative: by Cholesky's factors where A is regular."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    size = np.sqrt(np.diag(A))
+    if np.all(size > 0.0):
+        try:
+            factors = cho_factor(A / size / size[:, None], lower=True)
+            if np.min(np.diag(factors[0])) > INDEPENDENT:
+                return np.asarray((cho_solve(factors, (b.T / size).T).T / size).T, dtype=float)
+        except LinAlgError:
+            pass
+    return np.asarray(np.linalg.lstsq(A, b, rcond=RANK)[0], dtype=float)
