@@ -49,8 +49,8 @@ STRETCHES = {
     "rigid_body_dual_euler_torque": Stretch(0.15, 0.15, 0.15),
     "rigid_body_body_torque": Stretch(0.5, 0.5, 0.5, ("bodies.rod.euler_rates=[1, 10, 1]",)),
 }
-# Mechanisms: how long with explicit steps (0 where a damped member forbids them) and how long otherwise, s. Rows of
-# joints that depend on others are not for quaternion coordinates.
+# Mechanisms, and what is driven or warmed: how long with explicit steps (0 where a damped member forbids them) and how
+# long otherwise, s. Rows of joints that depend on others are not for quaternion coordinates.
 MECHANISMS = {
     "double_pendulum_flexible": (0.001, 0.2),
     "four_bar_misaligned": (0.0, 0.05),
@@ -58,9 +58,11 @@ MECHANISMS = {
     "iftomm_a03_squeezer": (0.005, 0.005),
     "iftomm_a04_bricard": (0.5, 0.5),
     "iftomm_a05_governor": (0.01, 0.1),
+    "robot_arm_inverse": (1.2, 1.2),
     "satellite_hinged_panel": (0.05, 5.0),
     "slider_crank_flexible": (0.0, 0.004),
     "slider_crank_rigid": (0.02, 0.05),
+    "thermal_snap": (0.0, 12.0),
 }
 DEPENDENT = ("iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid")
 FILES = {path.stem: path for path in CASES.iterdir() if path.suffix in (".toml", ".py")}

@@ -553,9 +553,9 @@ def counted(system):
         counts["jacobians"] += 1
         return matrices(*args)
 
-    def count_factorise(data):
+    def count_factorise(*args):
         counts["factorizations"] += 1
-        return factorise(data)
+        return factorise(*args)
 
     system.residual, system.matrices, system.solver.factorise = count_residual, count_matrices, count_factorise
     return counts
