@@ -149,10 +149,10 @@ def spin_terms(R, w, a, e, rate, second, work):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def row(index, data, u, q, v, fixed, J):  # type: ignore[no-untyped-def]
-    """Phi, Phi_t and gamma of a row; sets J (12,)."""
+def row(index, data, u, q, v, fixed, J, R, W):  # type: ignore[no-untyped-def]
+    """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : to work in."""
     kind, first = index[7], index[8]
-    Ri, Rj, W = np.empty((3, 3)), np.empty((3, 3)), np.empty((22, 3))
+    Ri, Rj = R[0], R[1]
     ri, vi, wi, rj, vj, wj = W[0], W[1], W[2], W[3], W[4], W[5]
     frame_motion(index[0], index[1], index[2], q, v, fixed, Ri, ri, vi, wi)
     frame_motion(index[3], index[4], index[5], q, v, fixed, Rj, rj, vj, wj)
@@ -249,14 +249,14 @@ def rate_of(index, v, J):  # type: ignore[no-untyped-def]
 @kernel
 def hold(index, data, u, q, v, fixed, multipliers, force, rates):  # type: ignore[no-untyped-def]
     """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t; a row not in force gives its multiplier."""
-    J = np.empty(12)
+    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
             c = index[n, 6]
             if inactive(index[n], u[s]):
                 rates[s, c] = multipliers[s, c]
                 continue
-            _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J)
+            _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
             rates[s, c] = rate_of(index[n], v[s], J) + phi_t
             for e in range(2):
                 j = index[n, 3 * e + 1]
@@ -268,11 +268,11 @@ def hold(index, data, u, q, v, fixed, multipliers, force, rates):  # type: ignor
 @kernel
 def constraints(index, data, u, q, v, fixed, position, gamma):  # type: ignore[no-untyped-def]
     """position, gamma (s, n_c) = Phi and gamma."""
-    J = np.empty(12)
+    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
             if not inactive(index[n], u[s]):
-                phi, _, right = row(index[n], data[n], u[s], q[s], v[s], fixed, J)
+                phi, _, right = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
                 position[s, index[n, 6]] = phi
                 gamma[s, index[n, 6]] = right
 
@@ -280,12 +280,12 @@ def constraints(index, data, u, q, v, fixed, position, gamma):  # type: ignore[n
 @kernel
 def jacobian(index, data, offset, stride, u, q, v, fixed, out):  # type: ignore[no-untyped-def]
     """Add J and J^T to block data; the diagonal of a row not in force becomes one."""
-    J = np.empty(12)
+    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for n in range(index.shape[0]):
         if inactive(index[n], u):
             out[offset[n, 4, 4]] += 1.0
             continue
-        row(index[n], data[n], u, q, v, fixed, J)
+        row(index[n], data[n], u, q, v, fixed, J, R, W)
         for g in range(4):
             if offset[n, 4, g] >= 0:
                 for k in range(3):
@@ -296,9 +296,9 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out):  # type: ignore[
 @kernel
 def drive(index, data, u, q, v, fixed, multipliers, out):  # type: ignore[no-untyped-def]
     """out (s,) += lambda . Phi_t."""
-    J = np.empty(12)
+    J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
             if index[n, 8] >= 0 and not inactive(index[n], u[s]):
-                _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J)
+                _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
                 out[s] += multipliers[s, index[n, 6]] * phi_t

@@ -18,12 +18,12 @@ NONE = np.zeros(0)
 def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients):  # type: ignore[no-untyped-def]
     """values, rates (s, m), gradients (s, m, 12)."""
     A, B = np.empty(12), np.empty(12)
-    u = np.zeros(1)
+    u, R, W = np.zeros(1), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for k in range(is_angle.size):
-            x, _, _ = row(index[2 * k], data[2 * k], u, q[s], v[s], fixed, A)
+            x, _, _ = row(index[2 * k], data[2 * k], u, q[s], v[s], fixed, A, R, W)
             if is_angle[k]:
-                y, _, _ = row(index[2 * k + 1], data[2 * k + 1], u, q[s], v[s], fixed, B)
+                y, _, _ = row(index[2 * k + 1], data[2 * k + 1], u, q[s], v[s], fixed, B, R, W)
                 f = signs[k] / (x * x + y * y)
                 for j in range(12):
                     A[j] = f * (y * A[j] - x * B[j])
