@@ -66,9 +66,14 @@ def _compile_beside() -> None:
     from femb.elements import RigidBody
     from femb.model import Model
     from femb.simulation import simulate
+    from femb.system import System
 
     model = Model()
     model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    # Solving first, since the first process begins with the vector algebra that a body needs too.
+    solver = System(model).solver
+    for unit in (1.0, 1.0j):
+        solver.factorise(unit * np.eye(6).ravel()).solve(unit * np.ones(6))
     simulate(model, duration=1e-3)
     beam = _clamped_beam()
     beam.matrices(np.zeros(0), beam.q0, beam.v0)
