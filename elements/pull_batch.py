@@ -28,6 +28,10 @@ class PullBatch(SpringBatch):
         self.fixed = layout.fixed
         self._watched: Ints = np.arange(len(pulls))
 
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Nothing: a pull is a load, whose force is given."""
+        return {}
+
 
 def _input(pull: Any) -> Input:
     breakpoints = getattr(pull.profile, "breakpoints", ())
