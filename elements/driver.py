@@ -58,7 +58,7 @@ class Driver:
     def told(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
         """Value, rate and force (T, n) for what the inputs gave, (T, width) each, and the multipliers (T, n).
 
-        The power of the drive is force times rate. Source: docs/theory/constraints.md, sections 3 and 6.
+        The power of the drive is force times rate. Source: docs/theory/constraints.md, section 10.
         """
         value, rate = (np.stack([each[:, k] for each in motions], axis=1) for k in (0, 1))
         return value, rate, -multipliers

@@ -22,15 +22,15 @@ from femb.profiles import Profile
 class JointDriver(Driver):
     """A motor: a coordinate of a joint follows a function of time.
 
-    joint : its name. motion : of the coordinate, rad or m. coordinate : its name, as in the joint's results; may be
-    left out where the joint has only one.
+    joint : its name. motion : of the coordinate, rad or m. coordinate : the name of one of the joint's coordinates, by
+    default its first.
 
     The joint must start where the motion begins; give it that ``start``. An angle that starts elsewhere can be closed
     by assembly if it is less than a quarter of a turn away.
     Force: the torque (N m) or force (N) of the motor, positive where it drives the coordinate upwards.
 
     Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives.
-    Source: docs/theory/constraints.md, sections 3 and 5.
+    Source: docs/theory/constraints.md, sections 3 and 4.
     """
 
     kind: ClassVar[str] = "joint"
@@ -40,12 +40,8 @@ class JointDriver(Driver):
     coordinate: str | None = None
 
     def check(self, check: Checks) -> None:
+        check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
         check_motion(check, "motion")
-
-    @property
-    def refers_to(self) -> dict[str, tuple[str, str]]:
-        """Items it names, by field."""
-        return {"joint": ("joints", self.joint)}
 
     def components(self, layout: Layout) -> tuple[str, ...]:
         return (self._coordinate(layout)[1].name,)
@@ -83,21 +79,9 @@ class JointDriver(Driver):
 
     def _coordinate(self, layout: Layout) -> tuple[int, Coordinate]:
         known = layout.joints[self.joint].coordinates
-        if not known:
-            raise ModelError.at(
-                (self.table, self.name, "joint"),
-                f"got {self.joint!r}, a joint without coordinates: drive a distance, position or orientation instead",
-            )
         names = [each.name for each in known]
-        if self.coordinate is None and len(names) == 1:
-            return 0, known[0]
-        if self.coordinate not in names:
-            got = "is missing" if self.coordinate is None else f"got {self.coordinate!r}"
-            raise ModelError.at(
-                (self.table, self.name, "coordinate"),
-                f"{got}; the coordinates of joints.{self.joint} are {', '.join(map(repr, names))}",
-            )
-        return names.index(self.coordinate), known[names.index(self.coordinate)]
+        k = names.index(self.coordinate) if self.coordinate is not None else 0
+        return k, known[k]
 
 
 def start_angle(layout: Layout, first: Station, second: Station, coordinate: Coordinate) -> float:

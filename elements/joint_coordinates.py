@@ -18,7 +18,7 @@ from femb.types import Floats, Ints
 
 
 def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:
-    """The row that makes a joint's coordinate follow an input; ``more`` as in Row. Source: equations (5), (10)."""
+    """The row that makes a joint's coordinate follow an input; ``more`` as in Row. Source: equations (7), (8)."""
     if not coordinate.is_angle:
         return make_row(layout, number, ("dot2", coordinate.first[0]), joint.first, joint.second, 0.0, **more)
     (a, c), (b, d) = coordinate.first, coordinate.second

@@ -246,8 +246,8 @@ def consistent_start(
             *_gaps(
                 system,
                 left[: system.n_c],
-                "the start velocities and the rates of drivers that are given would open it at {0:.3g} per s: give "
-                "fewer of them, or ones that the joints allow",
+                f"the start velocities {'and rates of drivers ' if layout.drivers else ''}that are given would open "
+                "it at {0:.3g} per s: give fewer of them, or ones that the joints allow",
             )
             + [
                 Problem(

@@ -4,7 +4,7 @@
 
 one after the other at every instant; nothing is integrated. J has the rank n_v, and more rows where some depend on
 others: these must agree, and the multipliers are those of least norm. Statics is the case of drivers that stand still.
-Source: docs/theory/constraints.md, section 8.
+Source: docs/theory/constraints.md, section 10.
 """
 
 import time

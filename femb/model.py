@@ -107,11 +107,6 @@ class Model:
                 found += self._place_problems((item.table, item.name, *field), item, on)
             if hasattr(item, "joint"):
                 found += self._joint_problems(item)
-                continue
-            for word, (table, name) in getattr(item, "refers_to", {}).items():
-                if name not in self.tables[table]:
-                    known = self.tables[table]
-                    found.append(self._unknown((item.table, item.name, word), table.removesuffix("s"), name, known))
         return found
 
     def check(self) -> None:

@@ -175,7 +175,9 @@ def test_every_profile_is_read_by_its_shape(tmp_path, name):
         "smooth_step": "duration = 1.0",
         "exponential": "time_constant = 1.0",
         "polynomial": "coefficients = [0, 1]",
+        "sine": "frequency = 1.0",
         "table": "times = [0, 1]\nvalues = [0, 1]",
+        "spline": "times = [0, 1]\nvalues = [0, 1]",
     }.get(name, "")
     text = f"{BODY}[loads.l]\nbody = 'hub'\nforce = [1, 0, 0]\n[loads.l.profile]\nshape = '{name}'\n{values}\n"
     assert type(load_case(written(tmp_path, text)).model.loads["l"].profile) is PROFILES[name]

@@ -342,21 +342,13 @@ class TestRefused:
     def test_unknown_joint(self):
         model = wheel(Constant(0.0))
         model.add(JointDriver("other", "hing", Constant(0.0)))
-        with pytest.raises(ModelError, match=r"drivers\.other\.joint: got 'hing', .* joint names: 'hinge'"):
+        with pytest.raises(ModelError, match=r"drivers\.other\.joint: got 'hing', .* joints: 'hinge'"):
             System(model)
 
     def test_unknown_coordinate(self):
         model = wheel(Constant(0.0))
         model.add(JointDriver("other", "hinge", Constant(0.0), "stroke"))
-        with pytest.raises(ModelError, match=r"other\.coordinate: got 'stroke'; the coordinates of .* are 'angle'"):
-            System(model)
-
-    def test_which_coordinate(self):
-        model = femb.Model()
-        model.add(RigidBody("box", 1.0, BOX))
-        model.add(Cylindrical("sleeve", JointEnd("ground", axis=Z), JointEnd("box")))
-        model.add(JointDriver("drive", "sleeve", Constant(0.0)))
-        with pytest.raises(ModelError, match=r"drive\.coordinate: is missing; .* are 'angle', 'stroke'"):
+        with pytest.raises(ModelError, match=r"other\.coordinate: got 'stroke'; the coordinates of .* are: angle"):
             System(model)
 
     def test_joint_without_coordinates(self):
@@ -364,7 +356,7 @@ class TestRefused:
         model.add(RigidBody("box", 1.0, BOX))
         model.add(Spherical("ball", JointEnd("ground"), JointEnd("box")))
         model.add(JointDriver("drive", "ball", Constant(0.0)))
-        with pytest.raises(ModelError, match=r"drive\.joint: got 'ball', a joint without coordinates"):
+        with pytest.raises(ModelError, match=r"drive\.joint: got 'ball', a spherical joint, which has no coordinates"):
             System(model)
 
     def test_two_on_one_coordinate(self):

@@ -284,7 +284,11 @@ class TestClosedLoop:
     @pytest.mark.parametrize(
         ("motion", "error", "words"),
         [
-            (Polynomial((1.1, 3.0)), ModelError, r"drivers\.other: \(angle\) the start velocities and the rates"),
+            (
+                Polynomial((1.1, 3.0)),
+                ModelError,
+                r"drivers\.other: \(angle\) the start velocities and rates of drivers",
+            ),
             (Polynomial((1.1, 0.0, 1.0)), SolveError, r"the accelerations .* contradict each other at t = 0 s"),
             (
                 SmoothStep(1.0, 0.2, 1.1, 2.0),
