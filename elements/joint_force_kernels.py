@@ -16,9 +16,10 @@ import math
 
 import numpy as np
 
-from femb.elements.constraint_kernels import DOT2, frame_motion
+from femb.elements.constraint_kernels import row
+from femb.elements.constraint_tangent_kernels import second as row_second
 from femb.jit import kernel
-from femb.smallmath import cross, dot, product_left_back, scatter, turn, turn_back
+from femb.smallmath import scatter
 
 SPRING, FRICTION, STOPS, MOTOR = range(4)
 STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
@@ -82,76 +83,19 @@ def spread(frames, gradients, L, elastic, rest, out):  # type: ignore[no-untyped
 
 
 @kernel
-def dot_second(index, data, q, v, fixed, J, D):  # type: ignore[no-untyped-def]
-    """Value, J (12,) and D (12, 12) = dJ/dq H of a DOT1 or DOT2 row.
-
-    Both are a.m, with a fixed in frame i, b in frame j, Q = A_i^T A_j, l = Q^T a, and m = Q b, or, for a stroke with
-    b = s_j, m = A_i^T (r_j - r_i) + Q b, where A_i^T s_i drops out.
-    """
-    A, W = np.empty((3, 3, 3)), np.empty((9, 3))
-    Ri, Rj, Q = A[0], A[1], A[2]
-    ri, rj, m, back, unit, work, turned = W[0], W[1], W[2], W[3], W[4], W[5], W[6]
-    frame_motion(index[0], index[1], index[2], q, v, fixed, Ri, ri, W[7], W[8])
-    frame_motion(index[3], index[4], index[5], q, v, fixed, Rj, rj, W[7], W[8])
-    product_left_back(Ri, Rj, Q)
-    stroke = index[7] == DOT2
-    a = data[3:6]
-    b = data[9:12] if stroke else data[12:15]
-    turn_back(Q, a, back)
-    turn(Q, b, m)
-    if stroke:
-        for k in range(3):
-            work[k] = rj[k] - ri[k]
-        turn_back(Ri, work, turned)
-        for k in range(3):
-            m[k] += turned[k]
-    along_i, along_j = dot(a, m), dot(b, back)
-    for k in range(12):
-        J[k] = 0.0
-        for o in range(12):
-            D[k, o] = 0.0
-    cross(a, m, work)
-    cross(b, back, turned)
-    for k in range(3):
-        J[3 + k], J[9 + k] = work[k], turned[k]
-        for o in range(3):
-            D[3 + o, 3 + k] = m[o] * a[k]
-            D[9 + o, 9 + k] = back[o] * b[k]
-    for k in range(3):
-        D[3 + k, 3 + k] -= along_i
-        D[9 + k, 9 + k] -= along_j
-        for o in range(3):
-            unit[o] = 1.0 if o == k else 0.0
-        cross(b, unit, work)
-        turn(Q, work, turned)
-        cross(a, turned, work)
-        for o in range(3):
-            D[3 + o, 9 + k] = D[9 + k, 3 + o] = -work[o]
-        if stroke:
-            cross(a, unit, work)
-            turn(Ri, work, turned)
-            for o in range(3):
-                D[o, 3 + k] = D[3 + k, o] = turned[o]
-                D[6 + o, 3 + k] = D[3 + k, 6 + o] = -turned[o]
-    if not stroke:
-        return along_i
-    turn(Ri, a, work)
-    for k in range(3):
-        J[k], J[6 + k] = -work[k], work[k]
-    return along_i - dot(a, data[0:3])
-
-
-@kernel
 def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E):  # type: ignore[no-untyped-def]
     """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E are work of the same shapes.
 
     An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
     D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
     """
-    x = dot_second(frames[2 * n], rows[2 * n], q, v, fixed, J, D)
+    none, still = np.zeros(1), np.empty(12)
+    x, _, _ = row(frames[2 * n], rows[2 * n], none, q, v, fixed, J)
+    row_second(frames[2 * n], rows[2 * n], none, q, v, fixed, D, still)
     if not angle:
         return
-    y = dot_second(frames[2 * n + 1], rows[2 * n + 1], q, v, fixed, B, E)
+    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, B)
+    row_second(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, E, still)
     w = 1.0 / (x * x + y * y)
     f = sign * w
     for k in range(12):
