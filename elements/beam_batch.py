@@ -44,6 +44,8 @@ class BeamBatch(Batch):
         self.index: Ints = np.array(index, dtype=np.int64)
         self.ends: Floats = np.array(ends, dtype=float)
         self.data: Floats = np.array(data, dtype=float)
+        # whether the mass of some section lies beside its axis; None is a type of its own to numba
+        self.beside = True if np.any(self.data[:, kernels.OFFSET : kernels.OFFSET + 2]) else None
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
 
@@ -59,9 +61,13 @@ class BeamBatch(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._force(q, v, a, True, True, 1.0, out)
 
+    @property
+    def _elements(self) -> tuple[Any, ...]:
+        return self.index, self.ends, self.data, self.beside
+
     def _force(self, q: Floats, v: Floats, a: Floats, elastic: bool, inertial: bool, sign: float, out: Floats) -> None:
-        args = (self.index, self.ends, self.data, q, v, a, self.fixed, self.gravity)
-        self._check(kernels.forces(*args, elastic, inertial, sign, out, NO_SECTION))
+        state = (q, v, a, self.fixed, self.gravity)
+        self._check(kernels.forces(*self._elements, *state, elastic, inertial, sign, out, NO_SECTION))
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._matrices(q, v, True, mass, damping, stiffness)
@@ -75,25 +81,21 @@ class BeamBatch(Batch):
         data[:, kernels.DAMPING] = 0.0
         data[:, kernels.STIFFNESS : kernels.STIFFNESS + 16] = 0.0
         still, nothing = np.zeros_like(a), np.zeros_like(out)
-        args = (self.index, self.ends, data, self.offset, self.stride, q, still, a, self.fixed, np.zeros(3))
-        self._check(beam_tangent.tangent(*args, nothing, out))
+        elements, places = (self.index, self.ends, data, self.beside), (self.offset, self.stride)
+        self._check(beam_tangent.tangent(*elements, *places, q, still, a, self.fixed, np.zeros(3), nothing, out))
 
     def _matrices(
         self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats
     ) -> None:
-        places = (self.offset, self.stride)
-        self._check(
-            kernels.matrices(
-                self.index, self.ends, self.data, *places, q, v, self.fixed, with_stiffness, mass, damping, stiffness
-            )
-        )
+        places, out = (self.offset, self.stride), (mass, damping, stiffness)
+        self._check(kernels.matrices(*self._elements, *places, q, v, self.fixed, with_stiffness, *out))
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        args = (self.index, self.ends, self.data, self.offset, self.stride, q, v, a, self.fixed, self.gravity)
-        self._check(beam_tangent.tangent(*args, damping, stiffness))
+        places, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
+        self._check(beam_tangent.tangent(*self._elements, *places, *state, damping, stiffness))
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self._check(kernels.energy_momentum(self.index, self.ends, self.data, q, v, self.fixed, self.gravity, out))
+        self._check(kernels.energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
 
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if np.any(self.data[:, kernels.DAMPING]):
@@ -102,8 +104,8 @@ class BeamBatch(Batch):
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 2, 6) force and moment at both ends of every element, section axes (see ``kernels.forces``)."""
         out = np.empty((len(q), len(self.index), 2, 6))
-        args = (self.index, self.ends, self.data, q, v, a, self.fixed, self.gravity)
-        self._check(kernels.forces(*args, True, True, 1.0, np.zeros(v.shape), out))
+        state = (q, v, a, self.fixed, self.gravity)
+        self._check(kernels.forces(*self._elements, *state, True, True, 1.0, np.zeros(v.shape), out))
         return out
 
 

@@ -142,11 +142,12 @@ def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
 
 @kernel
 def inertia_force(  # type: ignore[no-untyped-def]
-    X, Q, beta, length, mass, inertia, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
+    X, Q, beta, length, mass, inertia, beside, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
     """Inertia force of an element, axes of its first section.
 
-    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which lies at (0, cy, cz).
+    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which lies at (0, cy, cz);
+    beside : see ``beam_kernels``.
     omega, alpha (3,) : angular velocity and acceleration of the ends, own axes. v (4, 3), x2 (4, 3) : first and
     second rates of x = (r_I, g_I, r_II, g_II).
     Adds to F (4, 3), conjugate to x; M1 (3,), conjugate to the spin of end I at fixed x; and returns the force
@@ -157,8 +158,7 @@ def inertia_force(  # type: ignore[no-untyped-def]
             f = mass * length * HERMITE_MASS[a, b]
             for k in range(3):
                 F[a, k] += f * x2[b, k]
-    offset = cy != 0.0 or cz != 0.0
-    symmetric = inertia[1] == inertia[2] and not offset
+    symmetric = inertia[1] == inertia[2] and cy == 0.0 and cz == 0.0
     t, m, n, p = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
     td, tdd, ud, udd = work[1, 0], work[1, 1], work[1, 2], work[1, 3]
     w2, a2 = work[2, 0], work[2, 1]
@@ -185,7 +185,7 @@ def inertia_force(  # type: ignore[no-untyped-def]
         mt = f * (inertia[0] * wt_rate + (inertia[2] - inertia[1]) * wm * wn)
         mm = f * (inertia[1] * wm_rate + (inertia[0] - inertia[2]) * wt * wn)
         mn = f * (inertia[2] * wn_rate + (inertia[1] - inertia[0]) * wt * wm)
-        if offset:
+        if beside is not None:
             w[0], w[1], w[2] = wt, wm, wn
             w_rate[0], w_rate[1], w_rate[2] = wt_rate, wm_rate, wn_rate
             moment[0], moment[1], moment[2] = mt, mm, mn

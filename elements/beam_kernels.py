@@ -8,6 +8,7 @@ An element's parameters are rows of three arrays:
     data (n, 37)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
                         offset (2) of the mass axis, reference strains (3 x 4)
 
+``beside`` is None where no section has its mass beside the axis, so that numba leaves that part out, else True.
 Source: docs/theory/beam.md.
 """
 
@@ -160,8 +161,9 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ign
 
 @kernel
 def element_force(  # type: ignore[no-untyped-def]
-    index, ends, data, q, v, a, fixed, gravity, elastic, inertial, R, small, vectors, X, n, f11, e, E, turned, rows, f
-):
+    index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial,
+    R, small, vectors, X, n, f11, e, E, turned, rows, f,
+):  # fmt: skip
     """f (14,): residual force of one element on its two ends, axes of the first section, spins in own axes.
 
     Damping force; with ``elastic`` also elastic force; with ``inertial`` also inertia and gyroscopic force less
@@ -202,7 +204,7 @@ def element_force(  # type: ignore[no-untyped-def]
         centreline_acceleration(v[index[7]], a[index[7]], omega2, alpha2, s2, length, work)
         turn(Q, work, x2[3])
         n[7] += inertia_force(
-            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], data[OFFSET], data[OFFSET + 1],
+            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], beside, data[OFFSET], data[OFFSET + 1],
             omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
         )  # fmt: skip
     end_gradient(X, Q, beta, gamma, length, n, f11)
@@ -242,7 +244,7 @@ def force_to_frame(F, moment, end, Rn, force, torque):  # type: ignore[no-untype
 
 @kernel
 def forces(  # type: ignore[no-untyped-def]
-    index, ends, data, q, v, a, fixed, gravity, elastic, inertial, sign, out, section
+    index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial, sign, out, section
 ):
     """Force of all elements (see ``element_force``) at s states.
 
@@ -260,7 +262,7 @@ def forces(  # type: ignore[no-untyped-def]
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             ok = element_force(
-                index[k], ends[k], data[k], q[s], v[s], a[s], fixed, gravity, elastic, inertial,
+                index[k], ends[k], data[k], beside, q[s], v[s], a[s], fixed, gravity, elastic, inertial,
                 R, small, vectors, X, n, f11, e, E, turned, rows, f,
             )  # fmt: skip
             if not ok:
@@ -396,14 +398,13 @@ def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def element_mass(X, Q, beta, gamma, s2, data, axes, spin, K, G, M):  # type: ignore[no-untyped-def]
+def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):  # type: ignore[no-untyped-def]
     """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
 
     Work arrays: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3).
     """
     length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
-    offset = cy != 0.0 or cz != 0.0
-    symmetric = data[INERTIA + 1] == data[INERTIA + 2] and not offset
+    symmetric = data[INERTIA + 1] == data[INERTIA + 2] and cy == 0.0 and cz == 0.0
     K[:] = 0.0
     M[:] = 0.0
     translation_mass(Q, X[3], s2, length, mass * length, G, M)
@@ -415,14 +416,14 @@ def element_mass(X, Q, beta, gamma, s2, data, axes, spin, K, G, M):  # type: ign
                 x = weight * data[INERTIA + j] * spin[j, i1]
                 for i2 in range(11):
                     K[i1, i2] += x * spin[j, i2]
-        if offset:
+        if beside is not None:
             offset_mass(i, weight * mass, cy, cz, axes, spin, G, M)
     expand(K, M)
 
 
 @kernel
 def matrices(  # type: ignore[no-untyped-def]
-    index, ends, data, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
+    index, ends, data, beside, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
 ):
     """Add mass, damping and the iteration tangent of all elements to block data (see ``scatter``).
 
@@ -447,7 +448,7 @@ def matrices(  # type: ignore[no-untyped-def]
         attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
         if attached:
             frame_map(R, ends[k], T)
-        element_mass(X, Q, beta, gamma, length * (1.0 + q[index[k, 5]]), data[k], axes, spin, K11, G, A)
+        element_mass(X, Q, beta, gamma, length * (1.0 + q[index[k, 5]]), data[k], beside, axes, spin, K11, G, A)
         to_frames(A, R[1], T, ends[k])
         scatter_ends(A, offset[k], stride[k], mass)
         if not with_stiffness:
@@ -519,7 +520,7 @@ def attachment_stiffness(force1, force2, ends, R, A):  # type: ignore[no-untyped
 
 
 @kernel
-def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: ignore[no-untyped-def]
+def energy_momentum(index, ends, data, beside, q, v, fixed, gravity, out):  # type: ignore[no-untyped-def]
     """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
     R = np.empty((5, 3, 3))
     small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))
@@ -566,8 +567,7 @@ def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: igno
                     potential -= mass * HERMITE_MEAN[i] * x0[i, o] * gravity[o]
             # rotary inertia
             cy, cz = data[k, OFFSET], data[k, OFFSET + 1]
-            offset = cy != 0.0 or cz != 0.0
-            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2] and not offset
+            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2] and cy == 0.0 and cz == 0.0
             for i in range(3):
                 rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
                 weight = WEIGHTS[i] * length
@@ -580,7 +580,7 @@ def energy_momentum(index, ends, data, q, v, fixed, gravity, out):  # type: igno
                     for o in range(3):
                         for p in range(3):
                             L[p] += R[1, p, o] * f * axes[j, o]
-                if offset:
+                if beside is not None:
                     mass_i = weight * data[k, MASS]
                     offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, out[s])
             out[s, 0] += kinetic

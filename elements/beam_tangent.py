@@ -417,7 +417,7 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):  # type: ignore[no
 
 @kernel
 def inertia_changes(  # type: ignore[no-untyped-def]
-    X, data, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
+    X, data, beside, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
 ):
     """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of what ``inertia_force`` gives; all zero on entry."""
     length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
@@ -434,9 +434,8 @@ def inertia_changes(  # type: ignore[no-untyped-def]
     ud, udd, td, tdd, du, dud, dudd, dtd, dtdd, P, b = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]
     # of sections with an offset: spin, its rate and the moment, each with its change
     s, at, dat, F = np.empty((6, 3)), np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
-    offset = cy != 0.0 or cz != 0.0
     omega, alpha = spins[0], spins[2]
-    symmetric = j2 == j3 and not offset
+    symmetric = j2 == j3 and cy == 0.0 and cz == 0.0
     for i in range(3):
         x = POINTS[i]
         f = WEIGHTS[i] * length
@@ -455,7 +454,7 @@ def inertia_changes(  # type: ignore[no-untyped-def]
         mt = f * (j1 * wt_rate + (j3 - j2) * wm * wn)
         mm = f * (j2 * wm_rate + (j1 - j3) * wt * wn)
         mn = f * (j3 * wn_rate + (j2 - j1) * wt * wm)
-        if offset:
+        if beside is not None:
             s[0, 0], s[0, 1], s[0, 2] = wt, wm, wn
             s[1, 0], s[1, 1], s[1, 2] = wt_rate, wm_rate, wn_rate
             s[2, 0], s[2, 1], s[2, 2] = mt, mm, mn
@@ -514,7 +513,7 @@ def inertia_changes(  # type: ignore[no-untyped-def]
             dmt = f * (j1 * dwt_rate + (j3 - j2) * (dwm * wn + wm * dwn))
             dmm = f * (j2 * dwm_rate + (j1 - j3) * (dwt * wn + wt * dwn))
             dmn = f * (j3 * dwn_rate + (j2 - j1) * (dwt * wm + wt * dwm))
-            if offset:
+            if beside is not None:
                 s[3, 0], s[3, 1], s[3, 2] = dwt, dwm, dwn
                 s[4, 0], s[4, 1], s[4, 2] = dwt_rate, dwm_rate, dwn_rate
                 s[5, 0], s[5, 1], s[5, 2] = dmt, dmm, dmn
@@ -688,7 +687,7 @@ def attached_tangent(index, ends, R, v, a, T, f, M, C, K):  # type: ignore[no-un
 
 
 @kernel
-def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping, stiffness):  # type: ignore[no-untyped-def]
+def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, damping, stiffness):  # type: ignore[no-untyped-def]
     """Add the exact change of the residual of all elements with v, and with q' = H x, to block data.
 
     Arrays as in ``beam_kernels``. Returns -1, or the number of an element that is folded.
@@ -709,7 +708,7 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
     spin_rows = np.empty((3, 11))
     for k in range(index.shape[0]):
         ok = element_force(
-            index[k], ends[k], data[k], q, v, a, fixed, gravity, TRUE, TRUE,
+            index[k], ends[k], data[k], beside, q, v, a, fixed, gravity, TRUE, TRUE,
             R, small, vectors, X, n, f11, e, E, turned, rows, f,
         )  # fmt: skip
         if not ok:
@@ -767,12 +766,13 @@ def tangent(index, ends, data, offset, stride, q, v, a, fixed, gravity, damping,
         expand(C11, C)
         # inertia force
         inertia_changes(
-            X, data[k], spins, twist_rate, twist_second, rates, seconds, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
+            X, data[k], beside, spins, twist_rate, twist_second, rates, seconds,
+            dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
         )  # fmt: skip
         inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C)
         # from the ends to the frames
         if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
-            element_mass(X, Q, beta, gamma, s2, data[k], axes, spin_rows, K11, G, M)
+            element_mass(X, Q, beta, gamma, s2, data[k], beside, axes, spin_rows, K11, G, M)
             frame_matrix(R, ends[k], T)
             attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
         else:

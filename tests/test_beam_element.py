@@ -131,8 +131,9 @@ def beams_of(system):
 def general(system, rng, offset=False):
     """Give every element a full symmetric section stiffness, reference strains and, if asked for, a mass axis of its
     own."""
-    data = beams_of(system).data
-    for row in data:
+    beams = beams_of(system)
+    beams.beside = True if offset else None
+    for row in beams.data:
         half = rng.standard_normal((4, 4))
         row[beam_kernels.STIFFNESS : beam_kernels.STIFFNESS + 16] = (half @ half.T + np.eye(4)).ravel()
         row[beam_kernels.REFERENCE : beam_kernels.REFERENCE + 12] = 0.2 * rng.standard_normal(12)

@@ -10,9 +10,9 @@ from femb.simulation import mass_properties
 from femb.system import System
 
 
-def section(mass_axis=(0.3, -0.2), stiffness=1.0):
+def section(mass_axis=(0.3, -0.2), stiffness=1.0, name="s"):
     return Section(
-        "s",
+        name,
         axial_stiffness=50.0 * stiffness,
         torsional_stiffness=3.0 * stiffness,
         bending_stiffness=(4.0 * stiffness, 5.0 * stiffness),
@@ -176,16 +176,24 @@ def test_coupled_bending_and_torsion():
     np.testing.assert_allclose((4.0 * fine - coarse) / 3.0, exact, rtol=2e-5)
 
 
-def test_offset_of_nothing():
-    """A mass axis at the reference axis is no mass axis, to the last digit."""
+def test_beams_with_and_without():
+    """Beside a beam with a mass axis of its own, one without moves as it does alone."""
     rng = np.random.default_rng(1)
-    q, v = None, None
-    seen = []
-    for axis in (None, (0.0, 0.0)):
-        model = Model("free")
-        model.add(Beam("beam", section(axis), LENGTH, 2, start=Attachment(direction=(1, 0, 0))))
+    forces = []
+    for others in ((), ((0.3, -0.2),)):
+        model = Model("free", gravity=(1.0, 2.0, 3.0))
+        for k, axis in enumerate((None, *others)):
+            start = Attachment(at=(0.0, float(k), 0.0), direction=(1, 0, 0))
+            model.add(Beam(f"beam {k}", section(axis, name=str(axis)), LENGTH, 2, start=start))
         system = System(model)
-        if q is None:
-            q, v = system.q0 + 0.05 * rng.standard_normal(system.n_q), rng.standard_normal(system.n_v)
-        seen.append(system.residual(np.zeros((1, 0)), q[None], v[None], v[None]))
-    np.testing.assert_array_equal(*seen)
+        if not others:
+            state = [0.05 * rng.standard_normal((1, n)) for n in (system.n_q, system.n_v, system.n_v)]
+        q, v, a = system.q0[None].copy(), np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
+        # by frame, which places the strains of both beams elsewhere
+        for x, y, places, width in ((q, state[0], system.layout.frame_q, 7), (v, state[1], system.layout.frame_v, 6)):
+            for k, i in enumerate(places[:3]):
+                x[0, i : i + width] += y[0, width * k : width * (k + 1)]
+        a[:] = v
+        force = system.residual(np.zeros((1, 0)), q, v, a)[0]
+        forces.append(np.concatenate([force[j : j + 6] for j in system.layout.frame_v[:3]]))
+    np.testing.assert_allclose(forces[1], forces[0], rtol=0, atol=1e-14 * np.max(np.abs(forces[0])))
