@@ -83,18 +83,18 @@ def spread(frames, gradients, L, elastic, rest, out):  # type: ignore[no-untyped
 
 
 @kernel
-def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E):  # type: ignore[no-untyped-def]
-    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E are work of the same shapes.
+def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):  # type: ignore[no-untyped-def]
+    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : to work in.
 
     An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
     D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
     """
     none, still = np.zeros(1), np.empty(12)
-    x, _, _ = row(frames[2 * n], rows[2 * n], none, q, v, fixed, J)
+    x, _, _ = row(frames[2 * n], rows[2 * n], none, q, v, fixed, J, R, W)
     row_second(frames[2 * n], rows[2 * n], none, q, v, fixed, D, still)
     if not angle:
         return
-    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, B)
+    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, B, R, W)
     row_second(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, E, still)
     w = 1.0 / (x * x + y * y)
     f = sign * w
@@ -111,9 +111,9 @@ def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E):  # type: igno
 def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):  # type: ignore[no-untyped-def]
     """Add C and K at one state to block data."""
     J, B, V = np.empty(12), np.empty(12), np.zeros(12)
-    D, E = np.empty((12, 12)), np.empty((12, 12))
+    D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
     for n in range(index.shape[0]):
-        second(frames, rows, n, index[n, 4], signs[n], q, v, fixed, J, B, D, E)
+        second(frames, rows, n, index[n, 4], signs[n], q, v, fixed, J, B, D, E, R, W)
         for e in range(2):
             j = frames[2 * n, 3 * e + 1]
             for k in range(6):
