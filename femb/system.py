@@ -135,6 +135,12 @@ class System:
             layout.frame_q[poses] + 3,
             layout.frame_v[poses] + 3,
         )
+        # Frames that stiff members are on, by the places of their quaternions and angular velocities: a Newton
+        # iteration turns their forces back to the attitude of its matrices. Those of others it leaves as they are,
+        # so that their sum, the change of linear momentum, is kept to rounding.
+        members = {frame for frames, _ in layout.couplings for frame in frames}
+        turned = np.array([frame in members for frame in range(len(freedom))], dtype=bool) & poses
+        self.turning = (layout.frame_q[turned] + 3, layout.frame_v[turned] + 3)
         # groups of components for the error norm, by kind of quantity: positions, quaternions, strains
         self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.strain_q)
         self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.strain_v)

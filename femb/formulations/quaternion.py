@@ -51,6 +51,7 @@ class QuaternionForm:
         everything = np.arange(self.n_q)
         nothing = np.zeros(0, dtype=everything.dtype)
         self.coordinates = (everything, everything, nothing, nothing)
+        self.turning = (nothing, nothing)
         self.solver = BorderedSolver()
         self.q0 = system.q0
         self.v0 = system.rates(system.q0[None], system.v0[None])[0]

@@ -123,7 +123,7 @@ class Bdf:
         system = self.system
         self._form(self._u, self.q, self.v)
         self._factorise(ALPHA[1] / longest)
-        a, turns = self.a, np.tile(np.eye(3), (system.coordinates[3].size, 1, 1))
+        a, turns = self.a, np.tile(np.eye(3), (system.turning[1].size, 1, 1))
         x = np.zeros(system.n_q)
         for _ in range(2):
             x, a = self._filter(x, a, self.q, turns)
@@ -222,7 +222,7 @@ class Bdf:
         member and the second turn it back; or they diverge, and only matrices formed on the way converge.
         """
         system, n_q = self.system, self.system.n_q
-        quaternion_q, omega_v = system.coordinates[2:]
+        quaternion_q, omega_v = system.turning
         mu = ALPHA[self.order] / h
         predicted, slope = self.history.predict()
         known = predicted[:n_q] - slope[:n_q] / mu
@@ -322,7 +322,7 @@ class Bdf:
     def _filter(self, error_q: Floats, error_v: Floats, q: Floats, turns: Floats) -> tuple[Floats, Floats]:
         """What a step to q makes of an error: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0."""
         system, mu = self.system, self._factored_mu
-        omega_v = system.coordinates[3]
+        omega_v = system.turning[1]
         mass, _, stiffness = self._matrices  # type: ignore[misc]
         free = np.zeros(system.n_c)
         back_v = np.concatenate([error_v, free])

@@ -219,7 +219,7 @@ class Radau:
         Z = self._predict(h)
         V, Q, L = np.empty((3, system.n_v)), np.empty((3, system.n_q)), self._predict_multipliers(h)
         stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 3, True)
-        quaternion_q, omega_v = system.coordinates[2:]
+        quaternion_q, omega_v = system.turning
         turns = np.empty((3, omega_v.size, 3, 3))
         frame_turns(quaternion_q, self._matrices_q, Q, turns)
         u = None
@@ -280,9 +280,9 @@ class Radau:
         """
         change_v = ESTIMATE @ Z / h
         change_q = ESTIMATE @ (Q - self.q) / h
-        coordinates = self.system.coordinates
-        turns = np.empty((1, coordinates[2].size, 3, 3))
-        frame_turns(coordinates[2], self._matrices_q, self.q[None], turns)
+        quaternion_q, _ = self.system.turning
+        turns = np.empty((1, quaternion_q.size, 3, 3))
+        frame_turns(quaternion_q, self._matrices_q, self.q[None], turns)
         error_q, error_v, norm = self._filter(self.q, self.v, change_q, change_v, h, turns[0])
         if norm > 1.0:
             _, _, norm = self._filter(self.q + error_q, self.v + error_v, change_q, change_v, h, turns[0])
@@ -297,7 +297,7 @@ class Radau:
         except TrialError:
             return rate, v, np.inf
         self.statistics.evaluations += 1
-        stiffness, omega_v = self._matrices[2], system.coordinates[3]  # type: ignore[index]
+        stiffness, omega_v = self._matrices[2], system.turning[1]  # type: ignore[index]
         drift = np.concatenate([drift, np.zeros(system.n_c)])
         turn_frames_back(turns, omega_v, force)
         turn_frames_back(turns, omega_v, drift)
