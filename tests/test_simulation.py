@@ -184,7 +184,9 @@ def test_file_equals_memory(tmp_path):
 
 
 SLOW_RUN = """
-import sys, time
+import signal, sys, time
+# what a shell starts in the background ignores interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {tests!r})
 from test_simulation import satellite
 from femb import simulate
@@ -244,7 +246,10 @@ def test_killed_run_leaves_readable_results(tmp_path):
 def test_interrupted_process(tmp_path):
     process, out = started(tmp_path)
     process.send_signal(signal.SIGINT)
-    process.wait(timeout=30)
+    try:
+        process.wait(timeout=30)
+    finally:
+        process.kill()
     error = process.stderr.read().decode()
     process.stderr.close()
     assert "KeyboardInterrupt" in error
