@@ -23,7 +23,7 @@ def compile_first(system: Any, progress: Any = None) -> None:
     if is_compiled() or not system.layout.beams:
         return
     if progress is not None:
-        progress.message("compiling kernels: once on this machine, about 20 s")
+        progress.message("compiling kernels: once on this machine, 20 to 30 s")
     silent = subprocess.DEVNULL
     beside = subprocess.Popen([sys.executable, "-m", "femb.warmup", "beside"], stdout=silent, stderr=silent)
     try:
