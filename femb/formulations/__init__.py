@@ -15,4 +15,8 @@ def make_formulation(system: Any, name: str) -> Any:
         from femb.formulations.quaternion import QuaternionForm
 
         return QuaternionForm(system)
+    if name == "reduced":
+        from femb.formulations.reduced import ReducedForm
+
+        return ReducedForm(system)
     return system
