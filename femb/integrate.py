@@ -147,15 +147,17 @@ def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) 
     system = form.velocity_form
     q, v = form.configuration(q, v)
     count = len(times)
-    u, a, multipliers = np.empty((count, system.n_u)), np.empty_like(v), np.empty((count, system.n_c))
+    u = np.empty((count, system.n_u))
     joints = np.empty((2, count, system.coordinates_of_joints.count))
     for k, t in enumerate(times):
         u[k] = system.inputs_at(float(t), q[k], v[k])
         q[k], v[k] = system.projected(u[k], q[k], v[k])
-        a[k], multipliers[k] = system.forward(u[k], q[k], v[k])
-        multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
         if joints.size:
             joints[:, k] = system.joint_motion(q[k], v[k])
+    a, multipliers = system.forward_each(u, q, v)
+    if system.layout.has_loops:
+        for k in range(count):
+            multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
     return Frames(times, q, v, work, u, a, multipliers, *joints)
 
 
