@@ -144,12 +144,15 @@ def _last_state(system: Any, stepper: Stepper) -> Frames:
 
 def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
     """Output frames from states of a formulation at times (k,): q (k, n_q), v (k, n_v), work (k,)."""
-    system = form.velocity_form
+    system, states = form.velocity_form, q
     q, v = form.configuration(q, v)
     count = len(times)
     u = np.empty((count, system.n_u))
     joints = np.empty((2, count, system.coordinates_of_joints.count))
     for k, t in enumerate(times):
+        if form is not system:
+            # its coordinates may tell the turns of joints, which the System counts from step to step
+            system = form.at(states[k]).velocity_form
         u[k] = system.inputs_at(float(t), q[k], v[k])
         q[k], v[k] = system.projected(u[k], q[k], v[k])
         if joints.size:
