@@ -144,7 +144,8 @@ def _last_state(system: Any, stepper: Stepper) -> Frames:
 
 def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
     """Output frames from states of a formulation at times (k,): q (k, n_q), v (k, n_v), work (k,)."""
-    system, v = form.velocity_form, form.velocities(q, v)
+    system = form.velocity_form
+    q, v = form.configuration(q, v)
     count = len(times)
     u, a, multipliers = np.empty((count, system.n_u)), np.empty_like(v), np.empty((count, system.n_c))
     joints = np.empty((2, count, system.coordinates_of_joints.count))
@@ -170,7 +171,7 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
 
 
 def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
-    state = system.state(t, q, system.velocities(q[None], v[None])[0]) if events else None
+    state = system.state(t, q, v) if events else None
     return [float(event.function(t, state)) for event in events]
 
 
@@ -183,7 +184,7 @@ def _look(
 
     def at(event: Event, t: float) -> float:
         q, v, _ = step(np.array([t]))
-        return float(event.function(t, system.state(t, q[0], system.velocities(q, v)[0])))
+        return float(event.function(t, system.state(t, q[0], v[0])))
 
     instants = np.linspace(step.start, step.end, LOOKS + 1)
     q, v, _ = step(instants)

@@ -222,9 +222,13 @@ class System:
         """The system in velocity coordinates: itself."""
         return self
 
-    def velocities(self, q: Floats, v: Floats) -> Floats:
-        """v: what a formulation steps with is the velocities."""
-        return v
+    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v in velocity coordinates of s states of a formulation: themselves."""
+        return q, v
+
+    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The reverse of ``configuration``, for one state."""
+        return q, v
 
     def normalise(self, q: Floats) -> float:
         """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
