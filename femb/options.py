@@ -8,7 +8,9 @@ import numpy as np
 from femb.checks import Checks
 
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
-FORMULATIONS = ("velocity", "quaternion")
+FORMULATIONS = ("velocity", "quaternion", "hamiltonian")
+# The methods that integrate a formulation, where not all do.
+METHODS_OF = {"quaternion": ("rk", "bdf"), "hamiltonian": ("rk", "gauss")}
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -79,9 +81,11 @@ class Run:
             check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "max_steps")
             check.one_of("method", METHODS)
             check.one_of("formulation", FORMULATIONS)
-            if self.formulation == "quaternion" and self.method not in ("rk", "bdf"):
+            methods = METHODS_OF.get(self.formulation, METHODS) if "formulation" not in check.bad else METHODS
+            if self.method in METHODS and self.method not in methods:
+                allowed = " or ".join(map(repr, methods))
                 check.fail(
-                    "formulation", f"'quaternion' is integrated by method 'rk' or 'bdf', got method {self.method!r}"
+                    "formulation", f"{self.formulation!r} is integrated by method {allowed}, got method {self.method!r}"
                 )
             check.one_of("start", STARTS)
             check.one_of("tableau", ("dop853", "rk4"))

@@ -15,4 +15,8 @@ def make_formulation(system: Any, name: str) -> Any:
         from femb.formulations.quaternion import QuaternionForm
 
         return QuaternionForm(system)
+    if name == "hamiltonian":
+        from femb.formulations.hamiltonian.momentum_form import MomentumForm
+
+        return MomentumForm(system)
     return system

@@ -1,0 +1,57 @@
+"""Hinges that drivers and engaged latches hold: which, and how they move."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.errors import ModelError
+from femb.types import Floats
+
+
+@dataclass(frozen=True)
+class Held:
+    """A hinge (its number), and what holds it: an input of value, rate and second derivative at ``place`` in u, or,
+    where that is negative, a latch at ``value``."""
+
+    hinge: int
+    name: str
+    place: int = -1
+    value: float = 0.0
+
+    def motion(self, u: Floats) -> Any:
+        """(3,): value, rate and second derivative, for inputs u (n_u,)."""
+        return u[self.place : self.place + 3] if self.place >= 0 else (self.value, 0.0, 0.0)
+
+
+def held_hinges(system: Any, hinge_of: Any, names: tuple[str, ...]) -> list[Held]:
+    """Of a System in its discrete state; hinge_of (m,) is the hinge of every joint coordinate.
+
+    Raises ModelError where a hinge is held twice.
+    """
+    layout = system.layout
+    places, at = {}, 0
+    for each in system.inputs:
+        places[id(each)], at = at, at + each.width
+    found = [
+        Held(int(hinge_of[driver.coordinate]), f"drivers.{name}", place=places[id(driver.inputs[0])])
+        for name, driver in layout.drivers.items()
+    ]
+    for latch, engaged, value in zip(layout.latches, system.discrete.engaged, system.discrete.held, strict=True):
+        if engaged:
+            found.append(Held(int(hinge_of[latch.coordinate]), f"latches.{latch.item.name}", value=float(value)))
+    first: dict[int, Held] = {}
+    for each in found:
+        other = first.setdefault(each.hinge, each)
+        if other is not each:
+            raise ModelError.at(
+                ("run", "formulation"),
+                f"'hamiltonian' holds a hinge once, got {other.name} and {each.name} on {names[each.hinge]!r}; leave "
+                "one out, or use 'velocity'",
+            )
+    return found
+
+
+def motions(held: list[Held], u: Floats) -> Floats:
+    """(n, 3): value, rate and second derivative of each."""
+    return np.array([each.motion(u) for each in held], dtype=float).reshape(-1, 3)
