@@ -8,7 +8,7 @@ import numpy as np
 from femb.checks import Checks
 
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
-FORMULATIONS = ("velocity", "quaternion", "hamiltonian")
+FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
 # The methods that integrate a formulation, where not all do.
 METHODS_OF = {"quaternion": ("rk", "bdf"), "hamiltonian": ("rk", "gauss")}
 STARTS = ("as_given", "assembled", "equilibrium")

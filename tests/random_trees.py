@@ -41,14 +41,21 @@ def random_inertia(rng):
     return np.einsum("k,kij->ij", m, np.einsum("k,ij->kij", (x * x).sum(1), np.eye(3)) - x[:, :, None] * x[:, None, :])
 
 
-def random_model(rng, bodies, kinds=KINDS, ground=True):
+def random_model(rng, bodies, kinds=KINDS, ground=True, moving=False):
     """Bodies on random others by random joints, whose first end is the parent or the child; the first body is on the
-    ground, or free. Bodies are listed in any order."""
-    model = Model("tree", gravity=tuple(3.0 * rng.standard_normal(3)))
+    ground, or free. Bodies are listed in any order.
+
+    moving : without gravity, all joints that have coordinates at random rates, and the first body moving.
+    """
+    model = Model("tree", gravity=(0.0, 0.0, 0.0) if moving else tuple(3.0 * rng.standard_normal(3)))
     order = rng.permutation(bodies)
     for k in sorted(order):
         center = tuple(0.3 * rng.standard_normal(3))
-        model.add(RigidBody(f"b{k}", mass=rng.uniform(0.5, 2.0), inertia=random_inertia(rng), center_of_mass=center))
+        more = {}
+        if moving and k == order[0] and not ground:
+            more = {"velocity": rng.standard_normal(3), "angular_velocity": rng.standard_normal(3)}
+        values = {"mass": rng.uniform(0.5, 2.0), "inertia": random_inertia(rng), "center_of_mass": center}
+        model.add(RigidBody(f"b{k}", **values, **more))
     if ground:
         model.add(Ground())
     names = [f"b{k}" for k in order]
@@ -62,6 +69,8 @@ def random_model(rng, bodies, kinds=KINDS, ground=True):
             ends.reverse()
         kind = kinds[rng.integers(len(kinds))]
         more = {"angle": 0.9} if kind is Perpendicular and rng.random() < 0.5 else {}
+        if moving and kind.coordinates:
+            more["rates"] = rng.standard_normal(len(kind.coordinates))
         model.add(kind(f"j{k}", *ends, **more))
     return model
 

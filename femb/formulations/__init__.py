@@ -19,4 +19,8 @@ def make_formulation(system: Any, name: str) -> Any:
         from femb.formulations.hamiltonian.momentum_form import MomentumForm
 
         return MomentumForm(system)
+    if name == "reduced":
+        from femb.formulations.reduced import ReducedForm
+
+        return ReducedForm(system)
     return system

@@ -27,8 +27,8 @@ class Factors:
 class BorderedSolver:
     """Factorises and multiplies matrices (n, n)."""
 
-    def factorise(self, matrix: Any) -> Factors:
-        """Factors of the matrix; raises SingularError."""
+    def factorise(self, matrix: Any, dependent: float = 0.0) -> Factors:
+        """Factors of the matrix; raises SingularError, also where rows depend on others."""
         return Factors(matrix)
 
     def multiply(self, matrix: Any, x: Floats) -> Floats:
