@@ -24,32 +24,30 @@ class Held:
         return u[self.place : self.place + 3] if self.place >= 0 else (self.value, 0.0, 0.0)
 
 
-def held_hinges(system: Any, hinge_of: Any, names: tuple[str, ...]) -> list[Held]:
+def held_hinges(system: Any, hinge_of: Any) -> list[Held]:
     """Of a System in its discrete state; hinge_of (m,) is the hinge of every joint coordinate.
 
-    Raises ModelError where a hinge is held twice.
+    A hinge that several latches hold is held once. Raises ModelError for a latch on a driven hinge.
     """
     layout = system.layout
     places, at = {}, 0
     for each in system.inputs:
         places[id(each)], at = at, at + each.width
-    found = [
-        Held(int(hinge_of[driver.coordinate]), f"drivers.{name}", place=places[id(driver.inputs[0])])
-        for name, driver in layout.drivers.items()
-    ]
+    found: dict[int, Held] = {}
+    for name, driver in layout.drivers.items():
+        hinge = int(hinge_of[driver.coordinate])
+        found[hinge] = Held(hinge, f"drivers.{name}", place=places[id(driver.inputs[0])])
     for latch, engaged, value in zip(layout.latches, system.discrete.engaged, system.discrete.held, strict=True):
-        if engaged:
-            found.append(Held(int(hinge_of[latch.coordinate]), f"latches.{latch.item.name}", value=float(value)))
-    first: dict[int, Held] = {}
-    for each in found:
-        other = first.setdefault(each.hinge, each)
-        if other is not each:
+        hinge = int(hinge_of[latch.coordinate])
+        if hinge in found and found[hinge].place >= 0:
             raise ModelError.at(
                 ("run", "formulation"),
-                f"'hamiltonian' holds a hinge once, got {other.name} and {each.name} on {names[each.hinge]!r}; leave "
-                "one out, or use 'velocity'",
+                f"'hamiltonian' drives a hinge or latches it, got {found[hinge].name} and latches.{latch.item.name} on "
+                "the same one; leave one out, or use 'velocity'",
             )
-    return found
+        if engaged:
+            found.setdefault(hinge, Held(hinge, f"latches.{latch.item.name}", value=float(value)))
+    return list(found.values())
 
 
 def motions(held: list[Held], u: Floats) -> Floats:

@@ -75,7 +75,7 @@ class MomentumForm:
         self._nowhere = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 9))
 
     def _list_held(self) -> None:
-        self._held = held_hinges(self.system, self.map.hinge_of, self.tree.names)
+        self._held = held_hinges(self.system, self.map.hinge_of)
         self.n_c = len(self._held)
         self._hinges = np.array([each.hinge for each in self._held], dtype=np.int64)
         self._driven = np.zeros(self.tree.n, dtype=np.bool_)
