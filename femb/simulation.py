@@ -65,7 +65,8 @@ def simulate(
 def summary(model: Model, run: Run | None = None) -> str:
     """What a model is, in a few lines: counts, degrees of freedom, mass, mass centre and inertia at the start.
 
-    run : how it starts, and in which formulation, where that matters. Raises ModelError with every problem of the model.
+    run : how it starts, and in which formulation, where that matters. Raises ModelError with every problem of the
+    model.
     """
     from femb.formulations import make_formulation
     from femb.system import System
