@@ -49,6 +49,7 @@ from femb.elements import (
 )
 from femb.errors import ModelError
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
+from femb.formulations.hamiltonian.of_model import small_motion, tree_of
 from femb.latching import switched
 from femb.profiles import Sine
 from femb.system import System
@@ -63,7 +64,7 @@ def moved(form, rng, size=0.5):
     q = form.q0 + size * rng.standard_normal(form.n_q)
     form.normalise(q)
     rate, base = rng.standard_normal(form.tree.n), rng.standard_normal(6)
-    return q, form._momenta(q, rate, base)
+    return q, form.momenta(q, rate, base)
 
 
 def slope(form, q, v, dq, dv, of):
@@ -374,6 +375,50 @@ def test_energy_of_the_double_pendulum_has_no_trend():
     error = results.audit.energy_error / swing
     assert np.abs(error).max() < 1e-9
     assert abs(np.polyfit(results.time / 50.0, error, 1)[0]) < 1e-10
+
+
+# Small coordinates
+
+
+def rotor(*more):
+    """A hub that turns at 30 rad/s, with a blade on a flap hinge at an offset, on a spring."""
+    model = Model("rotor")
+    model.add(Ground())
+    model.add(RigidBody("hub", 10.0, (1.0, 1.0, 2.0)))
+    model.add(RigidBody("blade", 12.0, (0.1, 16.0, 16.1), center_of_mass=(2.0, 0, 0)))
+    model.add(Revolute("mast", JointEnd("ground", axis=Z), JointEnd("hub"), rates=30.0))
+    model.add(Revolute("flap", JointEnd("hub", at=(0.3, 0, 0), axis=-Y, reference=X), JointEnd("blade", reference=X)))
+    model.add(JointSpringDamper("root", "flap", stiffness=900.0))
+    for each in more:
+        model.add(each)
+    return model
+
+
+def test_small_flapping_beside_fast_rotation():
+    """The closed form Omega^2 (1 + e S/I) + k/I, with the rotation of the model's start or another."""
+    static, inertia = 12.0 * 2.0, 16.0 + 12.0 * 4.0
+    for omega, given in ((30.0, None), (12.0, {"mast.angle": 12.0})):
+        flapping = small_motion(rotor(), ["flap.angle"], rate=given)
+        wanted = omega**2 * (1.0 + 0.3 * static / inertia) + 900.0 / inertia
+        np.testing.assert_allclose(np.abs(flapping.eigenvalues()) ** 2, wanted, rtol=1e-13)
+        np.testing.assert_allclose(flapping.mass, [[inertia]], rtol=1e-14)
+    with pytest.raises(
+        ModelError, match=r"loads\.push: partial linearisation knows weight and linear springs of joints"
+    ):
+        small_motion(rotor(Load("push", body="blade", force=(0, 0, 1.0))), ["flap.angle"])
+    with pytest.raises(
+        ModelError, match=r"no hinge coordinate is named 'flip'; there are 'mast\.angle', 'flap\.angle'"
+    ):
+        small_motion(rotor(), ["flip"])
+    with pytest.raises(ModelError, match="for trees on the ground"):
+        small_motion(load_case(CASES / "rotor_floating.py").model, ["hinge_1.second_angle"])
+
+
+def test_names_of_the_tree():
+    tree = tree_of(load_case(CASES / "chain_universal.py").model)
+    assert tree.n == 10
+    assert tree.names[:3] == ("joint_1.first_angle", "joint_1.second_angle", "joint_2.first_angle")
+    np.testing.assert_array_equal(tree.mass[:4], [0.0, 1.0, 0.0, 1.0])
 
 
 # Refusals

@@ -66,7 +66,7 @@ class MomentumForm:
                 batch = _without(batch, native)
             if not isinstance(batch, MassBatch | ConstraintBatch) and batch is not None:
                 self._others.append(batch)
-        self._works = any(type(batch).applied is not Batch.applied for batch in self.system.batches)
+        self._works = any(_does_work(batch) for batch in self.system.batches)
         carried = [(frame, each) for frame, each in self.map.carriers.items() if each.moves]
         frames = np.array([frame for frame, _ in carried], dtype=np.int64)
         self._frames = self.layout.frame_q[frames], self.layout.frame_v[frames]
@@ -150,7 +150,8 @@ class MomentumForm:
         """v' (n_v,)."""
         return self.forward(u, q, v)[0]
 
-    def _motion(self, q: Floats, v: Floats) -> Motion:
+    def motion(self, q: Floats, v: Floats) -> Motion:
+        """Attitudes, velocities and momenta of the segments at one state."""
         rate, velocity = self._speeds(q[None], v[None])
         return self._moving(q, rate[0], velocity[0, 0])
 
@@ -166,7 +167,7 @@ class MomentumForm:
 
     def _accelerations(self, u: Floats, q: Floats, v: Floats, places: Any, loads: Floats) -> TreeAccelerations:
         tree = self.tree
-        motion = self._motion(q, v)
+        motion = self.motion(q, v)
         W = np.empty((tree.n + 1, 6))
         factors = np.ones(len(loads))
         wrenches(tree.data, tree.gravity, places, loads, factors, motion.R, motion.hinge, motion.center, W)
@@ -195,11 +196,7 @@ class MomentumForm:
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """q' (s, n_q)."""
-        rate, velocity = self._speeds(q, v)
-        if not self.floating:
-            return rate
-        omega = rotations.rotate_back(rotations.normalise(q[:, 3:7]), velocity[:, 0, :3])
-        return np.concatenate([velocity[:, 0, 3:], rotations.quaternion_rate(q[:, 3:7], omega), rate], axis=1)
+        return np.ascontiguousarray(self._evaluate(q, v, *self._nowhere, False)[0][:, : self.n_q])
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q) where v' = a."""
@@ -207,7 +204,7 @@ class MomentumForm:
 
     def _second(self, q: Floats, v: Floats, a: Floats) -> Floats:
         tree, hinges = self.tree, a[self._first_v :]
-        motion = self._motion(q, v)
+        motion = self.motion(q, v)
         # what is left of p' without h . (v x S) are the generalized forces; equation (13)
         turning, force = np.empty(6), np.empty(tree.n)
         for k in range(tree.n):
@@ -228,7 +225,7 @@ class MomentumForm:
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The momenta (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
-        return np.array([self._momenta(q, each[self._first :], self._base_velocity(q, each)) for each in dq])
+        return np.array([self.momenta(q, each[self._first :], self._base_velocity(q, each)) for each in dq])
 
     def _base_velocity(self, q: Floats, dq: Floats) -> Floats:
         if not self.floating:
@@ -237,7 +234,7 @@ class MomentumForm:
         omega = 2.0 * rotations.rate_body(e) @ dq[3:7] / (e @ e)
         return np.concatenate([rotations.rotate(rotations.normalise(e), omega), dq[:3]])
 
-    def _momenta(self, q: Floats, rate: Floats, base: Floats) -> Floats:
+    def momenta(self, q: Floats, rate: Floats, base: Floats) -> Floats:
         """v (n_v,) of hinge rates (n,) and the base's velocity (6,)."""
         motion = self._moving(q, rate, base)
         p = np.where(self._driven, rate, motion.p)
@@ -266,7 +263,7 @@ class MomentumForm:
         """q (n_q,) and momenta (n_v,) of one state of the System."""
         pose, hinges, rate, base = self.map.hinge_motion(q, v, self.system.discrete.angles)
         mine = np.concatenate([pose, hinges])
-        return mine, self._momenta(mine, rate, base)
+        return mine, self.momenta(mine, rate, base)
 
     def state(self, t: float, q: Floats, v: Floats) -> Any:
         """The named bodies and joints at an instant."""
@@ -339,3 +336,10 @@ def _without(batch: JointForceBatch, native: set[int]) -> JointForceBatch | None
     other = copy(batch)
     other.data = np.where(taken[:, None], 0.0, batch.data)
     return other
+
+
+def _does_work(batch: Batch) -> bool:
+    """Whether a batch may have power: not if it is made of springs alone."""
+    if isinstance(batch, JointForceBatch):
+        return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
+    return type(batch).applied is not Batch.applied
