@@ -16,6 +16,7 @@ _HOMES = {
     "Results": "femb.results",
     "simulate": "femb.simulation",
     "inverse": "femb.inverse_dynamics",
+    "compare": "femb.comparison",
     "load_case": "femb.case",
     "Attachment": "femb.elements",
     "Beam": "femb.elements",
