@@ -18,6 +18,8 @@ _HOMES = {
     "inverse": "femb.inverse_dynamics",
     "compare": "femb.comparison",
     "load_case": "femb.case",
+    "AerodynamicLoad": "femb.elements",
+    "Airload": "femb.elements",
     "Attachment": "femb.elements",
     "Beam": "femb.elements",
     "DistributedLoad": "femb.elements",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -63,7 +62,7 @@ GROUPS = ("bodies", "beams", "joints", "drivers")
 
 def differences(
     first: Results, second: Results, names: tuple[str, str] = ("the first", "the second")
-) -> tuple[Any, ...]:
+) -> tuple[Difference, ...]:
     """A Difference for each kind of quantity that both results have, in the order of ``KINDS``.
 
     Nothing is interpolated: both must have the same output times, and items of the same names. A kind of quantity that
