@@ -49,7 +49,8 @@ STRETCHES = {
     "rigid_body_dual_euler_torque": Stretch(0.15, 0.15, 0.15),
     "rigid_body_body_torque": Stretch(0.5, 0.5, 0.5, ("bodies.rod.euler_rates=[1, 10, 1]",)),
 }
-# Mechanisms, and what is driven or warmed: how long with explicit steps and how long otherwise, s. Rows of joints that depend on others are not for quaternion coordinates.
+# Mechanisms, and what is driven or warmed: how long with explicit steps and how long otherwise, s. Rows of joints that
+# depend on others are not for quaternion coordinates.
 MECHANISMS = {
     "chain_universal": (0.5, 0.5),
     "double_pendulum_flexible": (0.001, 0.2),
