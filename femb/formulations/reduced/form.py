@@ -22,12 +22,13 @@ from femb.blocklu import SingularError
 from femb.discrete import Discrete
 from femb.errors import ModelError
 from femb.formulations.bordered import BorderedSolver
-from femb.formulations.joint_tree import JointTree, Root
+from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import BALL
 from femb.formulations.reduced.dense import DenseSolver
 from femb.formulations.reduced.kernels import composite, pull, push
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
+from femb.formulations.tree_frame import Root
 from femb.options import Tolerances
 from femb.types import Floats, Ints
 
