@@ -15,6 +15,10 @@ def make_formulation(system: Any, name: str) -> Any:
         from femb.formulations.quaternion import QuaternionForm
 
         return QuaternionForm(system)
+    if name == "hamiltonian":
+        from femb.formulations.hamiltonian.momentum_form import MomentumForm
+
+        return MomentumForm(system)
     if name == "reduced":
         from femb.formulations.reduced import ReducedForm
 

@@ -1,6 +1,6 @@
 """Trees of rigid segments in hinge coordinates and momenta; docs/theory/hamiltonian.md.
 
-Tree or TreeBuilder -> HamiltonianForm (y' = f(t, y)) -> a stepper such as femb.steppers.gauss
+Tree or TreeBuilder -> HamiltonianForm (y' = f(t, y)) -> a stepper such as femb.steppers.collocation
 """
 
 from femb.formulations.hamiltonian.actions import Drive, Functions, GeneralizedForce, Load, Potential, Quadratic
