@@ -65,6 +65,7 @@ MECHANISMS = {
     "slider_crank_flexible": (0.0, 0.004),
     "slider_crank_rigid": (0.02, 0.05),
     "thermal_snap": (0.0, 12.0),
+    "thompson_aircraft": (0.5, 0.5),
     "thompson_connected": (0.5, 0.5),
     "thompson_pendulum": (0.5, 0.5),
     "thompson_rotorcraft": (0.02, 0.02),
