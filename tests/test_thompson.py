@@ -61,7 +61,7 @@ def test_H2_is_that_of_the_examples(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("formulation", ["velocity", pytest.param("quaternion", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("formulation", ["velocity", "hamiltonian", pytest.param("quaternion", marks=pytest.mark.slow)])
 def test_formulations_agree(name, formulation):
     """Over the whole run: places and rates relative to the largest, angles, and reactions relative to the largest."""
     one, other = run(name), run(name, formulation)
