@@ -144,18 +144,23 @@ def _last_state(system: Any, stepper: Stepper) -> Frames:
 
 def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
     """Output frames from states of a formulation at times (k,): q (k, n_q), v (k, n_v), work (k,)."""
-    system = form.velocity_form
+    system, states = form.velocity_form, q
     q, v = form.configuration(q, v)
     count = len(times)
-    u, a, multipliers = np.empty((count, system.n_u)), np.empty_like(v), np.empty((count, system.n_c))
+    u = np.empty((count, system.n_u))
     joints = np.empty((2, count, system.coordinates_of_joints.count))
     for k, t in enumerate(times):
+        if form is not system:
+            # its coordinates may tell the turns of joints, which the System counts from step to step
+            system = form.at(states[k]).velocity_form
         u[k] = system.inputs_at(float(t), q[k], v[k])
         q[k], v[k] = system.projected(u[k], q[k], v[k])
-        a[k], multipliers[k] = system.forward(u[k], q[k], v[k])
-        multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
         if joints.size:
             joints[:, k] = system.joint_motion(q[k], v[k])
+    a, multipliers = system.forward_each(u, q, v)
+    if system.layout.has_loops:
+        for k in range(count):
+            multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
     return Frames(times, q, v, work, u, a, multipliers, *joints)
 
 

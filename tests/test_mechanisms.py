@@ -181,7 +181,7 @@ def test_hinged_panel_for_a_thousand_seconds():
     """Linear momentum to rounding; angular momentum to the tolerance, and the better the smaller that is."""
     case = load_case(CASES / "satellite_hinged_panel.toml")
     drifts = []
-    for rtol in (1e-7, 1e-8):
+    for rtol in (1e-5, 1e-6, 1e-7, 1e-8):
         options = {"rtol": rtol, "atol": Tolerances(rtol, rtol), "output_interval": 5.0}
         results = simulate(case.model, duration=1000.0, **options)
         audit = results.audit
@@ -189,10 +189,10 @@ def test_hinged_panel_for_a_thousand_seconds():
         assert linear < 1e-11 * 64.0 * np.abs(results.bodies["panel"].velocity).max()
         angular = np.linalg.norm(audit.angular_momentum - audit.angular_momentum[0], axis=1).max()
         drifts.append(angular / np.linalg.norm(audit.angular_momentum[0]))
-        assert drifts[-1] < 100.0 * rtol
+        assert drifts[-1] < 25.0 * rtol
         assert np.ptp(results.joints["hinge"].coordinates) > 0.5
         held(results)
-    assert drifts[1] < 0.3 * drifts[0]
+    assert np.all(np.array(drifts[1:]) < 0.5 * np.array(drifts[:-1]))
 
 
 @pytest.mark.slow

@@ -65,6 +65,11 @@ MECHANISMS = {
     "slider_crank_flexible": (0.0, 0.004),
     "slider_crank_rigid": (0.02, 0.05),
     "thermal_snap": (0.0, 12.0),
+    "thompson_connected": (0.5, 0.5),
+    "thompson_pendulum": (0.5, 0.5),
+    "thompson_rotorcraft": (0.02, 0.02),
+    "thompson_satellite": (0.5, 0.5),
+    "thompson_wind_turbine": (0.2, 0.2),
 }
 DEPENDENT = ("iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid")
 FILES = {path.stem: path for path in CASES.iterdir() if path.suffix in (".toml", ".py")}

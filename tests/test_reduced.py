@@ -20,13 +20,12 @@ from femb import (
     simulate,
 )
 from femb.elements import (
+    Fixed,
     JointDriver,
     JointEnd,
     JointSpringDamper,
     Latch,
     OrientationDriver,
-    PointOnLine,
-    PointOnPlane,
     Prismatic,
     Revolute,
     Spherical,
@@ -236,16 +235,110 @@ def test_drivers_are_kept_rows(method, rtol, bound):
 
 
 def test_an_orientation_may_be_driven_through_several_joints():
-    """A driver between the ground and the last of three bodies, one free direction of four left."""
+    """The attitude of the last of three bodies: three rows, three of four free directions."""
     model = Model("wrist", gravity=(0, 0, -9.81))
     names = ("ground", "a", "b", "c")
-    joints = (Revolute, Revolute, Universal)
-    for k, axis in enumerate([(0, 0, 1), (0, 1, 0), (1, 0, 0)]):
-        model.add(RigidBody(names[k + 1], mass=1.0, inertia=0.1, center_of_mass=(0, 0, -0.2)))
-        ends = JointEnd(names[k], at=(0, 0, -0.3), axis=axis), JointEnd(names[k + 1])
-        model.add(joints[k](f"j{k}", *ends))
+    for k, (joint, axis) in enumerate([(Revolute, (0, 0, 1)), (Revolute, (0, 1, 0)), (Universal, (1, 0, 0))]):
+        model.add(RigidBody(names[k + 1], mass=1.0, inertia=0.1, center_of_mass=(0.05, 0, -0.2)))
+        model.add(joint(f"j{k}", JointEnd(names[k], at=(0, 0, -0.3), axis=axis), JointEnd(names[k + 1])))
+    size = np.array([0.1, 0.2, -0.1])
 
-    def motion(t):
-        return np.sin(t) * np.array([0.1, 0.2, -0.1]), np.cos(t) * np.array([0.1, 0.2, -0.1]), 0.0 * np.ones(3)
+    def motion(t, k):
+        return size[k] * (1.0 - np.cos(t)), size[k] * np.sin(t), size[k] * np.cos(t)
 
-    assert motion(0.0)[0].shape == (3,)
+    angles = {f"{word}_angle": lambda t, k=k: motion(t, k) for k, word in enumerate(("first", "second", "third"))}
+    model.add(OrientationDriver("lead", Ground().at(), model.bodies["c"].at(), **angles))
+    got, wanted = run(model, "reduced", "radau", 1e-9), run(model, "velocity", rtol=1e-11)
+    np.testing.assert_allclose(got.drivers["lead"].force, wanted.drivers["lead"].force, atol=1e-6)
+    assert max(differences(got, wanted)) < 1e-6
+
+
+def panel_on_hub():
+    model = Model()
+    model.add(RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0), angular_velocity=(0.02, 0.01, -0.03)))
+    model.add(RigidBody("panel", 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5, 0, 0)))
+    first, second = JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0.2, 1)), JointEnd(body="panel")
+    model.add(Revolute("hinge", first, second, start=-0.5, rates=1.0))
+    model.add(Latch("lock", "hinge", at=0.25))
+    return model
+
+
+@pytest.mark.parametrize(("method", "rtol", "bound"), METHODS)
+def test_a_latch_becomes_a_kept_row(method, rtol, bound):
+    """When it engages, and what energy it takes, as in the velocity form."""
+    got, wanted = (run(panel_on_hub(), *rest) for rest in (("reduced", method, rtol), ("velocity", "rk", 1e-11)))
+    for word in ("time", "energy_loss"):
+        path = f"events/latches.lock/{word}"
+        np.testing.assert_allclose(got.arrays[path], wanted.arrays[path], rtol=30.0 * bound)
+    assert max(differences(got, wanted)) < 100.0 * bound
+    held = got.joints["hinge"].coordinates[got.time > got.arrays["events/latches.lock/time"][0]]
+    np.testing.assert_allclose(held, 0.25, atol=1e-12)
+
+
+def flexible_pendulum():
+    """A beam clamped to a hub on a hinge, with a body hinged to its tip."""
+    model = Model("beams", gravity=(0, 0, -9.81))
+    section = Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
+                      youngs_modulus=1e8, shear_modulus=4e7, damping=1e-3)  # fmt: skip
+    hub = model.add(RigidBody("hub", mass=1.0, inertia=(0.03, 0.02, 0.03)))
+    model.add(Beam("arm", section, 1.0, 2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))))
+    model.add(RigidBody("bob", mass=0.2, inertia=1e-3, center_of_mass=(0, 0, -0.1)))
+    model.add(Revolute("axle", JointEnd("ground", axis=(0, 1, 0)), JointEnd("hub")))
+    model.add(Revolute("pin", JointEnd(beam="arm", node=-1, axis=(0, 1, 0)), JointEnd("bob")))
+    return model
+
+
+@pytest.mark.parametrize("method", ["rk", "radau", "bdf", "generalized-alpha"])
+def test_beams_are_in_the_tree_as_free_nodes(method):
+    """Bodies hang on hinges, beams on bodies and bodies on beams; multipliers of hinges drop out."""
+    model = flexible_pendulum()
+    system = System(model)
+    form = ReducedForm(system)
+    assert form.n_v == system.n_v - system.n_c
+    assert form.n_c == 0
+    u = np.zeros(system.n_u)
+    rng = np.random.default_rng(2)
+    q, v = form.q0 + 0.01 * rng.standard_normal(form.n_q), rng.standard_normal(form.n_v)
+    form.normalise(q)
+    H2, H2_rate = form.H2(q, v)
+    Q, V = form.configuration(q[None], v[None])
+    wanted = system.acceleration(u, Q[0], V[0])
+    got = H2 @ form.acceleration(u, q, v) + H2_rate @ v
+    np.testing.assert_allclose(got, wanted, atol=1e-10 * np.max(np.abs(wanted)))
+    rtol, bound = {"rk": (1e-9, 1e-8), "radau": (1e-8, 1e-7)}.get(method, (1e-6, 1e-4))
+    duration = 0.02
+    one = run(model, "reduced", method, rtol, duration, 2)
+    other = run(model, "velocity", "radau", 1e-10, duration, 2)
+    assert differences(one, other)[0] < bound
+    np.testing.assert_allclose(one.beams["arm"].position, other.beams["arm"].position, atol=bound)
+
+
+def test_point_masses_hang_too():
+    """By ball joints, which leave them no freedom of their own; and a body hangs on one."""
+    model = Model("beads", gravity=(0.3, 0, -9.81))
+    model.add(RigidBody("arm", mass=2.0, inertia=(0.3, 0.4, 0.1)))
+    model.add(PointMass("bead", 0.5))
+    model.add(RigidBody("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), center_of_mass=(0, 0.1, -0.3)))
+    model.add(PointMass("free", 0.5, position=(3.0, 0.0, 0.0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("arm"), rates=2.0))
+    model.add(Spherical("one", JointEnd("bead"), JointEnd("arm", at=(0.3, 0.1, 0.2))))
+    model.add(Spherical("two", JointEnd("bead"), JointEnd("bob")))
+    form = ReducedForm(System(model))
+    assert form.n_v == 1 + 3 + 3
+    got, wanted = run(model, "reduced", rtol=1e-11), run(model, "velocity", rtol=1e-11)
+    assert max(differences(got, wanted)) < 1e-7
+
+
+def test_implicit_steps_take_inertial_velocities_alone():
+    model = random_model(np.random.default_rng(1), 3, ground=False)
+    form = ReducedForm(System(model, assemble=True), Root(velocity="body"))
+    with pytest.raises(ModelError, match="velocities in body axes are no rates of coordinates: use 'rk'"):
+        _ = form.coordinates
+
+
+def test_what_cannot_move_is_refused():
+    model = Model()
+    model.add(RigidBody("block", mass=1.0, inertia=1.0))
+    model.add(Fixed("weld", JointEnd("ground"), JointEnd("block")))
+    with pytest.raises(ModelError, match="the joints leave nothing free to move"):
+        ReducedForm(System(model))

@@ -20,7 +20,7 @@ import numpy as np
 
 from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
-from femb.kinematics import error_norm
+from femb.kinematics import error_norm, solution_scale
 from femb.options import Run
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
 from femb.steppers.bdf_kernels import correct, implicit_coordinates, normalise_history
@@ -234,6 +234,7 @@ class Bdf:
                 self._form(self._u, self.q, self.v)
             self._factorise(mu)
         turns = np.empty((1, omega_v.size, 3, 3))
+        scale = solution_scale(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu)
         t, u, previous, multipliers = before(end, self.t), None, 0.0, self.multipliers
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
@@ -248,7 +249,7 @@ class Bdf:
             self.statistics.newton_iterations += 1
             turn_frames_back(turns[0], omega_v, change)
             self._factored.solve(change)  # type: ignore[union-attr]
-            size = correct(turns[0], omega_v, change, self.scale_v, self.v, d)
+            size = correct(turns[0], omega_v, change, scale, self.v, d)
             v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[system.n_v :]
             implicit_coordinates(*system.coordinates, mu, known, v, q)
             if not np.isfinite(size):

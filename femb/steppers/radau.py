@@ -21,7 +21,7 @@ import numpy as np
 
 from femb.batch import TrialError
 from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
-from femb.kinematics import error_norm
+from femb.kinematics import error_norm, solution_scale
 from femb.options import Run
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
@@ -51,6 +51,9 @@ COMPLEX = 3.0 + 0.5 * (3.0 ** (1.0 / 3.0) - 3.0 ** (2.0 / 3.0)) - 0.5j * (3.0 **
 ESTIMATE = np.array([-13.0 - 7.0 * ROOT6, -13.0 + 7.0 * ROOT6, -1.0]) / 3.0
 
 MAX_ITERATIONS = 7
+# Newton's remaining change, as a part of the tolerance of the step: the root of rtol, within bounds. What is left of a
+# balance of moments has the same sign in step after step, so that an angular momentum sums it up.
+SOLVED = 3e-4, 3e-3
 NEGLIGIBLE = 1e-3
 # Of the step at which Newton's iteration failed with fresh matrices: the longest to try next, and how it recovers.
 BELOW_FAILURE, RECOVERY = 0.6, 1.1
@@ -69,6 +72,9 @@ def _eigenvectors() -> tuple[Floats, Floats]:
 
 
 T, T_INVERSE = _eigenvectors()
+# Values at the stages to coefficients of the polynomial through them, of powers 1 to 3 (zero at the start), and 0 to 2.
+FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
+THROUGH_STAGES = np.linalg.inv(C[:, None] ** np.arange(3))
 
 
 class Radau:
@@ -81,7 +87,7 @@ class Radau:
         self.t, self.q, self.v, self.work = 0.0, system.q0.copy(), system.v0.copy(), 0.0
         self.statistics = Statistics()
         self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
-        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, min(0.03, run.rtol**0.5))
+        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self.h = run.first_step or 0.0
         self.max_step = run.max_step or np.inf
         self._matrices: tuple[Floats, Floats, Floats] | None = None
@@ -224,6 +230,7 @@ class Radau:
         frame_turns(quaternion_q, self._matrices_q, Q, turns)
         u = None
         real, pair = np.empty(n), np.empty(n, dtype=complex)
+        scale = solution_scale(self.scale_q, self.scale_v, self.q, self.v, h)
         rate, previous = 0.0, 0.0
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
@@ -233,7 +240,7 @@ class Radau:
             to_eigenvectors(T_INVERSE, turns, omega_v, residual, real, pair)
             self._real.solve(real)
             self._complex.solve(pair)
-            size = update_velocities(T, turns, omega_v, real, pair, self.scale_v, self.v, Z, L)
+            size = update_velocities(T, turns, omega_v, real, pair, scale, self.v, Z, L)
             stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 2, False)
             self.statistics.newton_iterations += 1
             if not np.isfinite(size):
@@ -259,12 +266,13 @@ class Radau:
             return h * C[:, None] * self.a
         old_h, coefficients = self._polynomial
         theta = 1.0 + C * h / old_h
-        powers = np.stack([theta, theta**2, theta**3], axis=1)
-        return powers @ coefficients - coefficients.sum(axis=0)
+        return (theta[:, None] ** np.arange(1, 4) - 1.0) @ coefficients
 
     def _predict_multipliers(self, h: float) -> Floats:
         """L (3, n_c) by extrapolating the polynomial through the last step's stages."""
-        if self._polynomial is None or not self.multipliers.size:
+        if not self.multipliers.size:
+            return np.empty((3, 0))
+        if self._polynomial is None:
             return np.tile(self.multipliers, (3, 1))
         old_h, _ = self._polynomial
         theta = 1.0 + C * h / old_h
@@ -298,7 +306,8 @@ class Radau:
             return rate, v, np.inf
         self.statistics.evaluations += 1
         stiffness, omega_v = self._matrices[2], system.turning[1]  # type: ignore[index]
-        drift = np.concatenate([drift, np.zeros(system.n_c)])
+        if system.n_c:
+            drift = np.concatenate([drift, np.zeros(system.n_c)])
         turn_frames_back(turns, omega_v, force)
         turn_frames_back(turns, omega_v, drift)
         force -= system.solver.multiply(stiffness, drift) / mu
@@ -329,9 +338,9 @@ class Radau:
         Z, Q, V, L = stages
         power = system.power(self._u_stages, Q, V, L)
         # the collocation polynomial of v through (0, 0) and the stages
-        coefficients = np.linalg.solve(C[:, None] ** np.arange(1, 4), Z)
+        coefficients = FROM_ZERO @ Z
         self._polynomial = (h, coefficients)
-        self._multiplier_polynomial = np.linalg.solve(C[:, None] ** np.arange(3), L)
+        self._multiplier_polynomial = THROUGH_STAGES @ L
         # Members that start out of equilibrium have accelerations the step does not resolve: they would swing the dense
         # output, so that it takes the polynomial's own at the start of a stretch.
         a = coefficients[0] / h if self._starting else self.a

@@ -276,17 +276,18 @@ class ReducedForm:
 
     def state(self, t: float, q: Floats, v: Floats) -> Any:
         """The named bodies, beams and joints at an instant."""
-        return self.system.state(t, *(each[0] for each in self.configuration(q[None], v[None])))
+        return self._turned_to(q).state(t, *(each[0] for each in self.configuration(q[None], v[None])))
 
     def at(self, q: Floats) -> "ReducedForm":
-        """The same form with the turns of its joints as they are after a step to q."""
-        if not self.system.coordinates_of_joints.is_angle.any():
-            return self
-        known = self.tree.place >= 0
-        Q, V = self.configuration(q[None], np.zeros((1, self.n_v)))
-        angles = self.system.joint_motion(Q[0], V[0])[0]
-        angles[known] = q[self.tree.place[known]]
-        return self.with_discrete(replace(self.system.discrete, angles=angles))
+        """The same form with the turns of its joints as they are at q."""
+        return self.with_discrete(self._turned_to(q).discrete)
+
+    def _turned_to(self, q: Floats) -> Any:
+        """The system with the turns of its joints as they are at q, which a step of any length counts."""
+        if not self.system.coordinates_of_joints.count:
+            return self.system
+        angles = np.where(self.tree.place >= 0, q[self.tree.place], self.system.discrete.angles)
+        return self.system.with_discrete(replace(self.system.discrete, angles=angles))
 
     def with_discrete(self, discrete: Discrete) -> "ReducedForm":
         """The same form in another discrete state: engaged latches are kept rows."""
@@ -298,9 +299,10 @@ class ReducedForm:
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
         """u (n_u,) at time t and a state."""
+        system = self._turned_to(q)
         if not self.inputs_of_state:
-            return self.system.inputs_at(t, self.system.q0, self.system.v0)
-        return self.system.inputs_at(t, *(each[0] for each in self.configuration(q[None], v[None])))
+            return system.inputs_at(t, system.q0, system.v0)
+        return system.inputs_at(t, *(each[0] for each in self.configuration(q[None], v[None])))
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers."""
@@ -318,7 +320,7 @@ class ReducedForm:
         out = np.empty_like(q)
         kinematics.rates(*self.tree.coordinates, q, v, out)
         for root in self._body_roots:
-            out[:, root.q.start : root.q.start + 3] = self._turned(q, root, v[:, root.u][:, :3])
+            out[:, root.q.start : root.q.start + 3] = self._turned_by(q, root, v[:, root.u][:, :3])
         return out
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
@@ -330,7 +332,7 @@ class ReducedForm:
         out = self.rates(q, a) + turning
         for root in self._body_roots:
             speeds = v[:, root.u]
-            out[:, root.q.start : root.q.start + 3] += self._turned(q, root, np.cross(speeds[:, 3:], speeds[:, :3]))
+            out[:, root.q.start : root.q.start + 3] += self._turned_by(q, root, np.cross(speeds[:, 3:], speeds[:, :3]))
         return out
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
@@ -338,12 +340,12 @@ class ReducedForm:
         out = np.empty((len(dq), self.n_v))
         kinematics.tangents(*self.tree.coordinates, q, dq, out)
         for root in self._body_roots:
-            back = self._turned(q[None], root, dq[:, root.q.start : root.q.start + 3], back=True)
+            back = self._turned_by(q[None], root, dq[:, root.q.start : root.q.start + 3], back=True)
             out[:, root.u.start : root.u.start + 3] = back
         return out
 
     @staticmethod
-    def _turned(q: Floats, root: Any, x: Floats, back: bool = False) -> Floats:
+    def _turned_by(q: Floats, root: Any, x: Floats, back: bool = False) -> Floats:
         from femb import rotations
 
         p = rotations.normalise(q[:, root.angles])

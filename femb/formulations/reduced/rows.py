@@ -1,7 +1,7 @@
 """The reduced form as its source writes it: rows Ha v = Hb u, the two implicit forms, and the constraint vector.
 
 They are here to be read and compared with; integration uses the sweeps of ``form``. Matrices are of one state, in the
-order of the System's velocities. Source: docs/theory/reduced_order.md, equations (16) to (22); Thompson, AIAA
+order of the System's velocities. Source: docs/theory/reduced_order.md, equations (16) to (21); Thompson, AIAA
 2011-6277, equations (12), (16) to (21).
 """
 
