@@ -64,7 +64,7 @@ def moved(form, rng, size=0.5):
     q = form.q0 + size * rng.standard_normal(form.n_q)
     form.normalise(q)
     rate, base = rng.standard_normal(form.tree.n), rng.standard_normal(6)
-    return q, form.momenta(q, rate, base)
+    return q, form.equations.momenta(q, rate, base)
 
 
 def slope(form, q, v, dq, dv, of):
