@@ -62,8 +62,8 @@ class MomentumEquations:
         where = ", ".join(f"{names[i]} = {q[0, self.first + i]:.6g}" for i in outboard)
         return (
             f"{names[k]} moves no mass that hinges further out do not move as well ({where}): hinge axes at a point "
-            "lie in a plane, as those of a ball joint a quarter turn from its start, or a body has no inertia about its "
-            "own axis"
+            "lie in a plane, as those of a ball joint a quarter turn from its start, or a body has no inertia about "
+            "its own axis"
         )
 
     def motion(self, q: Floats, v: Floats) -> Motion:
