@@ -241,5 +241,5 @@ def test_a_run_that_stops_is_told(case):
     """Exit code 1, with the cause; what ran is still compared."""
     code, stdout, _ = invoke("compare", case, "--set", "run.max_steps=2")
     assert code == 1
-    assert "velocity    stopped: " in stdout
+    assert "velocity     stopped: " in stdout
     assert "after max_steps" in stdout
