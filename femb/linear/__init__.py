@@ -1,0 +1,8 @@
+"""Linearisation: state spaces of small motions about an operating point, exact; trim; multi-blade coordinates."""
+
+from femb.linear.linearise import linearize
+from femb.linear.multiblade import multiblade
+from femb.linear.statespace import StateSpace
+from femb.linear.trim import trim
+
+__all__ = ["StateSpace", "linearize", "multiblade", "trim"]
