@@ -249,6 +249,37 @@ def test_spinning_boom(rate, flap):
         assert np.min(np.abs(values.imag - wanted)) < 1e-4 * wanted
 
 
+def test_hinged_booms_that_spin_are_constant_in_their_axes():
+    """Beams on sprung hinges of a spinning hub: the same state space at every azimuth."""
+    section = Section(
+        "s",
+        area=1e-4,
+        second_moments=(1e-9, 1e-9),
+        torsion_constant=2e-9,
+        density=2700.0,
+        youngs_modulus=7e9,
+        shear_modulus=2.6e9,
+    )
+    found = []
+    for psi in (0.0, 0.9):
+        model = Model("spinner")
+        model.add(RigidBody("hub", mass=5.0, inertia=2.0, euler_angles=(0, 0, psi), angular_velocity=(0, 0, 3.0)))
+        for name, x in (("a", 1.0), ("b", -1.0)):
+            turned = rotations.from_axis_angle((0.0, 0.0, 1.0), psi)
+            start = rotations.rotate(turned, np.array([0.2 * x, 0.0, 0.0]))
+            along, up = (rotations.rotate(turned, x * axis) for axis in np.eye(3)[:2])
+            place = Attachment(at=start, direction=along, up=up)
+            model.add(Beam(name, section=section, length=1.0, elements=1, start=place))
+            end = JointEnd(beam=name, node=0, axis=(0, 1, 0))
+            model.add(Revolute(f"hinge {name}", JointEnd("hub", at=(0.2 * x, 0, 0), axis=(0, x, 0)), end))
+            model.add(JointSpringDamper(f"spring {name}", joint=f"hinge {name}", stiffness=20.0))
+        found.append(linearize(model))
+    assert found[0].states == found[1].states
+    assert "joints.hinge a.angle" in found[0].states
+    scale = np.abs(found[0].A).max()
+    np.testing.assert_allclose(found[1].A, found[0].A, rtol=0.0, atol=1e-12 * scale)
+
+
 # Drivers, motors, closed loops
 
 

@@ -14,10 +14,10 @@ ROOTS = (Root(), Root(velocity="body"), Root(velocity="body", point=(0.1, 0.2, 0
 
 
 def moved(point, tree, q, dp):
-    """Coordinates after the change dp of a chart: turns of balls, displacements in axes of the root where they are."""
+    """Coordinates after the change dp of a chart: turns of balls, displacements of roots in their axes."""
     step, rates = dp.copy(), np.zeros((1, tree.n_q))
     for each in tree.frames:
-        if each.body_velocity:
+        if each.joint is None:
             i, line = point.system.layout.frame_q[each.frame] + 3, slice(each.u.start, each.u.start + 3)
             step[line] = rotations.rotate(point.q[i : i + 4], dp[line])
     kinematics.rates(*tree.coordinates, q[None], step[None], rates)
@@ -27,7 +27,16 @@ def moved(point, tree, q, dp):
 
 
 def motion(tree, q, u, rate):
-    """Q, V and the accelerations at rates of the speeds, by the matrices of the tree's own sweep."""
+    """Q, V and the accelerations at rates of the speeds, by the matrices of the tree's own sweep.
+
+    u, rate : with the velocities of roots in their own axes, which those of the tree need not be.
+    """
+    u, rate = u.copy(), rate.copy()
+    for each in tree.frames:
+        if each.joint is None and not each.body_velocity:
+            line, turn = slice(each.u.start, each.u.start + 3), slice(each.u.start + 3, each.u.stop)
+            rate[line] = rotations.rotate(q[each.angles], rate[line] + np.cross(u[turn], u[line]))
+            u[line] = rotations.rotate(q[each.angles], u[line])
     Q, V, T, T1, B, B1 = (each[0] for each in tree.sweep(q[None], u[None]))
     a, v, out = np.zeros((len(tree.frames), 6)), np.zeros((len(tree.frames), 6)), np.zeros(tree.system.n_v)
     for k, each in enumerate(tree.frames):
@@ -58,6 +67,10 @@ def test_chart(root, ground):
         point = OperatingPoint.of(system.at(Q), Q, V)
         chart = tree_chart(point, tree)
         q, rate = tree.coordinates_at(Q), chart.rates
+        for each in tree.frames:
+            if each.joint is None and not each.body_velocity:
+                line = slice(each.u.start, each.u.start + 3)
+                u[line] = rotations.rotate_back(q[each.angles], u[line])
         np.testing.assert_allclose(motion(tree, q, u, rate)[2], point.a, atol=1e-11 * np.abs(point.a).max())
         for k, e in enumerate(np.eye(tree.n_u)):
             by_p = [slope(lambda s: motion(tree, moved(point, tree, q, s * e), u, rate)[i]) for i in range(3)]  # noqa: B023
@@ -69,5 +82,6 @@ def test_chart(root, ground):
                 scale = 1.0 + np.abs(wanted).max()
                 np.testing.assert_allclose(matrix[:, k], wanted, rtol=0.0, atol=1e-10 * scale)
             # finite changes go the same way
-            found, _ = chart.moved(1e-6 * e, 0.0 * e)
-            np.testing.assert_allclose(system.tangents(Q, (found - Q)[None])[0], 1e-6 * chart.H[:, k], atol=1e-10)
+            found = chart.moved(1e-6 * e, 0.0 * e)
+            np.testing.assert_allclose(system.tangents(Q, (found[0] - Q)[None])[0], 1e-6 * chart.H[:, k], atol=1e-10)
+            np.testing.assert_allclose(found[1] - V, 1e-6 * chart.eta_p[:, k], atol=1e-10 * (1.0 + np.abs(V).max()))

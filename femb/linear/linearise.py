@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from femb.errors import ModelError
-from femb.formulations.joint_tree import JointTree, Root
+from femb.formulations.joint_tree import JointTree
 from femb.linear.chart import Chart, free_chart
 from femb.linear.outputs import Output, default_outputs, output
 from femb.linear.point import OperatingPoint
@@ -77,8 +77,7 @@ def chart_of(point: OperatingPoint) -> Chart:
     if not point.system.n_c:
         return free_chart(point)
     try:
-        # in axes that move with the root a steadily turning structure has constant coefficients
-        tree = JointTree(point.system, root=Root(velocity="body"))
+        tree = JointTree(point.system)
     except ModelError:
         return free_chart(point)  # closed loops, and joints without coordinates
     return tree_chart(point, tree) if covers(point.system, tree) else free_chart(point)
