@@ -2,7 +2,8 @@
 
 from femb.linear.linearise import linearize
 from femb.linear.multiblade import multiblade
+from femb.linear.periodic import Periodic, periodic
 from femb.linear.statespace import StateSpace
 from femb.linear.trim import trim
 
-__all__ = ["StateSpace", "linearize", "multiblade", "trim"]
+__all__ = ["Periodic", "StateSpace", "linearize", "multiblade", "periodic", "trim"]

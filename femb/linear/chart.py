@@ -31,7 +31,9 @@ class Chart:
     H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. turning (P, P + D) : what the change of H^T
     makes of the forces that the constraints balance, and of the multipliers' own change of direction. rates (P + D,) :
     of the speeds at the point itself. moved : the state q, v of the System after finite changes p, w (P + D,), on the
-    constraints. joints : the coordinate that a joint's coordinate is, by its number.
+    constraints. apart : the other way, p and w (2 P,) of the free coordinates from the point to a state q, v, angles
+    less whole turns; None for a point at rest in constraints. joints : the coordinate that a joint's coordinate is, by
+    its number.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class Chart:
     turning: Floats
     rates: Floats
     moved: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    apart: Callable[[Floats, Floats], Floats] | None = None
     joints: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -65,7 +68,8 @@ def free_chart(point: OperatingPoint) -> Chart:
     names = _names(system)
     if not system.n_c:
         zero = np.zeros((system.n_v, system.n_v))
-        return Chart(names, (), axes, eta, alpha_p, alpha_w, E, zero, rates, lambda p, w: _carried(point, p, w))
+        ways = (lambda p, w: _carried(point, p, w)), (lambda q, v: _apart(point, q, v))
+        return Chart(names, (), axes, eta, alpha_p, alpha_w, E, zero, rates, *ways)
     if not point.at_rest:
         raise ModelError.at(
             ("joints",),
@@ -160,6 +164,23 @@ def _carried(point: OperatingPoint, p: Floats, w: Floats) -> tuple[Floats, Float
         before, after = (rotations.normalise(each[i + 3 : i + 7]) for each in (point.q, q))
         v[j : j + 3] = rotations.rotate(after, rotations.rotate_back(before, point.v[j : j + 3]) + w[j : j + 3])
     return q, v
+
+
+def _apart(point: OperatingPoint, q: Floats, v: Floats) -> Floats:
+    """Changes p and w (2 n_v,) from the point to a state, in the frames' own axes."""
+    system, layout = point.system, point.system.layout
+    p, w = np.zeros(system.n_v), v - point.v
+    linear_q, linear_v, *_ = system.coordinates
+    p[linear_v] = q[linear_q] - point.q[linear_q]
+    for k, frame in enumerate(layout.frames):
+        if frame.freedom == 6:
+            i, j = layout.frame_q[k], layout.frame_v[k]
+            before, after = (rotations.normalise(each[i + 3 : i + 7]) for each in (point.q, q))
+            p[j : j + 3] = rotations.rotate_back(before, p[j : j + 3])
+            p[j + 3 : j + 6] = rotations.logarithm(rotations.multiply(rotations.conjugate(before), after))
+            w[j : j + 3] = rotations.rotate_back(after, v[j : j + 3])
+            w[j : j + 3] -= rotations.rotate_back(before, point.v[j : j + 3])
+    return np.concatenate([p, w])
 
 
 def _names(system: Any) -> tuple[str, ...]:

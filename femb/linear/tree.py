@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from femb import kinematics, rotations
+from femb import rotations
 from femb.formulations.joint_tree_kernels import BALL
 from femb.linear.chart import Chart
 from femb.linear.joint_turn import JointTurn
 from femb.linear.point import OperatingPoint
+from femb.linear.tree_state import apart, in_own_axes, is_root, moved
 from femb.rotations import cross_matrix
 from femb.types import Floats
 
@@ -74,7 +75,7 @@ def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
     u = tree.speeds_at(q, point.v)
     sweep = [each[0] for each in tree.sweep(q[None], u[None])]
     turning = _turning(tree, q, sweep, point)
-    u, rate, G = _in_own_axes(tree, point, u, _rates(tree, sweep, point, u))
+    u, rate, G = in_own_axes(tree, point, u, _rates(tree, sweep, point, u))
     rows = np.zeros((3, system.n_v, 2 * N))
     E = np.zeros((N, N))
     motions: list[_Motion] = []
@@ -105,32 +106,10 @@ def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
         E[np.ix_(order, order)],
         (G.T @ turning @ G)[np.ix_(free, order)],
         rate[order],
-        lambda p, w: _moved(point, tree, q, u, order, p, w),
+        lambda p, w: moved(point, tree, q, u, order, p, w),
+        lambda Q, V: apart(point, tree, q, u, free, Q, V),
         places,
     )
-
-
-def _moved(
-    point: OperatingPoint, tree: Any, q: Floats, u: Floats, order: list[int], p: Floats, w: Floats
-) -> tuple[Floats, Floats]:
-    """The state of the System after changes of coordinates and speeds; u, w with velocities in roots' own axes."""
-    step, speeds, rates = np.zeros(tree.n_u), u.copy(), np.zeros((1, tree.n_q))
-    step[order] = p
-    speeds[order] += w
-    roots = [each for each in tree.frames if _is_root(each)]
-    for each in roots:
-        i, line = point.system.layout.frame_q[each.frame] + 3, slice(each.u.start, each.u.start + 3)
-        step[line] = rotations.rotate(rotations.normalise(point.q[i : i + 4]), step[line])
-    kinematics.rates(*tree.coordinates, q[None], step[None], rates)
-    moved = q + rates[0]
-    kinematics.normalise(tree.coordinates[2], moved)
-    for each in roots:
-        if not each.body_velocity:
-            # a root's quaternion is its attitude: it hangs on the inertial axes
-            line = slice(each.u.start, each.u.start + 3)
-            speeds[line] = rotations.rotate(moved[each.angles], speeds[line])
-    Q, V = tree.configuration(moved[None], speeds[None])
-    return Q[0], V[0]
 
 
 def _rates(tree: Any, sweep: list[Floats], point: OperatingPoint, u: Floats) -> Floats:
@@ -146,25 +125,6 @@ def _rates(tree: Any, sweep: list[Floats], point: OperatingPoint, u: Floats) -> 
         rate[each.u] = np.linalg.lstsq(B[k, :freedom, :n], left[:freedom], rcond=None)[0]
     rate[tree.strains[1]] = point.a[tree.strain_places[1]]
     return rate
-
-
-def _is_root(each: Any) -> bool:
-    """Whether a frame is a free root with axes, in which its velocity is taken here."""
-    return each.joint is None and each.turn == BALL
-
-
-def _in_own_axes(tree: Any, point: OperatingPoint, u: Floats, rate: Floats) -> tuple[Floats, Floats, Floats]:
-    """Speeds and their rates with velocities of free roots in their own axes, and G (n_u, n_u) to those of the tree."""
-    u, rate, G = u.copy(), rate.copy(), np.eye(tree.n_u)
-    for each in tree.frames:
-        if _is_root(each) and not each.body_velocity:
-            i, j = point.system.layout.frame_q[each.frame] + 3, point.system.layout.frame_v[each.frame] + 3
-            R = rotations.rotation_matrix(rotations.normalise(point.q[i : i + 4]))
-            line = slice(each.u.start, each.u.start + 3)
-            G[line, line] = R
-            u[line] = R.T @ u[line]
-            rate[line] = R.T @ rate[line] - np.cross(point.v[j : j + 3], u[line])
-    return u, rate, G
 
 
 def _fixed(layout: Any, each: Any, N: int) -> _Motion:
@@ -209,7 +169,7 @@ def _arms(each: Any, own: _Motion, q: Floats, u: Floats, rate: Floats, N: int) -
     places = range(each.u.start, each.u.start + count)
     d, d1, d2 = (x[at : at + count] for x, at in ((q, each.q.start), (u, each.u.start), (rate, each.u.start)))
     nothing = np.zeros((3, 2 * N))
-    if _is_root(each):
+    if is_root(each):
         # the speeds are the velocity in the frame's axes, the coordinates displacements in them
         R, tilde = own.R, cross_matrix
         by_p, by_w = np.zeros((2, 3, 2 * N))
@@ -234,7 +194,7 @@ def _kinematics(each: Any, own: _Motion, u: Floats, E: Floats) -> None:
     turn, strokes = slice(each.u.stop - 3, each.u.stop), slice(each.u.start, each.u.start + 3)
     if each.turn == BALL:
         E[turn, turn] = -cross_matrix(u[turn])
-    if _is_root(each):
+    if is_root(each):
         E[strokes, strokes], E[strokes, turn] = -cross_matrix(own.omega), -cross_matrix(u[strokes])
 
 
