@@ -108,7 +108,7 @@ def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple
 def linearize(
     case: Path, trimmed: bool, outputs: tuple[str, ...], out: Path | None, overrides: tuple[str, ...], quiet: bool
 ) -> None:
-    """Linearise a case about its start, and write DIR/linear.npz and DIR/linear.mat."""
+    """Linearise a case about its start, and write its state space: DIR/linear.npz, .mat and .h5."""
     from femb.case import load_case
 
     with _reported():
@@ -120,7 +120,7 @@ def linearize(
             space, text = module.linearized(loaded.model, loaded.run, trimmed, outputs or None)
         except ModelError as error:
             raise loaded.located(error) from error
-        paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat")]
+        paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
         if not quiet:
             click.echo("\n".join([text, "", *map(str, paths)]))
 

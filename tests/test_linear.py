@@ -22,6 +22,7 @@ from femb import (
     Planar,
     Prismatic,
     ResultError,
+    Results,
     Revolute,
     RigidBody,
     Section,
@@ -532,6 +533,9 @@ def test_files(space, tmp_path):
         np.testing.assert_array_equal(mat[name], getattr(space, name))
     assert (read.states, read.inputs, read.outputs) == (space.states, space.inputs, space.outputs)
     assert [str(each[0][0]) for each in mat["states"]] == list(space.states)
+    static = Results.read(space.write(tmp_path / "linear.h5")).static
+    np.testing.assert_array_equal(static["linear/A"], space.A)
+    assert tuple(static["linear/outputs"]) == space.outputs
     with pytest.raises(ResultError, match=r"linear\.csv: got the suffix '\.csv', must be one of"):
         space.write(tmp_path / "linear.csv")
     (tmp_path / "text.npz").write_text("no arrays")

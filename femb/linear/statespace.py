@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.errors import ModelError, ResultError
 
-FORMATS = (".npz", ".mat")
+FORMATS = (".npz", ".mat", ".h5")
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,10 @@ class StateSpace:
         return self.states, self.inputs, self.outputs
 
     def write(self, path: str | Path) -> Path:
-        """Write A, B, C, D, states, inputs, outputs to a .npz or a .mat file; its path. Raises ResultError."""
+        """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; its path.
+
+        In a results file they are in the group linear, names as lists of text. Raises ResultError.
+        """
         path = Path(path)
         arrays: dict[str, Any] = {name: getattr(self, name) for name in "ABCD"}
         names = dict(zip(("states", "inputs", "outputs"), self._names(), strict=True))
@@ -84,6 +87,12 @@ class StateSpace:
         if path.suffix == ".npz":
             arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
             np.savez(path, **arrays)
+        elif path.suffix == ".h5":
+            from femb.results import Results
+
+            arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
+            static = {f"linear/{key}": array for key, array in arrays.items()}
+            Results({}, static, {"": {"status": "complete"}}).write(path)
         else:
             from scipy.io import savemat
 

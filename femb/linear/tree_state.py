@@ -1,4 +1,4 @@
-"""States of a joint tree in the coordinates of its chart: velocities of free roots in their own axes, finite changes."""
+"""States of a joint tree in the coordinates of its chart: velocities of roots in their own axes, finite changes."""
 
 from typing import Any
 
