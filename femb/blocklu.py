@@ -127,6 +127,21 @@ def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, dat
 
 
 @kernel
+def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):  # type: ignore[no-untyped-def]
+    """parts (n_c,) of the diagonals ``own`` that rows of constraints left when they were eliminated."""
+    for b in range(diagonal.size):
+        o = start[b]
+        n = start[b + 1] - o
+        if o >= n_v:
+            for k in range(rank[b]):
+                parts[o - n_v + k] = abs(data[diagonal[b] + k * n + k]) / own[o + k]
+            # undo the exchanges, the last one first
+            for k in range(rank[b] - 1, -1, -1):
+                i, j = o - n_v + k, o - n_v + pivots[o + k]
+                parts[i], parts[j] = parts[j], parts[i]
+
+
+@kernel
 def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, x):  # type: ignore[no-untyped-def]
     """Solve in place for one right-hand side x (n,) with a factorisation of ``factor``."""
     for step in range(order.size):
@@ -211,7 +226,8 @@ class Factorisation:
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
-        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, np.empty(n), dependent)
+        self._own = np.empty(n)
+        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._own, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
             raise SingularError(int(start[bad]), int(start[bad + 1]))
@@ -220,6 +236,12 @@ class Factorisation:
     def dependent(self) -> int:
         """How many rows of constraints depend on the others."""
         return len(self.pivots) - int(self.rank.sum())
+
+    def kept(self) -> Floats:
+        """Part of its diagonal (n_c,) that each row of constraints leaves when it is eliminated; zero if left out."""
+        parts = np.zeros(len(self.pivots) - self.places[1])
+        kept_parts(*self.places[:3], self.data, self.pivots, self.rank, self._own, parts)
+        return parts
 
     def solve(self, x: Any) -> Any:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
