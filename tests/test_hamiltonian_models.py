@@ -64,7 +64,7 @@ def moved(form, rng, size=0.5):
     q = form.q0 + size * rng.standard_normal(form.n_q)
     form.normalise(q)
     rate, base = rng.standard_normal(form.tree.n), rng.standard_normal(6)
-    return q, form.momenta(q, rate, base)
+    return q, form.equations.momenta(q, rate, base)
 
 
 def slope(form, q, v, dq, dv, of):
@@ -412,6 +412,22 @@ def test_small_flapping_beside_fast_rotation():
         small_motion(rotor(), ["flip"])
     with pytest.raises(ModelError, match="for trees on the ground"):
         small_motion(load_case(CASES / "rotor_floating.py").model, ["hinge_1.second_angle"])
+
+
+def test_flapping_of_the_rotor_on_a_fixed_mast():
+    """The frequency that the page of the case gives."""
+    fixed = Model()
+    fixed.add(Ground())
+    for item in load_case(CASES / "rotor_floating.py").model.items():
+        if item.name == "mast":
+            item = Revolute("mast", JointEnd("ground", axis=Z), JointEnd("hub"), rates=30.0)
+        if item.name != "fuselage":
+            fixed.add(item)
+    flapping = small_motion(fixed, ["hinge_1.second_angle"], {"hinge_1.first_angle": 0.0})
+    static, inertia = 50.0, 25.0 * 16.0 / 3.0
+    wanted = 900.0 * (1.0 + 0.3 * static / inertia) + 500.0 / inertia
+    np.testing.assert_allclose(np.abs(flapping.eigenvalues()) ** 2, wanted, rtol=1e-12)
+    assert np.abs(flapping.eigenvalues())[0] == pytest.approx(31.7, abs=0.05)
 
 
 def test_names_of_the_tree():

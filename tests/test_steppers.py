@@ -36,7 +36,7 @@ STEPPERS = {
     "radau": {"method": "radau", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
     "dop853": {"method": "rk", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
     "rk4": {"method": "rk", "tableau": "rk4", "step": 1e-3},
-    "gauss4": {"method": "gauss", "step": 2e-3},
+    "gauss4": {"method": "gauss", "step": 4e-3},
     "gauss6": {"method": "gauss", "order": 6, "step": 1e-2},
 }
 FIXED = ("rk4", "gauss4", "gauss6")

@@ -55,7 +55,7 @@ def small_motion(
                 "partial linearisation knows weight and linear springs of joints only; leave it out, or use another "
                 "linearisation",
             )
-    tree, start = form.tree, form.motion(form.q0, form.v0)
+    tree, start = form.tree, form.equations.motion(form.q0, form.v0)
     return linearise(HamiltonianForm(tree), small, _completed(tree, q, start.q), _completed(tree, rate, start.rate))
 
 
