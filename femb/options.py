@@ -50,10 +50,12 @@ class Run:
     ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself). max_order : by default 2
     where a beam's section has no damping, since higher orders are unstable for undamped vibrations faster than the
     step, else 5.
-    formulation : the coordinates the equations are written in, "velocity" or, with rk or bdf, "quaternion". rtol,
-    atol : tolerances of the local error. start : "as_given"; "assembled" to close joints and drivers that are open in
-    the positions given; or "equilibrium" to begin in the state of steady motion that the start velocities describe,
-    with the beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
+    formulation : the coordinates the equations are written in, "velocity"; with rk or bdf, "quaternion"; for trees of
+    joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
+    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
+    to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
+    motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
+    max_steps : give up after so many.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """

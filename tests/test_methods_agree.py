@@ -65,6 +65,7 @@ MECHANISMS = {
     "slider_crank_flexible": (0.001, 0.004),
     "slider_crank_rigid": (0.02, 0.05),
     "thermal_snap": (0.05, 12.0),
+    "thompson_aircraft": (0.5, 0.5),
     "thompson_connected": (0.5, 0.5),
     "thompson_pendulum": (0.5, 0.5),
     "thompson_rotorcraft": (0.02, 0.02),
@@ -86,6 +87,8 @@ SOFTENED = {
     ),
 }
 DEPENDENT = ("iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid")
+# Rods and loops, which have no independent coordinates of joints.
+NO_TREE = ("iftomm_a01_pendulum", "iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid")
 FILES = {path.stem: path for path in CASES.iterdir() if path.suffix in (".toml", ".py")}
 every_case = pytest.mark.parametrize("name", STRETCHES)
 
@@ -150,6 +153,19 @@ def test_bdf_in_quaternion_coordinates(name):
     assert motion(wanted) > 1e-5
     assert difference(results, wanted) < (1e-5 if name.startswith("rigid") else 1e-4)
     assert np.abs(results.audit.quaternion_norm).max() < 1e-14
+
+
+@pytest.mark.parametrize("name", [*STRETCHES, *MECHANISMS])
+def test_reduced_form(name):
+    """Independent speeds where joints make a tree, beams and drivers among it, and a refusal by name where not."""
+    whole = STRETCHES[name].whole if name in STRETCHES else MECHANISMS[name][1]
+    duration = min(whole, 0.5)
+    if name in NO_TREE:
+        with pytest.raises(ModelError, match="'reduced' is for trees of joints: joints"):
+            run(name, duration, "radau", formulation="reduced")
+        return
+    both = [run(name, duration, "radau", formulation=each, rtol=1e-8) for each in ("velocity", "reduced")]
+    assert difference(*both) < 1e-7
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

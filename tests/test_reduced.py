@@ -194,6 +194,15 @@ def test_every_stepper_agrees_with_the_velocity_form(method, rtol, bound):
         assert np.max(got.audit.constraint_position) < 1e-12
 
 
+@pytest.mark.parametrize(("order", "step"), [(4, 0.025), (6, 0.025)])
+def test_gauss_steps_in_angles(order, step):
+    """Of fixed length: with half the step, the error is the sixteenth or sixty-fourth."""
+    model = wheel(rates=3.0)
+    wanted = run(model, "reduced", rtol=1e-13)
+    errors = [differences(run(model, "reduced", "gauss", step=h, order=order), wanted)[0] for h in (step, 0.5 * step)]
+    assert errors[0] / errors[1] == pytest.approx(2.0**order, rel=0.1)
+
+
 def test_energy_and_momentum_in_free_motion():
     """A floating tree of every kind of joint, without forces."""
     model = random_model(np.random.default_rng(8), 12, ground=False, moving=True)

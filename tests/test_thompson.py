@@ -10,9 +10,11 @@ from scipy.integrate import solve_ivp
 
 from femb import load_case, simulate
 from femb.formulations.joint_tree_kernels import TWO
-from femb.formulations.reduced import ReducedForm
+from femb.formulations.reduced import ReducedForm, Root
 from femb.formulations.reduced.table2 import tilde
+from femb.integrate import Frames, Outcome, integrate
 from femb.rotations import rotation_matrix
+from femb.steppers import make_stepper
 from femb.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
@@ -59,7 +61,7 @@ def test_H2_is_that_of_the_examples(name):
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("formulation", ["velocity", pytest.param("quaternion", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("formulation", ["velocity", "hamiltonian", pytest.param("quaternion", marks=pytest.mark.slow)])
 def test_formulations_agree(name, formulation):
     """Over the whole run: places and rates relative to the largest, angles, and reactions relative to the largest."""
     one, other = run(name), run(name, formulation)
@@ -67,7 +69,7 @@ def test_formulations_agree(name, formulation):
         for word in ("position", "velocity", "angular_velocity"):
             a, b = (each.arrays[f"bodies/{body}/{word}"] for each in (one, other))
             np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-8 * max(1.0, np.max(np.abs(a))))
-    forces = [np.max(np.abs(joint.force)) for joint in one.joints.values()]
+    forces = [0.0, *(np.max(np.abs(joint.force)) for joint in one.joints.values())]
     for joint in one.joints:
         a, b = one.joints[joint], other.joints[joint]
         np.testing.assert_allclose(a.coordinates, b.coordinates, rtol=0.0, atol=1e-8)
@@ -75,6 +77,23 @@ def test_formulations_agree(name, formulation):
             np.testing.assert_allclose(getattr(a, word), getattr(b, word), rtol=0.0, atol=1e-8 * max(1.0, *forces))
     far = max(1.0, *(np.max(np.abs(each.position)) for each in one.bodies.values()))
     assert np.max(one.audit.constraint_position) < 1e-13 * far
+
+
+@pytest.mark.parametrize("name", ["aircraft", "connected", "satellite"])
+def test_roots_in_body_axes(name):
+    """The source's speeds of aircraft and torso, (v, w) in body axes; and of a hinge point: the same motion."""
+    case = load_case(FILES[name])
+    wanted = run(name)
+    for root in (Root(velocity="body"), Root((0.0, 0.2, -0.25)), Root((0.0, 0.2, -0.25), "body")):
+        form = ReducedForm(System(case.model), root)
+        stepper = make_stepper(form, case.run)
+        frames = Frames.joined(list(integrate(form, stepper, case.run.output_times(), Outcome([]))))
+        for body, frame in form.layout.bodies.items():
+            places = [of[frame] for of in (form.layout.frame_q, form.layout.frame_v)]
+            for word, values, at in zip(("position", "velocity"), (frames.q, frames.v), places, strict=True):
+                reference = wanted.arrays[f"bodies/{body}/{word}"]
+                size = max(1.0, np.max(np.abs(reference)))
+                np.testing.assert_allclose(values[:, at : at + 3], reference, rtol=0.0, atol=1e-8 * size)
 
 
 def test_pendulum_against_its_own_equation_and_the_reference():

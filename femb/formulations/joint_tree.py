@@ -18,75 +18,20 @@ Source: docs/theory/reduced_order.md, sections 2 and 3.
 """
 
 from collections import deque
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from femb import rotations
-from femb.checks import array_problem, shown
-from femb.elements.joint import LOCK, PARALLEL, X, Y, Z
+from femb.elements.joint import X, Y, Z
 from femb.errors import ModelError
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
+from femb.formulations.tree_frame import Root, TreeFrame, free_directions
 from femb.layout import Station
 from femb.types import Floats, Ints
 
-SPEEDS_OF_TURN = {NONE: 0, ONE: 1, TWO: 2, BALL: 3, POINT: 0}
-
-
-@dataclass(frozen=True)
-class Root:
-    """How free bodies move: the point of them whose position and velocity are coordinates and speeds.
-
-    point : "origin" of the body's frame, its "center_of_mass", or (3,) m in its axes, such as that of a hinge.
-    velocity : in "inertial" or in "body" axes. body : by name, the one that its tree hangs on; by default the first.
-
-    Raises ModelError.
-    """
-
-    point: Any = "origin"
-    velocity: str = "inertial"
-    body: str | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.point, str):
-            if self.point not in ("origin", "center_of_mass"):
-                raise ModelError(f"root: got point {self.point!r}, wanted 'origin', 'center_of_mass' or 3 numbers (m)")
-        elif problem := array_problem(self.point, (3,)):
-            raise ModelError(f"root: point {problem}")
-        if self.velocity not in ("inertial", "body"):
-            raise ModelError(f"root: got velocity {shown(self.velocity)}, wanted 'inertial' or 'body'")
-
-
-@dataclass(frozen=True, eq=False)
-class TreeFrame:
-    """A frame of the tree: its number in the layout, and how it hangs on its parent.
-
-    parent : place in the tree, -1 where it hangs on the ground or is free. joint : name, None of a free root.
-    backward : whether the frame is the joint's first end. above, below : the joint's ends at the parent and at the
-    frame, axes the joint's. strokes : axes of the first end that it slides along. turn : NONE, ONE, TWO, BALL or POINT
-    (of a point mass, which has no axes). zero : Z. q, u : its coordinates and speeds. body_velocity : whether the
-    strokes' speeds are the velocity in axes of the frame.
-    """
-
-    frame: int
-    parent: int
-    joint: str | None
-    backward: bool
-    above: Station
-    below: Station
-    strokes: tuple[int, ...]
-    turn: int
-    zero: Floats
-    q: slice
-    u: slice
-    body_velocity: bool = False
-
-    @property
-    def angles(self) -> slice:
-        """The places of its angles, or its quaternion, among the coordinates."""
-        return slice(self.q.start + len(self.strokes), self.q.stop)
+__all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "TreeFrame"]
 
 
 class JointTree:
@@ -172,17 +117,12 @@ class JointTree:
         self.frames: list[TreeFrame] = []
         rows: set[int] = set()
         for frame, parent, name in self._hung:
-            if name is None:
-                made = self._free(frame)
-            else:
-                made = self._by_joint(frame, parent, name)
-                joint = self.layout.joints[name]
-                rows |= set(joint.rows[: len(self._item(name).rows)])
-            turn = 4 if made["turn"] == BALL else SPEEDS_OF_TURN[made["turn"]]
-            count = len(made["strokes"]) + turn
-            speeds = len(made["strokes"]) + SPEEDS_OF_TURN[made["turn"]]
-            self.frames.append(TreeFrame(q=slice(n_q, n_q + count), u=slice(n_u, n_u + speeds), **made))
-            n_q, n_u = n_q + count, n_u + speeds
+            places = n_q, n_u
+            made = self._free(frame, places) if name is None else self._by_joint(frame, parent, name, places)
+            self.frames.append(made)
+            n_q, n_u = made.q.stop, made.u.stop
+            if name is not None:
+                rows |= set(self.layout.joints[name].rows[: len(self._item(name).rows)])
         strains = len(self.layout.strain_q)
         self.strains = (slice(n_q, n_q + strains), slice(n_u, n_u + strains))
         self.n_q, self.n_u = n_q + strains, n_u + strains
@@ -190,75 +130,45 @@ class JointTree:
         self._tables()
         self._list_coordinates()
 
-    def _free(self, frame: int) -> dict[str, Any]:
+    def _free(self, frame: int, places: tuple[int, int]) -> TreeFrame:
         """A frame that hangs on nothing."""
-        inertial = Station(-1)
         point, velocity = np.zeros(3), False
         body = next((name for name, number in self.layout.bodies.items() if number == frame), None)
         turns = self.layout.frames[frame].freedom == 6
         if turns and body is not None and self.root.body in (None, body):
             velocity = self.root.velocity == "body"
-            if isinstance(self.root.point, str):
-                if self.root.point == "center_of_mass":
-                    point = np.asarray(self.system.model.bodies[body].center_of_mass, dtype=float)
-            else:
-                point = np.asarray(self.root.point, dtype=float)
-        return {
-            "frame": frame,
-            "parent": -1,
-            "joint": None,
-            "backward": False,
-            "above": inertial,
-            "below": Station(frame, point),
-            "strokes": (X, Y, Z),
-            "turn": BALL if turns else POINT,
-            "zero": np.eye(3),
-            "body_velocity": velocity,
-        }
+            given = self.root.point
+            if isinstance(given, str):
+                given = self.system.model.bodies[body].center_of_mass if given == "center_of_mass" else point
+            point = np.asarray(given, dtype=float)
+        ends = Station(-1), Station(frame, point)
+        turn = BALL if turns else POINT
+        return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), turn, np.eye(3), *places, velocity)
 
     def _item(self, name: str) -> Any:
         return self.system.model.tables["joints"][name]
 
-    def _by_joint(self, frame: int, parent: int, name: str) -> dict[str, Any]:
+    def _by_joint(self, frame: int, parent: int, name: str, places: tuple[int, int]) -> TreeFrame:
         """A frame that hangs on another or on the ground: its free directions are those that no row holds."""
         joint, item = self.layout.joints[name], self._item(name)
-        rows = item.rows
-        words = {row[0] for row in rows}
-        if not words <= {"point", "dot1", "dot2"}:
-            raise self._refused(f"joints.{name} ({item.kind}) has no coordinates that make one; use 'velocity'")
-        held = {row[1] for row in rows if row[0] == "dot2"}
-        across = {row for row in rows if row[0] == "dot1"}
-        zero = np.eye(3)
-        if not across:
-            turn = BALL
-        elif across == {("dot1", Z, Z)}:
-            turn, zero = TWO, item.at_zero(np.eye(3))
-        elif across == set(PARALLEL):
-            turn = ONE
-        elif across in ({*PARALLEL, ("dot1", X, Y)}, set(LOCK)):
-            turn, zero = NONE, self._locked(joint)
-        else:
-            raise self._refused(f"joints.{name} ({item.kind}) has no angles that make one; use 'velocity'")
+        try:
+            strokes, turn = free_directions(item)
+        except ValueError as error:
+            raise self._refused(f"joints.{name} ({item.kind}) {error}; use 'velocity'") from error
+        zero = item.at_zero(np.eye(3)) if turn == TWO else np.eye(3)
+        if turn == NONE:
+            zero = self._locked(joint)
         if self.layout.frames[frame].freedom == 3:
             turn = POINT
         backward = joint.first.frame == frame
-        above, below = (joint.second, joint.first) if backward else (joint.first, joint.second)
-        return {
-            "frame": frame,
-            "parent": parent,
-            "joint": name,
-            "backward": backward,
-            "above": above,
-            "below": below,
-            "strokes": () if "point" in words else tuple(k for k in (X, Y, Z) if k not in held),
-            "turn": turn,
-            "zero": zero,
-        }
+        ends = (joint.second, joint.first) if backward else (joint.first, joint.second)
+        return TreeFrame(frame, parent, name, backward, *ends, strokes, turn, zero, *places)
 
     def _locked(self, joint: Any) -> Floats:
         """Z of ends that do not turn: their x axes may point in opposite directions."""
-        axes = [rotations.rotation_matrix(self.layout.pose(end)[1])[:, X] for end in (joint.first, joint.second)]
-        sign = 1.0 if axes[0] @ axes[1] > 0.0 else -1.0
+        ends = [self._pose(end, self.system.q0)[1] for end in (joint.first, joint.second)]
+        first, second = (rotations.rotation_matrix(each)[:, X] for each in ends)
+        sign = 1.0 if first @ second > 0.0 else -1.0
         return np.diag([sign, sign, 1.0])
 
     # Tables and places

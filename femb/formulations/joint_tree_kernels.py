@@ -33,15 +33,6 @@ def times_skew(A, x, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_skew_times(f, x, A, out):  # type: ignore[no-untyped-def]
-    """out += f x~ A."""
-    for j in range(3):
-        out[0, j] += f * (x[1] * A[2, j] - x[2] * A[1, j])
-        out[1, j] += f * (x[2] * A[0, j] - x[0] * A[2, j])
-        out[2, j] += f * (x[0] * A[1, j] - x[1] * A[0, j])
-
-
-@kernel
 def relative(kind, Z, q, i, u, j, p, C, S, S1):  # type: ignore[no-untyped-def]
     """Quaternion p and axes C, first to second end; S and its rate S1 (3, 3): second's axes, by the speeds at u[j:]."""
     y, z = np.zeros(4), np.zeros(4)
@@ -207,26 +198,27 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):  # type: ignore[no-unty
                 cross(a, x, y)
                 for m in range(3):
                     v[k, m] += y[m]
-                turns, turns1 = B[s, k, :3, strokes:], B1[s, k, :3, strokes:]
                 for o in range(turning):
                     for m in range(3):
                         f, g = (m + 1) % 3, (m + 2) % 3
-                        turns[m, o] = a[f] * W[g, o] - a[g] * W[f, o]
-                        turns1[m, o] = a1[f] * W[g, o] - a1[g] * W[f, o] + a[f] * W1[g, o] - a[g] * W1[f, o]
+                        B[s, k, m, strokes + o] = a[f] * W[g, o] - a[g] * W[f, o]
+                        x[m] = a1[f] * W[g, o] - a1[g] * W[f, o] + a[f] * W1[g, o] - a[g] * W1[f, o]
+                        B1[s, k, m, strokes + o] = x[m]
                         B[s, k, 3 + m, strokes + o], B1[s, k, 3 + m, strokes + o] = S[m, o], S1[m, o]
             if h < n:
                 times_skew(A[h], w[h], Y)
                 for m in range(3):
                     rho1[m] = v[k, m] - v[h, m]
                     T[s, k, m, m] = 1.0
-                add_skew_times(-1.0, rho, A[h], T[s, k, :3, 3:])
-                add_skew_times(-1.0, rho1, A[h], T1[s, k, :3, 3:])
-                add_skew_times(-1.0, rho, Y, T1[s, k, :3, 3:])
-                if kind != POINT:
-                    for m in range(3):
-                        for o in range(3):
+                for m in range(3):
+                    f, g = (m + 1) % 3, (m + 2) % 3
+                    for o in range(3):
+                        T[s, k, m, 3 + o] = rho[g] * A[h, f, o] - rho[f] * A[h, g, o]
+                        T1[s, k, m, 3 + o] = rho1[g] * A[h, f, o] - rho1[f] * A[h, g, o]
+                        T1[s, k, m, 3 + o] += rho[g] * Y[f, o] - rho[f] * Y[g, o]
+                        if kind != POINT:
                             T[s, k, 3 + m, 3 + o] = X[m, o]
-                    add_skew_times(-1.0, rel, X, T1[s, k, 3:, 3:])
+                            T1[s, k, 3 + m, 3 + o] = rel[g] * X[f, o] - rel[f] * X[g, o]
             place, rate = index[k, 1], index[k, 2]
             for m in range(3):
                 Q[s, place + m], V[s, rate + m] = r[k, m], v[k, m]

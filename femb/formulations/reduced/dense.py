@@ -24,6 +24,15 @@ class Factors:
         return x
 
 
+def solve_positive(matrix: Floats, x: Floats) -> Floats:
+    """Solution (n,) of a positive definite system, by Cholesky's factors. Raises SingularError where it is not one."""
+    (solve,) = get_lapack_funcs(("posv",), (matrix,))
+    _, solution, info = solve(matrix, x, lower=True)
+    if info > 0 or not np.all(np.isfinite(solution)):
+        raise SingularError
+    return solution
+
+
 class DenseSolver:
     """Factorises and multiplies matrices (n, n)."""
 

@@ -22,16 +22,17 @@ from femb.blocklu import SingularError
 from femb.discrete import Discrete
 from femb.errors import ModelError
 from femb.formulations.bordered import BorderedSolver
-from femb.formulations.joint_tree import JointTree, Root
+from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import BALL
-from femb.formulations.reduced.dense import DenseSolver
+from femb.formulations.reduced.dense import DenseSolver, solve_positive
 from femb.formulations.reduced.kernels import composite, pull, push
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
+from femb.formulations.tree_frame import Root
 from femb.options import Tolerances
 from femb.types import Floats, Ints
 
-# Up to this many unknowns dense matrices are the faster ones.
+# Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
 # What is left of kept rows by a projection, in their units.
 CLOSED, PASSES = 1e-13, 10
@@ -89,7 +90,7 @@ class ReducedForm:
         rows = [row for row in self.tree.kept if row not in idle]
         self.kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
-        self.dense = self.n_v + self.n_c <= DENSE
+        self.dense = self.n_v + self.n_c <= DENSE or not self.layout.couplings
         self.solver: Any = DenseSolver() if self.dense else BorderedSolver()
 
     def _check_kept(self) -> None:
@@ -163,11 +164,13 @@ class ReducedForm:
         bias = self.velocity_rates(swept, v[None], np.zeros((1, self.n_v)))
         x = -self.pulled(swept, self.system.residual(u[None], Q, V, bias))[0]
         matrix = self.mass(swept)
-        if self.n_c:
-            J = self.system.jacobian(u, Q[0])[self.kept]
-            gamma = self.system.constraints(u[None], Q, V)[1][0, self.kept] - J @ bias[0]
-            matrix, x = self._bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
         try:
+            if self.dense and not self.n_c:
+                return solve_positive(matrix, x), np.zeros(0)
+            if self.n_c:
+                J = self.system.jacobian(u, Q[0])[self.kept]
+                gamma = self.system.constraints(u[None], Q, V)[1][0, self.kept] - J @ bias[0]
+                matrix, x = self._bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
             x = self.solver.factorise(matrix).solve(x)
         except SingularError as error:
             raise TrialError(
