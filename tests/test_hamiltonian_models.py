@@ -26,9 +26,10 @@ from femb import (
     load_case,
     simulate,
 )
-from femb.batch import TrialError
+from femb.batch import Batch, TrialError
 from femb.cli import cli
 from femb.elements import (
+    AerodynamicLoad,
     Distance,
     DistanceDriver,
     Fixed,
@@ -120,6 +121,8 @@ def load_at_random(model, rng):
         return np.sin(t) - 0.3 * body.velocity + np.cross(body.position, (0.0, 0.1, 0.2))
 
     model.add(Load("control", body=last, force=control))
+    slopes = {"force_by_velocity": -0.3 * np.eye(3), "torque_by_angular_velocity": -0.1 * np.eye(3)}
+    model.add(AerodynamicLoad("air", body=bodies[0], wind=(1.0, 2.0, 0.5), **slopes))
     ends = SpringEnd(bodies[0], at=(0.2, 0, 0)), SpringEnd(anchor=(3.0, 1.0, -2.0))
     model.add(SpringDamper("spring", *ends, stiffness=20.0, damping=0.5, free_length=1.0))
     model.add(Pull("pull", *ends, force=2.0))
@@ -479,6 +482,19 @@ def test_items_that_are_no_rigid_segments():
     motion = {"motion": lambda t: (-0.5, 0.0, 0.0)}
     model = arm(Latch("l", "wrist", time=1.0), JointDriver("d", "wrist", **motion))
     refused(model, r"drives a hinge or latches it, got drivers\.d and latches\.l on the same one")
+
+
+def test_masses_of_other_elements():
+    """An element with an inertia of its own, such as that of water, would be moved without it."""
+
+    class Water(Batch):
+        def mass(self, q, mass):
+            mass[0] += 1.0
+
+    system = System(arm())
+    system.batches.append(Water())
+    with pytest.raises(ModelError, match=r"knows the masses of bodies alone, got some of Water; use 'velocity'"):
+        MomentumForm(system)
 
 
 def test_hinges_that_move_nothing():
