@@ -14,7 +14,13 @@ UPRIGHT = np.sqrt(0.5)
 AXIS = (0.0, 0.0, 1.0)
 SIDE = 0.1  # m, of the rods' square section
 
-run = {"duration": 10.0, "output_interval": 0.05, "method": "rk", "tableau": "rk4", "step": 0.0025}
+run = {
+    "duration": 10.0,
+    "output_interval": 0.05,
+    "method": "rk",
+    "rtol": 1e-10,
+    "atol": {"position": 1e-11, "quaternion": 1e-11},
+}
 
 
 def rod(model: femb.Model, name: str, centre: tuple[float, float], upright: bool) -> RigidBody:

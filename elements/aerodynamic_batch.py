@@ -131,4 +131,4 @@ def _input(load: AerodynamicLoad, station: Station, layout: Layout) -> Input:
         except ValueError as error:
             raise SolveError(f"{label}: at t = {t:.6g} s: {error}") from error
 
-    return Input(WIDTH, value, of_state=True, breakpoints=breakpoints, label=label)
+    return Input(WIDTH, value, of_state=True, breakpoints=breakpoints, label=label, differentiated=True)

@@ -234,12 +234,12 @@ def reference_strains(data: Floats, ends: tuple[Floats, Floats], others: tuple[F
     of its two ends. Being those of the interpolated curve, they cancel exactly at the start, whatever the number of
     elements.
     """
-    from femb.elements import beam_kernels, beam_strain
+    from femb.elements import beam_columns, beam_strain
 
     Q, X, e = np.empty((3, 3)), np.empty(8), np.empty((3, 4))
     R1, R2 = rotations.rotation_matrix(ends[1]), rotations.rotation_matrix(others[1])
-    length = data[beam_kernels.LENGTH]
+    length = data[beam_columns.LENGTH]
     beam_strain.natural_coordinates(ends[0], R1, 0.0, others[0], R2, 0.0, length, Q, X)
-    source = data[beam_kernels.SOURCE] != 0.0
+    source = data[beam_columns.SOURCE] != 0.0
     beam_strain.strains(X, length, source, np.empty(4), np.empty((4, 8)), e, np.empty((3, 4, 8)))
     return e.ravel()

@@ -60,6 +60,21 @@ def factor(  # type: ignore[no-untyped-def]
 
 
 @kernel
+def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):  # type: ignore[no-untyped-def]
+    """parts (n_c,) of the diagonals ``own`` that rows of constraints left when they were eliminated."""
+    for b in range(diagonal.size):
+        o = start[b]
+        n = start[b + 1] - o
+        if o >= n_v:
+            for k in range(rank[b]):
+                parts[o - n_v + k] = abs(data[diagonal[b] + k * n + k]) / own[o + k]
+            # undo the exchanges, the last one first
+            for k in range(rank[b] - 1, -1, -1):
+                i, j = o - n_v + k, o - n_v + pivots[o + k]
+                parts[i], parts[j] = parts[j], parts[i]
+
+
+@kernel
 def factor_velocities(data, D, n, pivots, o):  # type: ignore[no-untyped-def]
     """LU of the block (n, n) at D with partial pivoting; whether it is regular."""
     for k in range(n):

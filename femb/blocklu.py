@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.block_kernels import factor, multiply, solve
+from femb.block_kernels import factor, kept_parts, multiply, solve
 from femb.pattern import Pattern
 from femb.types import Floats, Ints
 
@@ -36,8 +36,8 @@ class Factorisation:
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
-        self.own = np.empty(n) if n > solver.pattern.n_v else None
-        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self.own, dependent)
+        self._own = np.empty(n) if n > solver.pattern.n_v else None
+        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._own, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
             raise SingularError(int(start[bad]), int(start[bad + 1]))
@@ -47,9 +47,16 @@ class Factorisation:
         """How many rows of constraints depend on the others."""
         return len(self.pivots) - int(self.rank.sum())
 
+    def kept(self) -> Floats:
+        """Part of its diagonal (n_c,) that each row of constraints leaves when it is eliminated; zero if left out."""
+        parts = np.zeros(len(self.pivots) - self.places[1])
+        if self._own is not None:
+            kept_parts(*self.places[:3], self.data, self.pivots, self.rank, self._own, parts)
+        return parts
+
     def solve(self, x: Any) -> Any:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
-        solve(*self.places, self.data, self.pivots, self.rank, self.own, x)
+        solve(*self.places, self.data, self.pivots, self.rank, self._own, x)
         return x
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``femb run | inverse | compare | check | export | plot``.
+"""The command line: ``femb run | inverse | compare | linearize | check | export | plot``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
 Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
@@ -96,6 +96,33 @@ def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple
             click.echo("\n".join(map(str, ("", *paths))))
         if found.failed:
             sys.exit(FAILED)
+
+
+@cli.command()
+@CASE
+@click.option("--trim", "trimmed", is_flag=True, help="Look for steady motion near the start first.")
+@click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
+@OUT
+@SET
+@QUIET
+def linearize(
+    case: Path, trimmed: bool, outputs: tuple[str, ...], out: Path | None, overrides: tuple[str, ...], quiet: bool
+) -> None:
+    """Linearise a case about its start, and write its state space: DIR/linear.npz, .mat and .h5."""
+    from femb.case import load_case
+
+    with _reported():
+        loaded = load_case(case, overrides)
+        folder = out or Path("out") / case.stem
+        check_writable(folder / "linear.npz")
+        module = importlib.import_module("femb.linear.report")
+        try:
+            space, text = module.linearized(loaded.model, loaded.run, trimmed, outputs or None)
+        except ModelError as error:
+            raise loaded.located(error) from error
+        paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
+        if not quiet:
+            click.echo("\n".join([text, "", *map(str, paths)]))
 
 
 @cli.command()

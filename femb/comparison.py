@@ -13,7 +13,7 @@ from typing import Any
 from femb.differences import Difference, check_times, differences
 from femb.errors import FembError, ModelError
 from femb.model import Model
-from femb.options import FORMULATIONS, METHODS, Run
+from femb.options import FORMULATIONS, METHODS, METHODS_OF, Run
 from femb.results import Results
 from femb.simulation import simulate
 
@@ -107,8 +107,8 @@ def compare(
 ) -> Comparison:
     """Run a model in every formulation of femb.options.FORMULATIONS that admits it, and compare the results.
 
-    run, or its fields as keyword options. Each formulation takes the run's method where it can, else the first of
-    femb.options.METHODS that it can. The reference is the run's own formulation or, if that does not run, the first
+    run, or its fields as keyword options. Each formulation takes the run's method where it can, else the first of its
+    own (femb.options.METHODS_OF). The reference is the run's own formulation or, if that does not run, the first
     that does; against : other results, or their file, as the reference instead. out : a folder, for
     ``FORMULATION/results.h5`` of every run. case_text, progress : as in ``simulate``.
 
@@ -152,7 +152,7 @@ def admitted(run: Run, formulation: str) -> Run:
     Raises ModelError, what the run's own method is refused for, where none does.
     """
     refused: ModelError | None = None
-    for method in dict.fromkeys((run.method, *METHODS)):
+    for method in dict.fromkeys((run.method, *METHODS_OF.get(formulation, METHODS))):
         try:
             return replace(run, formulation=formulation, method=method)
         except ModelError as error:

@@ -13,6 +13,7 @@ import numpy as np
 from femb.constraints import least_multipliers
 from femb.errors import SolveError
 from femb.latching import Event, latch_events, switched
+from femb.passage import Passage
 from femb.steppers.contract import Step, Stepper
 from femb.types import Floats
 
@@ -59,10 +60,11 @@ class Happening:
 
 @dataclass
 class Outcome:
-    """How a run went: its events in order, and which terminal one stopped it."""
+    """How a run went: its events in order, which terminal one stopped it, and what is to be known about it."""
 
     events: list[Happening]
     stopped_by: str | None = None
+    warning: str = ""
 
     def arrays(self) -> dict[str, Floats]:
         """By the path in a result file: when each event happened, and what a latch took."""
@@ -94,6 +96,7 @@ def integrate(
     own, events = events, (*events, *latch_events(system))
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(system, stepper)
+    passage = Passage(system, stepper.run) if system is system.velocity_form and system.layout.has_loops else None
     done, shown = 1, stepper.t
     for limit, instant in _landings(system.breakpoints, stepper.t, end):
         while stepper.t < limit:
@@ -102,7 +105,7 @@ def integrate(
                     raise SolveError(
                         f"the integration was given up at t = {stepper.t:.6g} s after max_steps = {max_steps} steps"
                     )
-                step = stepper.step(limit)
+                step = passage.step(stepper, limit) if passage else stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
                     yield _last_state(system, stepper)
@@ -124,16 +127,24 @@ def integrate(
             stepper.statistics.cpu_time = time.process_time() - cpu
             if progress is not None:
                 progress.update(last)
+            if passage and passage.warning and not outcome.warning:
+                outcome.warning = passage.warning
+                if progress is not None:
+                    progress.message(outcome.warning)
             if outcome.stopped_by is not None:
                 return
             stepper.system = system = system.at(stepper.q)
             if stops:
                 system = _switch(system, stepper, step, stops, outcome)
+                if passage:
+                    passage.forget()
                 events = (*own, *latch_events(system))
                 values = _values(system, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
             stepper.restart()
+            if passage:
+                passage.forget()
             values = _values(system, events, stepper.t, stepper.q, stepper.v)
 
 

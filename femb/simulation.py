@@ -57,8 +57,8 @@ def simulate(
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()
-        if outcome.stopped_by:
-            recording.message = f"stopped by event {outcome.stopped_by!r}"
+        said = [f"stopped by event {outcome.stopped_by!r}"] if outcome.stopped_by else []
+        recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
     return recording.results()
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import runpy
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from femb import ModelError, ResultError, Results, rotations
 from femb.cli import cli
 from femb.comparison import admitted
 from femb.differences import differences
-from femb.options import FORMULATIONS, Run
+from femb.options import FORMULATIONS, METHODS_OF, Run
 
 synthetic = runpy.run_path(str(Path(__file__).parent / "synthetic_results.py"))
 CASE = """
@@ -232,7 +233,7 @@ def test_bad_cases_are_reported_as_by_run(case):
 def test_a_method_that_a_formulation_admits():
     run = Run(duration=1.0, method="rk")
     assert admitted(run, "quaternion") == Run(duration=1.0, method="rk", formulation="quaternion")
-    assert admitted(Run(duration=1.0, method="radau"), "quaternion").method == "bdf"
+    assert admitted(Run(duration=1.0, method="radau"), "quaternion").method == METHODS_OF["quaternion"][0]
     with pytest.raises(ModelError, match="must be one of"):
         admitted(run, "imaginary")
 
@@ -241,5 +242,5 @@ def test_a_run_that_stops_is_told(case):
     """Exit code 1, with the cause; what ran is still compared."""
     code, stdout, _ = invoke("compare", case, "--set", "run.max_steps=2")
     assert code == 1
-    assert "velocity     stopped: " in stdout
+    assert re.search(r"^velocity +stopped: ", stdout, re.MULTILINE)
     assert "after max_steps" in stdout

@@ -67,6 +67,7 @@ class Stepper(Protocol):
     """See the module's text."""
 
     system: Any
+    run: Any
     statistics: Statistics
     t: float
 

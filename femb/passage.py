@@ -1,0 +1,207 @@
+"""Passage through singular postures: where rows of a closed loop depend on others for an instant.
+
+The pivot of such a row falls to zero like the square of an angle s between it and the others; forces of constraint grow
+like 1/s and change their sign, though the motion is smooth. Accelerations computed very near the posture are worth
+little, and error control, which sees them change, goes there to look. So the time loop ends a step where s is still
+safely off zero, and crosses to the same distance on the other side by one step of the implicit Adams formula
+
+    y1 = y0 + sum_j w_j y'_j,        t_j = t0 - j h (j = 0 .. 5) and t1 = t0 + h
+
+whose accelerations all come from its end and from the past, solved by fixed-point iteration with a projection on the
+constraints at its end. Its error is the distance to the formula without the oldest instant.
+
+docs/theory/constraints.md, section 6; E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
+section III.1 (Adams formulas).
+"""
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from femb.batch import TrialError
+from femb.constraints import mass_factors
+from femb.kinematics import error_norm
+from femb.steppers.contract import Step, before
+from femb.steppers.dense import HermiteStep
+from femb.types import Floats
+
+# The angle s at which a passage begins: the usual one, and the least, below which a passage is not tried.
+BEGIN, LEAST = 0.02, 1e-3
+# A step towards a posture leaves at least this part of the way; the way is looked at within so many last steps of it.
+LEFT, NEAR = 0.3, 8.0
+# Instants of the past in the formula.
+PAST = 6
+# Changes that end the iteration, and that it has to come down to, as parts of the tolerance.
+ITERATIONS, ROUNDING, SOLVED = 12, 1e-8, 1e-2
+
+
+class Passage:
+    """Steps of a stepper, with passages in between; made for systems with closed loops.
+
+    ``warning`` is empty until the first passage, then says when it was and which joint's rows became dependent.
+    """
+
+    def __init__(self, system: Any, run: Any) -> None:
+        self._scales = system.error_scale(run.rtol, run.atol)
+        self._steps: deque[Step] = deque(maxlen=3 * PAST)
+        self._look: tuple[float, Floats] | None = None
+        self._begin, self._worst, self._row = BEGIN, np.inf, -1
+        self.warning = ""
+
+    def forget(self) -> None:
+        """Begin anew: what follows is not smooth with what was before."""
+        self._steps.clear()
+        self._look = None
+
+    def step(self, stepper: Any, limit: float) -> Step:
+        """A step of the stepper to ``limit`` at most, or a passage. Raises SolveError as the stepper does."""
+        left, angle = self._time_left(stepper)
+        while stepper.t + 1.2 * left < limit and self._begin >= LEAST:
+            begin = min(1.0, self._begin / angle) * left
+            if left > 1.2 * begin:
+                limit = min(limit, stepper.t + left - max(begin, LEFT * left))
+                break
+            step = self._pass(stepper, min(limit, stepper.t + 2.0 * left))
+            if step is not None:
+                return step
+        step = stepper.step(limit)
+        self._steps.append(step)
+        return step
+
+    def _time_left(self, stepper: Any) -> tuple[float, float]:
+        """Time (s) to the posture that the motion approaches, infinity where there is none near, and s."""
+        system = stepper.system
+        try:
+            now = (stepper.t, _angles(system, stepper.t, stepper.q, stepper.v))
+            before, self._look = self._look, now
+            if before is None or not self._steps or self._steps[-1].end != now[0]:
+                return np.inf, 0.0
+            last = self._steps[-1]
+            h = last.end - last.start
+            left = _times_to_zero(before, now)
+            if not np.any(left <= NEAR * h):
+                self._begin, self._worst = BEGIN, np.inf
+                return np.inf, 0.0
+            t = now[0] - 0.1 * h
+            q, v, _ = last(np.array([t]))
+            left = _times_to_zero((t, _angles(system, t, q[0], v[0])), now)
+        except TrialError:
+            return np.inf, 0.0
+        self._row = int(np.argmin(left))
+        return float(left[self._row]), float(now[1][self._row])
+
+    # The passage
+
+    def _pass(self, stepper: Any, end: float) -> Step | None:
+        """The step across, after which the stepper begins anew; None where none can be made with the error wanted."""
+        system, t0 = stepper.system, stepper.t
+        h = end - t0
+        past = self._past(system, stepper, h)
+        if past is None:
+            self._begin *= 0.5
+            return None
+        ages, y, rates, a0 = past
+        n_q = system.n_q
+        full, less = _weights(ages, h), _weights(ages[:-1], h)
+        change = np.inf
+        try:
+            now, rate, a = self._on_constraints(system, end, t0, y + rates.T @ _extrapolation(ages, h))
+            for _ in range(ITERATIONS):
+                last, previous = now, change
+                now, rate, a = self._on_constraints(system, end, t0, y + full[0] * rate + rates.T @ full[1:])
+                change = self._norm(now - last, now, n_q)
+                if change <= ROUNDING or change > 0.5 * previous:
+                    break
+            system.watch(t0, np.stack([y[:n_q], now[:n_q]]), np.stack([y[n_q:-1], now[n_q:-1]]))
+        except TrialError:
+            self._begin *= 0.5
+            return None
+        error = max(change / SOLVED, self._norm(y + less[0] * rate + rates[:-1].T @ less[1:] - now, now, n_q))
+        if not error <= 1.0 and not error > 0.5 * self._worst:
+            # it is less from nearer by, unless it is rounding
+            self._begin, self._worst = 0.5 * self._begin, error
+            return None
+        q0, v0 = y[:n_q], y[n_q:-1]
+        q, v = now[:n_q].copy(), now[n_q:-1].copy()
+        self._warn(system, t0 + 0.5 * h)
+        stepper.statistics.steps += 1
+        stepper.jump(end, q, v, float(now[-1]))
+        self.forget()
+        ends = [(q0, v0, a0, y[-1], rates[0, -1]), (q, v, a, now[-1], rate[-1])]
+        return HermiteStep(system, t0, end, *ends)
+
+    def _past(self, system: Any, stepper: Any, h: float) -> Any:
+        """Ages (s) of instants of the past, the state y = (q, v, work) of the youngest, the rates of y at all, and the
+        accelerations of the youngest; None where the past is too short."""
+        t0 = stepper.t
+        d = min(h, (t0 - self._steps[0].start) / (PAST - 1))
+        if d < 0.3 * h:
+            return None
+        ages = d * np.arange(PAST)
+        y = np.concatenate([stepper.q, stepper.v, [stepper.work]])
+        _, first, a0 = self._on_constraints(system, t0, t0, y)
+        rates = [first]
+        for age in ages[1:]:
+            step = next(each for each in self._steps if each.end >= t0 - age)
+            q, v, work = step(np.array([t0 - age]))
+            rates.append(self._on_constraints(system, t0 - age, t0, np.concatenate([q[0], v[0], work]))[1])
+        return ages, y, np.array(rates), a0
+
+    def _on_constraints(self, system: Any, t: float, start: float, y: Floats) -> tuple[Floats, Floats, Floats]:
+        """y projected on the constraints, its rate, and the accelerations; inputs from the left."""
+        n_q = system.n_q
+        q, v = y[:n_q].copy(), y[n_q:-1]
+        system.normalise(q)
+        u = system.inputs_at(before(t, start) if t > start else t, q, v)
+        q, v = system.projected(u, q, v)
+        # once more, since what is left open counts 1/s times
+        factors, x = mass_factors(system, u, q), np.zeros(system.n_v + system.n_c)
+        x[system.n_v :] = -system.constraints(u[None], q[None], v[None])[0][0]
+        q = q + system.rates(q[None], factors.solve(x)[None, : system.n_v])[0]
+        system.normalise(q)
+        x[: system.n_v], x[system.n_v :] = 0.0, -system.constraint_rates(u[None], q[None], v[None])[0]
+        v = v + factors.solve(x)[: system.n_v]
+        a, multipliers = system.forward(u, q, v)
+        power = system.power(u[None], q[None], v[None], multipliers[None])
+        rate = np.concatenate([system.rates(q[None], v[None])[0], a, power])
+        return np.concatenate([q, v, y[-1:]]), rate, a
+
+    def _norm(self, error: Floats, y: Floats, n_q: int) -> float:
+        of_q = error_norm(*self._scales[0], error[:n_q], y[:n_q])
+        return max(of_q, error_norm(*self._scales[1], error[n_q:-1], y[n_q:-1]))
+
+    def _warn(self, system: Any, t: float) -> None:
+        if not self.warning:
+            layout = system.layout
+            label = layout.row_labels[int(np.flatnonzero(layout.row_c == self._row)[0])]
+            item, _, what = label.partition(": ")
+            self.warning = (
+                f"at t = {t:.6g} s the mechanism passed a singular posture, where {item} ({what}) depends on the other "
+                "constraints; it went on along its branch"
+            )
+
+
+def _angles(system: Any, t: float, q: Floats, v: Floats) -> Floats:
+    """s (n_c,) of every row at a state; zero of those that depend on others."""
+    return np.sqrt(mass_factors(system, system.inputs_at(t, q, v), q).kept())
+
+
+def _times_to_zero(earlier: tuple[float, Floats], now: tuple[float, Floats]) -> Floats:
+    """Times (s) from now to where the lines through two (time, values) are zero; infinity where they do not fall."""
+    fall = (earlier[1] - now[1]) / (now[0] - earlier[0])
+    falls = (fall > 0.0) & (now[1] > 0.0)
+    return np.where(falls, now[1] / np.where(falls, fall, 1.0), np.inf)
+
+
+def _weights(ages: Floats, h: float) -> Floats:
+    """Weights of the rates at h and at -ages whose sum integrates the polynomial through them from 0 to h."""
+    nodes = np.concatenate([[1.0], -ages / h])
+    powers = np.arange(len(nodes))
+    return h * np.linalg.solve(nodes ** powers[:, None], 1.0 / (powers + 1.0))
+
+
+def _extrapolation(ages: Floats, h: float) -> Floats:
+    """The like without the rate at h."""
+    powers = np.arange(len(ages))
+    return h * np.linalg.solve((-ages / h) ** powers[:, None], 1.0 / (powers + 1.0))
