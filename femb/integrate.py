@@ -93,7 +93,7 @@ def integrate(
     """
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
-    own, events = events, (*events, *latch_events(system))
+    own, events = events, (*events, *latch_events(system.velocity_form))
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(system, stepper)
     passage = Passage(system, stepper.run) if system is system.velocity_form and system.layout.has_loops else None
@@ -138,7 +138,7 @@ def integrate(
                 system = _switch(system, stepper, step, stops, outcome)
                 if passage:
                     passage.forget()
-                events = (*own, *latch_events(system))
+                events = (*own, *latch_events(system.velocity_form))
                 values = _values(system, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
@@ -225,7 +225,11 @@ def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, 
     """The system after its latches have switched, with the stepper at that instant."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
-    system, q, v, loss = switched(system.at(q[0]), [event.latch for _, event in stops], t, q[0], v[0])
+    form = system.at(q[0])
+    inner, q, v, loss = switched(
+        form.velocity_form, [event.latch for _, event in stops], t, q[0], form.velocities(q, v)[0]
+    )
+    system, v = form.with_system(inner), form.from_velocities(q, v)
     # what latches take together stands with the first of them
     losses = [loss, *([0.0] * (len(stops) - 1))]
     outcome.events += [Happening(t, event.name, lost) for (_, event), lost in zip(stops, losses, strict=True)]

@@ -226,6 +226,14 @@ class System:
         """v: what a formulation steps with is the velocities."""
         return v
 
+    def from_velocities(self, q: Floats, v: Floats) -> Floats:
+        """v (n_v,), likewise."""
+        return v
+
+    def with_system(self, system: "System") -> "System":
+        """The form that this is, of another system: that system itself."""
+        return system
+
     def normalise(self, q: Floats) -> float:
         """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
         return kinematics.normalise(self.coordinates[2], q)
