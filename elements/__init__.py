@@ -6,6 +6,7 @@ Adding an element is one file here and one line in the catalogue; see docs/howto
 if __name__ != "femb.elements":
     raise ImportError("the element library is imported as femb.elements, not as a top-level package")
 
+from femb.elements.aerodynamic import AerodynamicLoad, Airload
 from femb.elements.attachment import Attachment, Place
 from femb.elements.beam import Beam
 from femb.elements.beam_path import Path
@@ -47,12 +48,14 @@ from femb.elements.spring_torsion import TorsionSpringDamper
 from femb.elements.thermal import ThermalLoad
 
 DRIVERS = (JointDriver, DistanceDriver, PositionDriver, OrientationDriver)
-LOADS = (Load, Pull, DistributedLoad, ThermalLoad, JointMotor)
+LOADS = (Load, Pull, DistributedLoad, ThermalLoad, JointMotor, AerodynamicLoad)
 SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper, JointSpringDamper, JointFriction, JointStops)
 CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, *DRIVERS, Latch, *LOADS, *SPRINGS)
 
 __all__ = [
     "CATALOGUE",
+    "AerodynamicLoad",
+    "Airload",
     "Attachment",
     "Beam",
     "Cylindrical",

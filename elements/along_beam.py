@@ -11,7 +11,7 @@ from femb.types import Floats, Ints
 
 
 class AlongBeams(Batch):
-    """The elements of the named beams as rows of ``beam_kernels``: index, ends and data.
+    """The elements of the named beams as rows of ``beam_columns``: index, ends and data.
 
     slices[name] : a beam's rows here. in_model (n,) : the rows' numbers among all elements of the model.
     """

@@ -1,20 +1,14 @@
 """Kernels shared by what acts along beam elements: where an element is, and how a force reaches its frames.
 
-Arrays index, ends and data are rows of ``beam_kernels``. R (5, 3, 3) : axes of the first frame, the first end, the
+Arrays index, ends and data are rows of ``beam_columns``. R (5, 3, 3) : axes of the first frame, the first end, the
 second frame, the second end, and Q, which turns from the second section's axes to the first's.
 """
 
 import math
 
-from femb.elements.beam_kernels import (
-    LENGTH,
-    attachment_stiffness,
-    end_pose,
-    force_to_frame,
-    frame_map,
-    scatter_ends,
-    to_frames,
-)
+from femb.elements.beam_columns import LENGTH
+from femb.elements.beam_ends import end_pose, force_to_frame
+from femb.elements.beam_matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
 from femb.elements.beam_strain import natural_coordinates
 from femb.jit import kernel
 from femb.smallmath import turn, turn_back
@@ -49,7 +43,7 @@ def add_force(index, ends, R, f, sign, work, out):  # type: ignore[no-untyped-de
 
 @kernel
 def add_section_force(R, f, sign, work, section):  # type: ignore[no-untyped-def]
-    """section (2, 6) += the share of a residual force sign f in the section forces (see ``beam_kernels.forces``)."""
+    """section (2, 6) += the share of a residual force sign f in the section forces (see ``beam_force.forces``)."""
     F, own = work[0], work[1]
     for end in range(2):
         o, outward = 7 * end, -sign if end == 0 else sign

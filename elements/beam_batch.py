@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 
 from femb.batch import Batch, FoldedError
-from femb.elements import beam_kernels as kernels
+from femb.elements import beam_columns as columns
 from femb.elements import beam_tangent
+from femb.elements.beam_energy import energy_momentum
+from femb.elements.beam_force import forces
+from femb.elements.beam_matrices import matrices
 from femb.elements.beam_shape import NO_TURN, reference_strains
 from femb.layout import Layout, Station
 from femb.rotations import multiply, rotation_matrix
@@ -16,7 +19,7 @@ NO_SECTION = np.empty((0, 0, 0, 0))
 
 
 class BeamBatch(Batch):
-    """Structure-of-arrays of beam elements; the arrays' columns are described in ``beam_kernels``.
+    """Structure-of-arrays of beam elements; the arrays' columns are described in ``beam_columns``.
 
     slices[name] are the rows of a beam's elements, in their order along it.
     """
@@ -39,13 +42,13 @@ class BeamBatch(Batch):
                 ends.append([_end_row(where.stations[k], shape.corners[k]), _end_row(where.stations[k + 1])])
                 data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
                 if not shape.straight:
-                    data[-1][kernels.REFERENCE :] = reference_strains(data[-1], *shape.element(k))
+                    data[-1][columns.REFERENCE :] = reference_strains(data[-1], *shape.element(k))
                 self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
         self.index: Ints = np.array(index, dtype=np.int64)
         self.ends: Floats = np.array(ends, dtype=float)
         self.data: Floats = np.array(data, dtype=float)
         # whether the mass of some section lies beside its axis; None is a type of its own to numba
-        self.beside = True if np.any(self.data[:, kernels.OFFSET : kernels.OFFSET + 2]) else None
+        self.beside = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
 
@@ -67,7 +70,7 @@ class BeamBatch(Batch):
 
     def _force(self, q: Floats, v: Floats, a: Floats, elastic: bool, inertial: bool, sign: float, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(kernels.forces(*self._elements, *state, elastic, inertial, sign, out, NO_SECTION))
+        self._check(forces(*self._elements, *state, elastic, inertial, sign, out, NO_SECTION))
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._matrices(q, v, True, mass, damping, stiffness)
@@ -78,8 +81,8 @@ class BeamBatch(Batch):
     def mass_change(self, q: Floats, a: Floats, out: Floats) -> None:
         # the exact tangent at rest, of elements without stiffness: what is left of the residual there is M a
         data = self.data.copy()
-        data[:, kernels.DAMPING] = 0.0
-        data[:, kernels.STIFFNESS : kernels.STIFFNESS + 16] = 0.0
+        data[:, columns.DAMPING] = 0.0
+        data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
         still, nothing = np.zeros_like(a), np.zeros_like(out)
         elements, places = (self.index, self.ends, data, self.beside), (self.offset, self.stride)
         self._check(beam_tangent.tangent(*elements, *places, q, still, a, self.fixed, np.zeros(3), nothing, out))
@@ -88,37 +91,37 @@ class BeamBatch(Batch):
         self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats
     ) -> None:
         places, out = (self.offset, self.stride), (mass, damping, stiffness)
-        self._check(kernels.matrices(*self._elements, *places, q, v, self.fixed, with_stiffness, *out))
+        self._check(matrices(*self._elements, *places, q, v, self.fixed, with_stiffness, *out))
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         places, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
         self._check(beam_tangent.tangent(*self._elements, *places, *state, damping, stiffness))
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self._check(kernels.energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
+        self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
 
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        if np.any(self.data[:, kernels.DAMPING]):
+        if np.any(self.data[:, columns.DAMPING]):
             self._force(q, v, v, False, False, -1.0, out)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """(s, n, 2, 6) force and moment at both ends of every element, section axes (see ``kernels.forces``)."""
+        """(s, n, 2, 6) force and moment at both ends of every element, section axes (see ``beam_force.forces``)."""
         out = np.empty((len(q), len(self.index), 2, 6))
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(kernels.forces(*self._elements, *state, True, True, 1.0, np.zeros(v.shape), out))
+        self._check(forces(*self._elements, *state, True, True, 1.0, np.zeros(v.shape), out))
         return out
 
 
 def element_data(section: Any, length: float, source: bool) -> Floats:
     """(37,) parameters of an element that is straight where it is unstrained."""
-    row = np.zeros(kernels.REFERENCE + 12)
-    row[kernels.LENGTH] = length
-    row[kernels.MASS] = section.line_mass()
-    row[kernels.INERTIA : kernels.INERTIA + 3] = section.inertia()
-    row[kernels.DAMPING] = section.damping
-    row[kernels.SOURCE] = float(source)
-    row[kernels.STIFFNESS : kernels.STIFFNESS + 16] = section.stiffness().ravel()
-    row[kernels.OFFSET : kernels.OFFSET + 2] = section.offset()
+    row = np.zeros(columns.REFERENCE + 12)
+    row[columns.LENGTH] = length
+    row[columns.MASS] = section.line_mass()
+    row[columns.INERTIA : columns.INERTIA + 3] = section.inertia()
+    row[columns.DAMPING] = section.damping
+    row[columns.SOURCE] = float(source)
+    row[columns.STIFFNESS : columns.STIFFNESS + 16] = section.stiffness().ravel()
+    row[columns.OFFSET : columns.OFFSET + 2] = section.offset()
     return row
 
 

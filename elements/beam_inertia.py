@@ -147,7 +147,7 @@ def inertia_force(  # type: ignore[no-untyped-def]
     """Inertia force of an element, axes of its first section.
 
     mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which lies at (0, cy, cz);
-    beside : see ``beam_kernels``.
+    beside : see ``beam_columns``.
     omega, alpha (3,) : angular velocity and acceleration of the ends, own axes. v (4, 3), x2 (4, 3) : first and
     second rates of x = (r_I, g_I, r_II, g_II).
     Adds to F (4, 3), conjugate to x; M1 (3,), conjugate to the spin of end I at fixed x; and returns the force

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline, make_interp_spline
 
 from femb import rotations
 from femb.types import Floats
@@ -100,6 +99,8 @@ def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_en
     if path.points is not None:
         chords = np.linalg.norm(np.diff(path.points, axis=0), axis=1)
         knots = np.concatenate([[0.0], np.cumsum(chords)])
+        from scipy.interpolate import CubicSpline
+
         curve = CubicSpline(knots, path.points)
         return smooth_shape(curve, _refined(knots, 16), elements, up, up_at_end)
     assert length is not None
@@ -107,6 +108,8 @@ def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_en
 
 
 def _shape_of_function(function: Any, length: float, elements: int, up: Any, up_at_end: bool) -> Shape:
+    from scipy.interpolate import make_interp_spline
+
     grid = _refined(np.linspace(0.0, length, elements + 1), SAMPLES)
     values = [function(float(s)) for s in grid]
     paired = np.shape(values[0]) == (2, 3)
@@ -231,12 +234,12 @@ def reference_strains(data: Floats, ends: tuple[Floats, Floats], others: tuple[F
     of its two ends. Being those of the interpolated curve, they cancel exactly at the start, whatever the number of
     elements.
     """
-    from femb.elements import beam_kernels, beam_strain
+    from femb.elements import beam_columns, beam_strain
 
     Q, X, e = np.empty((3, 3)), np.empty(8), np.empty((3, 4))
     R1, R2 = rotations.rotation_matrix(ends[1]), rotations.rotation_matrix(others[1])
-    length = data[beam_kernels.LENGTH]
+    length = data[beam_columns.LENGTH]
     beam_strain.natural_coordinates(ends[0], R1, 0.0, others[0], R2, 0.0, length, Q, X)
-    source = data[beam_kernels.SOURCE] != 0.0
+    source = data[beam_columns.SOURCE] != 0.0
     beam_strain.strains(X, length, source, np.empty(4), np.empty((4, 8)), e, np.empty((3, 4, 8)))
     return e.ravel()

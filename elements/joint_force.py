@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from femb.batch import Batch, Input
+from femb.batch import Batch, Input, Underived
 from femb.checks import Checks
 from femb.layout import JointLayout, Layout
 
@@ -84,4 +84,4 @@ def with_derivatives(value: Any) -> Any:
     """A number with two zeros, or the three numbers given."""
     import numpy as np
 
-    return (value, 0.0, 0.0) if np.ndim(value) == 0 else value
+    return Underived((value, 0.0, 0.0)) if np.ndim(value) == 0 else value

@@ -40,5 +40,7 @@ class JointMotor(JointForce):
     def input(self) -> Input:
         label, force = f"loads.{self.name}.force", self.force
         if callable(force):
-            return Input(3, lambda t, state: with_derivatives(force(t, state)), of_state=True, label=label)
+            return Input(
+                3, lambda t, state: with_derivatives(force(t, state)), of_state=True, label=label, differentiated=True
+            )
         return Input(1, self.profile, breakpoints=getattr(self.profile, "breakpoints", ()), label=label)

@@ -8,7 +8,7 @@ from femb.batch import Input
 from femb.elements import line_load_kernels as kernels
 from femb.elements import line_load_tangent as tangents
 from femb.elements.along_beam import AlongBeams
-from femb.elements.beam_kernels import LENGTH
+from femb.elements.beam_columns import LENGTH
 from femb.elements.beam_strain import POINTS
 from femb.layout import Layout
 from femb.types import Floats, Ints

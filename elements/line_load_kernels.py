@@ -4,7 +4,7 @@ A row is one element under one load. At each of the three strain points it has a
 inertial axes or in the axes of the section there, which then follow it. Their virtual work is that of the element's own
 interpolation: the centreline moves as a cubic, the section turns with the tangent and by the twist angle.
 
-index, ends, data : rows of ``beam_kernels``, per row. kind (n,) int : 0 inertial axes, 1 section axes. first (n,) int :
+index, ends, data : rows of ``beam_columns``, per row. kind (n,) int : 0 inertial axes, 1 section axes. first (n,) int :
 input that multiplies the row. values (n, 3, 6) : f and c at the strain points. Vectors are in the axes of the first
 section. Source: docs/theory/beam_loads.md, equations (6) to (12).
 """
@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from femb.elements.along_beam_kernels import add_force, add_section_force, locate
-from femb.elements.beam_kernels import LENGTH
+from femb.elements.beam_columns import LENGTH
 from femb.elements.beam_strain import (
     HERMITE,
     POINTS,

@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from femb.elements.along_beam_kernels import add_tangent, locate
-from femb.elements.beam_kernels import LENGTH, ends_stiffness, expand
+from femb.elements.beam_columns import LENGTH
+from femb.elements.beam_matrices import ends_stiffness, expand
 from femb.elements.beam_strain import (
     HERMITE,
     WEIGHTS,

@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.batch import Batch, Input
 from femb.elements import spring_kernels as kernels
+from femb.elements.joint_force import with_derivatives
 from femb.elements.spring_point import SHORTEST
 from femb.layout import Layout
 from femb.posture import Posture
@@ -30,7 +31,7 @@ class SpringBatch(Batch):
             if spring.force is not None:
                 first = 3 * len(inputs)
                 law = force_law(self.lengths, len(index), spring.force)
-                inputs.append(Input(3, law, of_state=True, label=f"springs.{spring.name}.force"))
+                inputs.append(Input(3, law, of_state=True, label=f"springs.{spring.name}.force", differentiated=True))
             index.append([*places, first, 3 if spring.force is not None else 0])
             data.append([*ends[0].offset, *ends[1].offset, spring.stiffness, spring.damping, free])
             if spring.needs_direction(length):
@@ -113,8 +114,7 @@ def force_law(measure: Callable[..., Any], k: int, law: Callable[[float, float],
     """The input (3,) of a callable of elongation and rate: its value and derivatives, zero where it gives none."""
 
     def at(t: float, state: Any) -> Any:
-        value = law(*measure(k, state.q, state.v))
-        return (value, 0.0, 0.0) if np.ndim(value) == 0 else value
+        return with_derivatives(law(*measure(k, state.q, state.v)))
 
     return at
 

@@ -117,7 +117,7 @@ class TorsionBatch(Batch):
             index.append([*places, -1 if law is None else 3 * len(inputs), 0 if law is None else 3, *row.index])
             if law is not None:
                 label = f"springs.{spring.name}.torque"
-                inputs.append(Input(3, force_law(self.angle, k, law), of_state=True, label=label))
+                inputs.append(Input(3, force_law(self.angle, k, law), of_state=True, label=label, differentiated=True))
         self.inputs = tuple(inputs)
         self.postures = tuple(posture for row in self.rows for posture in row.postures)
         self.local_index: Ints = np.array(index, dtype=np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 from femb.batch import Input
 from femb.elements import thermal_kernels as kernels
 from femb.elements.along_beam import AlongBeams
-from femb.elements.beam_kernels import LENGTH, SOURCE
+from femb.elements.beam_columns import LENGTH, SOURCE
 from femb.elements.beam_shape import uniform_shape
 from femb.layout import Layout
 from femb.rotations import rotate_back

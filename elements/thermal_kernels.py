@@ -4,14 +4,15 @@ An element that was free would take another shape as it is heated: longer by the
 curvature and twist added to its own. Its thermal strain is the change of the element's own strain measure from the
 shape it has unheated, so that free heating is free of stress to rounding, whatever the length of the elements.
 
-index, ends, data : rows of ``beam_kernels``. group (n,) int : row of every element in thermal (s, g, 3, 4), the thermal
+index, ends, data : rows of ``beam_columns``. group (n,) int : row of every element in thermal (s, g, 3, 4), the thermal
 strains at the strain points. Source: docs/theory/beam_loads.md, equations (1) to (5).
 """
 
 import numpy as np
 
 from femb.elements.along_beam_kernels import add_force, add_section_force, add_tangent, helix, locate
-from femb.elements.beam_kernels import LENGTH, REFERENCE, SOURCE, STIFFNESS, ends_stiffness, expand
+from femb.elements.beam_columns import LENGTH, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam_matrices import ends_stiffness, expand
 from femb.elements.beam_strain import (
     WEIGHTS,
     end_gradient,
@@ -22,7 +23,7 @@ from femb.elements.beam_strain import (
     twist_angles,
     twist_directions,
 )
-from femb.elements.beam_tangent import strain_changes, twist_hessian
+from femb.elements.beam_tangent_strain import strain_changes, twist_hessian
 from femb.jit import kernel
 
 

@@ -51,7 +51,8 @@ class Input:
     """``width`` numbers of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``.
 
     With ``of_discrete`` it is function(discrete), of the discrete state (femb.discrete): constant within a step.
-    label says in messages what it is.
+    differentiated : whether what is ``of_state`` holds its own derivatives, which the batch's tangents take; where a
+    user's function left them out, the value is an Underived. label says in messages what it is.
     """
 
     width: int
@@ -60,6 +61,11 @@ class Input:
     of_discrete: bool = False
     breakpoints: tuple[float, ...] = ()
     label: str = "input"
+    differentiated: bool = False
+
+
+class Underived(tuple[float, ...]):
+    """A value and zeros in the place of derivatives that are not known."""
 
 
 class Batch:

@@ -1,4 +1,4 @@
-"""The command line: ``femb run | inverse | check | export | plot``.
+"""The command line: ``femb run | inverse | compare | linearize | check | export | plot``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
 Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
@@ -69,6 +69,64 @@ def inverse(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: boo
 
 @cli.command()
 @CASE
+@click.option("--against", type=click.Path(path_type=Path), metavar="RESULTS", help="Compare with these results.")
+@OUT
+@SET
+@QUIET
+def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Run a case in every formulation that admits it, and tabulate the largest differences in DIR/comparison.csv."""
+    with _reported():
+        loaded = _loaded(case, overrides)
+        folder = out or Path("out") / case.stem
+        check_writable(folder / "comparison.csv")
+        module = importlib.import_module("femb.comparison")
+        progress = Progress(loaded.run.duration, quiet)
+        other = None if against is None else _result_file(against)
+        try:
+            found = module.compare(
+                loaded.model, loaded.run, against=other, out=folder, case_text=loaded.text, progress=progress
+            )
+        except ModelError as error:
+            raise loaded.located(error) from error
+        finally:
+            progress.close()
+        paths = found.write(folder)
+        if not quiet:
+            click.echo(found.text())
+            click.echo("\n".join(map(str, ("", *paths))))
+        if found.failed:
+            sys.exit(FAILED)
+
+
+@cli.command()
+@CASE
+@click.option("--trim", "trimmed", is_flag=True, help="Look for steady motion near the start first.")
+@click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
+@OUT
+@SET
+@QUIET
+def linearize(
+    case: Path, trimmed: bool, outputs: tuple[str, ...], out: Path | None, overrides: tuple[str, ...], quiet: bool
+) -> None:
+    """Linearise a case about its start, and write its state space: DIR/linear.npz, .mat and .h5."""
+    from femb.case import load_case
+
+    with _reported():
+        loaded = load_case(case, overrides)
+        folder = out or Path("out") / case.stem
+        check_writable(folder / "linear.npz")
+        module = importlib.import_module("femb.linear.report")
+        try:
+            space, text = module.linearized(loaded.model, loaded.run, trimmed, outputs or None)
+        except ModelError as error:
+            raise loaded.located(error) from error
+        paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
+        if not quiet:
+            click.echo("\n".join([text, "", *map(str, paths)]))
+
+
+@cli.command()
+@CASE
 @SET
 def check(case: Path, overrides: tuple[str, ...]) -> None:
     """Check a case and print what it describes."""
@@ -126,14 +184,20 @@ def plot(results: Path, out: Path | None, what: str | None) -> None:
         click.echo(importlib.import_module("femb.plots").plot(data, picture, what))
 
 
-def _analyse(module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
-    """Carry out an analysis over the time of ``[run]``, with its progress, and print its audit."""
+def _loaded(case: Path, overrides: tuple[str, ...]) -> Any:
+    """A case that has a ``[run]``."""
     from femb.case import CaseError, load_case
 
+    loaded = load_case(case, overrides)
+    if loaded.run is None:
+        raise CaseError.of_file(case, "run: is missing; to be run, a case needs [run] with a duration (s)", 1)
+    return loaded
+
+
+def _analyse(module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Carry out an analysis over the time of ``[run]``, with its progress, and print its audit."""
     with _reported():
-        loaded = load_case(case, overrides)
-        if loaded.run is None:
-            raise CaseError.of_file(case, "run: is missing; to be run, a case needs [run] with a duration (s)", 1)
+        loaded = _loaded(case, overrides)
         file = (out or Path("out") / case.stem) / "results.h5"
         check_writable(file)
         analysis = getattr(importlib.import_module(module), function)

@@ -107,12 +107,12 @@ def least_multipliers(system: Any, u: Floats, q: Floats, multipliers: Floats) ->
     Where rows depend on others the equations of motion leave their multipliers open: what elasticity would decide,
     rigid bodies cannot. docs/theory/constraints.md, section 6.
     """
-    from scipy.sparse.linalg import lsqr
-
     if not system.n_c or not system.layout.has_loops:
         return multipliers
     J = system.jacobian(u, q)
     force = J.T @ multipliers
     if system.n_c <= DENSE:
         return np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
+    from scipy.sparse.linalg import lsqr
+
     return lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]

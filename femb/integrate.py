@@ -93,7 +93,7 @@ def integrate(
     """
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
-    own, events = events, (*events, *latch_events(system.velocity_form))
+    own, events = events, (*events, *latch_events(system))
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(system, stepper)
     passage = Passage(system, stepper.run) if system is system.velocity_form and system.layout.has_loops else None
@@ -138,7 +138,7 @@ def integrate(
                 system = _switch(system, stepper, step, stops, outcome)
                 if passage:
                     passage.forget()
-                events = (*own, *latch_events(system.velocity_form))
+                events = (*own, *latch_events(system))
                 values = _values(system, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
@@ -155,17 +155,23 @@ def _last_state(system: Any, stepper: Stepper) -> Frames:
 
 def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
     """Output frames from states of a formulation at times (k,): q (k, n_q), v (k, n_v), work (k,)."""
-    system, v = form.velocity_form, form.velocities(q, v)
+    system, states = form.velocity_form, q
+    q, v = form.configuration(q, v)
     count = len(times)
-    u, a, multipliers = np.empty((count, system.n_u)), np.empty_like(v), np.empty((count, system.n_c))
+    u = np.empty((count, system.n_u))
     joints = np.empty((2, count, system.coordinates_of_joints.count))
     for k, t in enumerate(times):
+        if form is not system:
+            # its coordinates may tell the turns of joints, which the System counts from step to step
+            system = form.at(states[k]).velocity_form
         u[k] = system.inputs_at(float(t), q[k], v[k])
         q[k], v[k] = system.projected(u[k], q[k], v[k])
-        a[k], multipliers[k] = system.forward(u[k], q[k], v[k])
-        multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
         if joints.size:
             joints[:, k] = system.joint_motion(q[k], v[k])
+    a, multipliers = system.forward_each(u, q, v)
+    if system.layout.has_loops:
+        for k in range(count):
+            multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
     return Frames(times, q, v, work, u, a, multipliers, *joints)
 
 
@@ -181,7 +187,7 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
 
 
 def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
-    state = system.state(t, q, system.velocities(q[None], v[None])[0]) if events else None
+    state = system.state(t, q, v) if events else None
     return [float(event.function(t, state)) for event in events]
 
 
@@ -194,7 +200,7 @@ def _look(
 
     def at(event: Event, t: float) -> float:
         q, v, _ = step(np.array([t]))
-        return float(event.function(t, system.state(t, q[0], system.velocities(q, v)[0])))
+        return float(event.function(t, system.state(t, q[0], v[0])))
 
     instants = np.linspace(step.start, step.end, LOOKS + 1)
     q, v, _ = step(instants)
@@ -225,11 +231,7 @@ def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, 
     """The system after its latches have switched, with the stepper at that instant."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
-    form = system.at(q[0])
-    inner, q, v, loss = switched(
-        form.velocity_form, [event.latch for _, event in stops], t, q[0], form.velocities(q, v)[0]
-    )
-    system, v = form.with_system(inner), form.from_velocities(q, v)
+    system, q, v, loss = switched(system.at(q[0]), [event.latch for _, event in stops], t, q[0], v[0])
     # what latches take together stands with the first of them
     losses = [loss, *([0.0] * (len(stops) - 1))]
     outcome.events += [Happening(t, event.name, lost) for (_, event), lost in zip(stops, losses, strict=True)]

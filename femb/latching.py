@@ -31,9 +31,9 @@ class Event:
     latch: int = -1
 
 
-def latch_events(system: Any) -> tuple[Event, ...]:
-    """The events that the latches of a system wait for, in its discrete state."""
-    found = []
+def latch_events(form: Any) -> tuple[Event, ...]:
+    """The events that the latches of a formulation's system wait for, in its discrete state."""
+    found, system = [], form.velocity_form
     for k, latch in enumerate(system.layout.latches):
         item, engaged = latch.item, bool(system.discrete.engaged[k])
         if engaged == item.engaged:
@@ -50,16 +50,21 @@ def _function(latch: Any) -> Callable[[float, Any], float]:
     return lambda t, state: state.coordinates[latch.coordinate] - item.at
 
 
-def switched(system: Any, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, float]:
-    """The system with latches switched at a state, the coordinates and velocities after it, and the energy lost (J)."""
+def switched(form: Any, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, float]:
+    """The formulation with latches switched at a state, the coordinates and velocities after it, and the energy lost
+    (J)."""
+    system = form.velocity_form
     discrete = system.discrete
+    q, v = (each[0] for each in form.configuration(q[None], v[None]))
     engaged, held = discrete.engaged.copy(), discrete.held.copy()
     coordinates = system.joint_motion(q, v)[0]
     for k in latches:
         engaged[k] = 1.0 - engaged[k]
         held[k] = coordinates[system.layout.latches[k].coordinate]
-    other = system.with_discrete(replace(discrete, engaged=engaged, held=held))
+    other = form.with_discrete(replace(discrete, engaged=engaged, held=held))
+    system = other.velocity_form
     before = system.energy_momentum(q[None], v[None])[0, 0]
-    u = other.inputs_at(t, q, v)
-    q, v = projected(other, u, q, v)
-    return other, q, v, float(before - other.energy_momentum(q[None], v[None])[0, 0])
+    u = system.inputs_at(t, q, v)
+    q, v = projected(system, u, q, v)
+    loss = before - system.energy_momentum(q[None], v[None])[0, 0]
+    return other, *other.from_configuration(q, v), float(loss)

@@ -7,8 +7,10 @@ import numpy as np
 
 from femb.checks import Checks
 
-METHODS = ("radau", "bdf", "rk", "generalized-alpha")
-FORMULATIONS = ("velocity", "quaternion")
+METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
+FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
+# The methods that integrate a formulation, where not all do.
+METHODS_OF = {"hamiltonian": ("rk", "gauss")}
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -42,14 +44,18 @@ class Run:
     """How a model is integrated in time.
 
     duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
-    accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5) or "rk" (explicit; tableau "dop853"
-    with error control, or "rk4" with a fixed ``step`` in s). max_order : by default 2 where a beam's section has no
-    damping, since higher orders are unstable for undamped vibrations faster than the step, else 5. "generalized-alpha"
-    (second order; ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself).
-    formulation : the coordinates the equations are written in, "velocity" or "quaternion". rtol, atol : tolerances
-    of the local error. start : "as_given"; "assembled" to close joints and drivers that are open in the positions
-    given; or "equilibrium" to begin in the state of steady motion that the start velocities describe, with the
-    beams strained accordingly. first_step, max_step : s. max_steps : give up after so many.
+    accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5), "rk" (explicit; tableau "dop853"
+    with error control, or "rk4" with a fixed ``step`` in s), "gauss" (Gauss-Legendre of ``order`` 4 or 6 with a fixed
+    ``step``: symplectic, for long conservative motions that are not stiff) or "generalized-alpha" (second order;
+    ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself). max_order : by default 2
+    where a beam's section has no damping, since higher orders are unstable for undamped vibrations faster than the
+    step, else 5.
+    formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
+    joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
+    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
+    to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
+    motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
+    max_steps : give up after so many.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -65,6 +71,7 @@ class Run:
     start: str = "as_given"
     tableau: str = "dop853"
     step: float | None = None
+    order: int = 4
     max_order: int | None = None
     spectral_radius: float = 0.8
     first_step: float | None = None
@@ -76,6 +83,12 @@ class Run:
             check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "max_steps")
             check.one_of("method", METHODS)
             check.one_of("formulation", FORMULATIONS)
+            methods = METHODS_OF.get(self.formulation, METHODS) if "formulation" not in check.bad else METHODS
+            if self.method in METHODS and self.method not in methods:
+                allowed = " or ".join(map(repr, methods))
+                check.fail(
+                    "formulation", f"{self.formulation!r} is integrated by method {allowed}, got method {self.method!r}"
+                )
             check.one_of("start", STARTS)
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
@@ -84,6 +97,9 @@ class Run:
             check.require("max_order", within, "must be a whole number from 1 to 5")
             if "spectral_radius" not in check.bad:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
+            check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
+            if self.method == "gauss" and self.step is None:
+                check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
             if self.tableau == "rk4" and self.method == "rk" and self.step is None:
                 check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
 

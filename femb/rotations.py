@@ -130,6 +130,13 @@ def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
     return 0.5 * multiply(p, np.concatenate([np.zeros_like(omega[..., :1]), omega], axis=-1))
 
 
+def cross_matrix(x: ArrayLike) -> Floats:
+    """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
+    x0, x1, x2 = np.moveaxis(as_components(x, 3, "vector"), -1, 0)
+    zero = np.zeros_like(x0)
+    return _matrix((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
+
+
 def rotation_matrix(p: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) from body to inertial components; its columns are the body axes.
 

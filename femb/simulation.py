@@ -49,9 +49,8 @@ def simulate(
         from femb.equilibrium import steady_start
 
         system = system.starting_at(*steady_start(system))
-    outcome = Outcome([])
+    form, outcome = make_formulation(system, run.formulation), Outcome([])
     with Recording(system, run.method, out, case_text) as recording:
-        form = make_formulation(system, run.formulation)
         stepper = make_stepper(form, run)
         try:
             for frames in integrate(form, stepper, run.output_times(), outcome, events, progress, run.max_steps):
@@ -66,11 +65,15 @@ def simulate(
 def summary(model: Model, run: Run | None = None) -> str:
     """What a model is, in a few lines: counts, degrees of freedom, mass, mass centre and inertia at the start.
 
-    run : how it starts, where that matters. Raises ModelError with every problem of the model.
+    run : how it starts, and in which formulation, where that matters. Raises ModelError with every problem of the
+    model.
     """
+    from femb.formulations import make_formulation
     from femb.system import System
 
     system = System(model, assemble=run is not None and run.start == "assembled")
+    if run is not None:
+        make_formulation(system, run.formulation)
     elements = sum(beam.elements for beam in model.beams.values())
     beams = _count(len(model.beams), "beam") + (f" of {_count(elements, 'element')}" if elements else "")
     parts = (_count(len(model.bodies), "body"), beams, _count(len(model.loads), "load"))

@@ -222,17 +222,13 @@ class System:
         """The system in velocity coordinates: itself."""
         return self
 
-    def velocities(self, q: Floats, v: Floats) -> Floats:
-        """v: what a formulation steps with is the velocities."""
-        return v
+    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v in velocity coordinates of s states of a formulation: themselves."""
+        return q, v
 
-    def from_velocities(self, q: Floats, v: Floats) -> Floats:
-        """v (n_v,), likewise."""
-        return v
-
-    def with_system(self, system: "System") -> "System":
-        """The form that this is, of another system: that system itself."""
-        return system
+    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The reverse of ``configuration``, for one state."""
+        return q, v
 
     def normalise(self, q: Floats) -> float:
         """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
@@ -298,15 +294,21 @@ class System:
 
         The multiplier of a row that depends on the others is zero.
         """
-        x = np.zeros(self.pattern.n)
-        x[: self.n_v] = -self.residual(u[None], q[None], v[None], np.zeros((1, self.n_v)))[0]
-        data = self.mass_data(q)
+        a, multipliers = self.forward_each(u[None], q[None], v[None])
+        return a[0], multipliers[0]
+
+    def forward_each(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (s, n_v) and multipliers (s, n_c) of s states, as ``forward`` gives them."""
+        x = np.zeros((len(q), self.pattern.n))
+        x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
         if self.n_c:
+            x[:, self.n_v :] = self.constraints(u, q, v)[1]
+        for k in range(len(q)):
+            data = self.mass_data(q[k])
             for batch in self.held:
-                batch.jacobian(u, q, data)
-            x[self.n_v :] = self.constraints(u[None], q[None], v[None])[1][0]
-        self.solver.factorise(data).solve(x)
-        return x[: self.n_v], x[self.n_v :]
+                batch.jacobian(u[k], q[k], data)
+            self.solver.factorise(data).solve(x[k])
+        return x[:, : self.n_v], x[:, self.n_v :]
 
     # Constraints
 

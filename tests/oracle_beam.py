@@ -12,7 +12,7 @@ import autograd.numpy as np
 import numpy
 from autograd import grad, jacobian, make_jvp
 
-from femb.elements import beam_kernels as layout_of_data
+from femb.elements import beam_columns as layout_of_data
 from femb.elements.beam_batch import BeamBatch
 from femb.elements.mass_batch import MassBatch
 from femb.rotations import from_matrix

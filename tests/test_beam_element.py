@@ -6,7 +6,7 @@ import oracle_beam as plain
 import pytest
 
 from femb import Beam, Load, Model, PointMass, RigidBody, Section, rotations
-from femb.elements import Attachment, beam_kernels
+from femb.elements import Attachment, beam_columns
 from femb.elements.beam_batch import BeamBatch
 from femb.elements.beam_strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.mass_batch import MassBatch
@@ -135,11 +135,11 @@ def general(system, rng, offset=False):
     beams.beside = True if offset else None
     for row in beams.data:
         half = rng.standard_normal((4, 4))
-        row[beam_kernels.STIFFNESS : beam_kernels.STIFFNESS + 16] = (half @ half.T + np.eye(4)).ravel()
-        row[beam_kernels.REFERENCE : beam_kernels.REFERENCE + 12] = 0.2 * rng.standard_normal(12)
-        row[beam_kernels.INERTIA : beam_kernels.INERTIA + 3] = rng.uniform(0.3, 1.5, 3)
+        row[beam_columns.STIFFNESS : beam_columns.STIFFNESS + 16] = (half @ half.T + np.eye(4)).ravel()
+        row[beam_columns.REFERENCE : beam_columns.REFERENCE + 12] = 0.2 * rng.standard_normal(12)
+        row[beam_columns.INERTIA : beam_columns.INERTIA + 3] = rng.uniform(0.3, 1.5, 3)
         if offset:
-            row[beam_kernels.OFFSET : beam_kernels.OFFSET + 2] = rng.uniform(0.2, 0.6, 2) * rng.choice([-1.0, 1.0], 2)
+            row[beam_columns.OFFSET : beam_columns.OFFSET + 2] = rng.uniform(0.2, 0.6, 2) * rng.choice([-1.0, 1.0], 2)
     return system
 
 
@@ -147,11 +147,11 @@ def keep(system, *, elastic=True, damping=True, inertia=True):
     """Switch parts off, so that a small part is not measured against a large one."""
     data = beams_of(system).data
     if not damping:
-        data[:, beam_kernels.DAMPING] = 0.0
+        data[:, beam_columns.DAMPING] = 0.0
     if not elastic:
-        data[:, beam_kernels.STIFFNESS : beam_kernels.STIFFNESS + 16] = 0.0
+        data[:, beam_columns.STIFFNESS : beam_columns.STIFFNESS + 16] = 0.0
     if not inertia:
-        data[:, beam_kernels.MASS : beam_kernels.MASS + 4] = 0.0
+        data[:, beam_columns.MASS : beam_columns.MASS + 4] = 0.0
         for batch in system.batches:
             if isinstance(batch, MassBatch):
                 batch.data[:, [0, *range(4, 13)]] = 0.0
@@ -235,7 +235,7 @@ def test_inertia_and_gyroscopic_force(make, equal, offset):
     rng = np.random.default_rng(2)
     system = keep(general(System(make()), rng, offset), damping=False, elastic=False)
     if equal:
-        beams_of(system).data[:, beam_kernels.INERTIA + 2] = beams_of(system).data[:, beam_kernels.INERTIA + 1]
+        beams_of(system).data[:, beam_columns.INERTIA + 2] = beams_of(system).data[:, beam_columns.INERTIA + 1]
     oracle = plain.Oracle(system, RULE)
     q, v, a = deformed(system, rng)
     mass = system.mass_matrix(q).toarray()
@@ -604,7 +604,7 @@ def test_tangent_part_by_part(part, strain):
 def test_tangent_of_inertia_at_equal_inertias(offset):
     rng = np.random.default_rng(22)
     system = keep(general(System(with_hub()), rng, offset), elastic=False, damping=False)
-    beams_of(system).data[:, beam_kernels.INERTIA + 2] = beams_of(system).data[:, beam_kernels.INERTIA + 1]
+    beams_of(system).data[:, beam_columns.INERTIA + 2] = beams_of(system).data[:, beam_columns.INERTIA + 1]
     check_tangent(system, rng)
 
 

@@ -311,7 +311,8 @@ def test_version():
 def test_help_lists_every_command():
     code, stdout, _ = invoke("--help")
     assert code == 0
-    assert re.findall(r"^  (\w+)  ", stdout, re.MULTILINE) == ["run", "inverse", "check", "export", "plot"]
+    commands = ["run", "inverse", "compare", "linearize", "check", "export", "plot"]
+    assert re.findall(r"^  (\w+)  ", stdout, re.MULTILINE) == commands
 
 
 def test_help_loads_no_numerical_library():

@@ -155,7 +155,9 @@ def test_pages_that_the_code_names_exist():
             assert (ROOT / target).exists(), f"{named(source)}: {target}"
 
 
-@pytest.mark.parametrize(("page", "count"), [("beam", 33), ("constraints", 17)])
+@pytest.mark.parametrize(
+    ("page", "count"), [("beam", 33), ("constraints", 17), ("linearisation", 16), ("rigid_body", 10)]
+)
 def test_equations_are_numbered_as_cited(page, count):
     numbers = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", (ROOT / "docs" / "theory" / f"{page}.md").read_text())]
     assert numbers == list(range(1, count + 1))

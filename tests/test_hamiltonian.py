@@ -27,7 +27,7 @@ from femb.formulations.hamiltonian import (
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix
 from femb.formulations.hamiltonian.small import Derivatives
 from femb.rotations import rotation_matrix
-from femb.steppers.gauss import Gauss
+from femb.steppers.collocation import Collocation
 
 TINY = 1e-30
 both_bases = pytest.mark.parametrize("free", [False, True], ids=["ground", "free"])
@@ -555,7 +555,7 @@ def test_energy_of_the_librating_double_pendulum_has_no_trend():
     y = form.state([-np.pi / 2 + 0.5, 0.3])
     lowest = form.energy(0.0, form.state([-np.pi / 2, 0.0]))
     start = form.energy(0.0, y)
-    _, states = Gauss(form.rates, y, 0.005).run(100_000, every=50)
+    _, states = Collocation(form.rates, y, 0.005).run(100_000, every=50)
     error = np.array([form.energy(0.0, y) for y in states]) - start
     error /= start - lowest
     assert np.abs(error).max() < 1e-9
@@ -593,7 +593,7 @@ def test_free_tree_keeps_its_momenta_to_the_last_bits():
     tree = satellite()
     form = HamiltonianForm(tree)
     y, _, _ = random_state(form, rng)
-    _, states = Gauss(form.rates, y, 0.01, stages=3).run(400, every=20)
+    _, states = Collocation(form.rates, y, 0.01, stages=3).run(400, every=20)
     assert np.ptp(states[:, form.q_slice], axis=0).max() > 1.0
     n = tree.n
     np.testing.assert_array_equal(states[:, 7 + n : 13 + n], np.broadcast_to(y[7 + n : 13 + n], (21, 6)))
@@ -620,8 +620,8 @@ def test_free_tree_keeps_its_momenta_to_the_last_bits():
 def test_gauss_orders(stages, steps):
     form = double_pendulum()
     y = form.state([-0.3, 0.4], [0.5, -0.2])
-    fine = Gauss(form.rates, y, 1.0 / 400, stages=3).run(400)[1][-1]
-    errors = [np.abs(Gauss(form.rates, y, 1.0 / n, stages).run(n)[1][-1] - fine).max() for n in steps]
+    fine = Collocation(form.rates, y, 1.0 / 400, stages=3).run(400)[1][-1]
+    errors = [np.abs(Collocation(form.rates, y, 1.0 / n, stages).run(n)[1][-1] - fine).max() for n in steps]
     assert abs(np.log2(errors[0] / errors[1]) - 2 * stages) < 0.35, errors
 
 
@@ -629,15 +629,15 @@ def test_gauss_orders(stages, steps):
 def test_gauss_is_symmetric_and_keeps_quadratic_invariants(stages):
     form = double_pendulum()
     y = form.state([-0.3, 0.4], [0.5, -0.2])
-    there = Gauss(form.rates, y, 0.02, stages).run(50)[1][-1]
-    back = Gauss(lambda t, Y: -form.rates(t, Y), there, 0.02, stages).run(50)[1][-1]
+    there = Collocation(form.rates, y, 0.02, stages).run(50)[1][-1]
+    back = Collocation(lambda t, Y: -form.rates(t, Y), there, 0.02, stages).run(50)[1][-1]
     np.testing.assert_allclose(back, y, rtol=0.0, atol=1e-12)
 
     def free_body(t, w):
         inertia = np.array([1.0, 2.0, 3.0])
         return np.cross(inertia * w, w) / inertia
 
-    _, w = Gauss(free_body, np.array([1.0, 0.1, 1.2]), 0.05, stages).run(2000)
+    _, w = Collocation(free_body, np.array([1.0, 0.1, 1.2]), 0.05, stages).run(2000)
     for weights in ([1.0, 2.0, 3.0], [1.0, 4.0, 9.0]):
         value = w**2 @ weights
         np.testing.assert_allclose(value, value[0], rtol=5e-14)
@@ -652,17 +652,17 @@ def test_gauss_with_newton_steps_over_stiffness(stages):
         return (np.cos(t)[:, None] - Y) @ K if np.ndim(t) and len(t) > 1 else (np.cos(t[0]) - Y) @ K
 
     start = np.ones(2)
-    got = Gauss(rates, start, 0.05, stages, jacobian=lambda t, y: -K).run(40)[1][-1]
+    got = Collocation(rates, start, 0.05, stages, jacobian=lambda t, y: -K).run(40)[1][-1]
     exact = 0.5 * (np.cos(2.0) + np.sin(2.0)) + 0.5 * np.exp(-2.0)
     np.testing.assert_allclose(got[1], exact, rtol=1e-6)
     with pytest.raises(SolveError, match=r"stages of the Gauss step of 0.05 s at t = 0 s did not settle"):
-        Gauss(rates, np.array([2.0, 2.0]), 0.05, stages).step()
+        Collocation(rates, np.array([2.0, 2.0]), 0.05, stages).step()
 
 
 @pytest.mark.parametrize("stages", [2, 3])
 def test_gauss_carries_the_rounding_of_its_sums(stages):
     """Equal small increments of a large number: plain sums lose the same digits every step, 1e-10 and more in all."""
-    stepper = Gauss(lambda t, Y: np.full_like(Y, 1.0 / 3.0), np.array([1e3]), 0.1, stages)
+    stepper = Collocation(lambda t, Y: np.full_like(Y, 1.0 / 3.0), np.array([1e3]), 0.1, stages)
     for _ in range(30_000):
         stepper.step()
     assert abs(stepper.y[0] - 2e3) < 1e-12
@@ -675,7 +675,7 @@ def test_components_that_are_rounding_do_not_hold_up_the_stages():
         noise = ((Y[:, 0] + 3.0) - 3.0 - Y[:, 0]) + ((Y[:, 1] + 7.0) - 7.0 - Y[:, 1])
         return np.stack([Y[:, 1], -Y[:, 0], noise], axis=1)
 
-    stepper = Gauss(rates, np.array([1.0, 0.0, 0.0]), 0.1, stages=3)
+    stepper = Collocation(rates, np.array([1.0, 0.0, 0.0]), 0.1, stages=3)
     _, states = stepper.run(1000)
     assert 0.0 < np.abs(states[:, 2]).max() < 1e-13
     np.testing.assert_allclose((states[:, :2] ** 2).sum(axis=1), 1.0, rtol=1e-14)
@@ -684,9 +684,9 @@ def test_components_that_are_rounding_do_not_hold_up_the_stages():
 
 def test_gauss_refuses_what_it_cannot_do():
     with pytest.raises(SolveError, match="stages: got 4, wanted 2"):
-        Gauss(lambda t, Y: -Y, np.ones(1), 0.1, stages=4)
+        Collocation(lambda t, Y: -Y, np.ones(1), 0.1, stages=4)
     with pytest.raises(SolveError, match="must be greater than 0"):
-        Gauss(lambda t, Y: -Y, np.ones(1), 0.0)
+        Collocation(lambda t, Y: -Y, np.ones(1), 0.0)
 
 
 @both_bases
@@ -701,11 +701,11 @@ def test_gauss_with_newton_steps_over_stiff_hinges(free):
     form = HamiltonianForm(tree)
     y = form.state(rate={"swing.y": 1.0})
     with pytest.raises(SolveError, match="did not settle"):
-        Gauss(form.rates, y, 2e-3).run(100)
-    stepper = Gauss(form.rates, y, 2e-3, jacobian=form.jacobian)
+        Collocation(form.rates, y, 2e-3).run(100)
+    stepper = Collocation(form.rates, y, 2e-3, jacobian=form.jacobian)
     end = stepper.run(250)[1][-1]
     rigid = HamiltonianForm(tree, drives=[Drive("stiff.y"), Drive("stiff.z")])
-    wanted = Gauss(rigid.rates, rigid.state(rate={"swing.y": 1.0}), 2e-3, stages=3).run(250)[1][-1]
+    wanted = Collocation(rigid.rates, rigid.state(rate={"swing.y": 1.0}), 2e-3, stages=3).run(250)[1][-1]
     np.testing.assert_allclose(end[form.q_slice], wanted[form.q_slice], atol=2e-5)
     assert stepper.statistics.newton_iterations < 12 * 250
 

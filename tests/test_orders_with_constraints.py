@@ -20,7 +20,7 @@ ORDERS = {"rk4": 4, "dop853": 8, "radau": 5, "generalized-alpha": 2}
 
 
 def linkage() -> Model:
-    """A body on a hinge and one on a universal joint, out of one plane, with a spring from its tip to the ground."""
+    """A body on a hinge, one more on a universal joint out of its plane, and a spring from its tip to the ground."""
     model = Model("linkage", gravity=(0.0, 0.0, -9.81))
     model.add(RigidBody("upper", mass=2.0, inertia=(0.2, 0.3, 0.1), position=(0.5, 0, 0)))
     model.add(RigidBody("lower", mass=1.0, inertia=(0.05, 0.1, 0.12), position=(1.4, 0, 0)))

@@ -36,7 +36,10 @@ STEPPERS = {
     "radau": {"method": "radau", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
     "dop853": {"method": "rk", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
     "rk4": {"method": "rk", "tableau": "rk4", "step": 1e-3},
+    "gauss4": {"method": "gauss", "step": 4e-3},
+    "gauss6": {"method": "gauss", "order": 6, "step": 1e-2},
 }
+FIXED = ("rk4", "gauss4", "gauss6")
 # Rates ten times as strict as by default: what lives for a tenth of a second counts as much as what stays.
 STRICT_RATES = Tolerances(time=0.1)
 every_stepper = pytest.mark.parametrize("name", STEPPERS)
@@ -161,6 +164,8 @@ def fixed_steps(system, name, count, end, monkeypatch):
     h = end / count
     if name == "rk4":
         return make_stepper(system, Run(duration=end, method="rk", tableau="rk4", step=h))
+    if name in FIXED:
+        return make_stepper(system, Run(duration=end, **{**STEPPERS[name], "step": h}))
     tight = Tolerances(1e-8, 1e-8, 1e-8, time=1.0)
     method = "radau" if name == "radau" else "rk"
     stepper = make_stepper(system, Run(duration=end, method=method, rtol=1e-8, atol=tight, first_step=h, max_step=h))
@@ -174,14 +179,20 @@ MESHES = {
     ("free body", "rk4"): (40, 80, 160),
     ("free body", "dop853"): (4, 6, 8),
     ("free body", "radau"): (10, 20, 40),
+    ("free body", "gauss4"): (20, 40, 80),
+    ("free body", "gauss6"): (10, 20, 40),
     ("driven body", "rk4"): (40, 80, 160),
     ("driven body", "dop853"): (8, 12, 16),
     ("driven body", "radau"): (20, 40, 80),
+    ("driven body", "gauss4"): (20, 40, 80),
+    ("driven body", "gauss6"): (10, 20, 40),
     ("stubby beam", "rk4"): (160, 320, 640),
     ("stubby beam", "dop853"): (36, 48, 64),
     ("stubby beam", "radau"): (40, 80, 120),
+    ("stubby beam", "gauss4"): (80, 160, 320),
+    ("stubby beam", "gauss6"): (40, 60, 80),
 }
-ORDERS = {"rk4": 4.0, "dop853": 8.0, "radau": 5.0}
+ORDERS = {"rk4": 4.0, "dop853": 8.0, "radau": 5.0, "gauss4": 4.0, "gauss6": 6.0}
 
 
 def slope(counts, errors):
@@ -204,7 +215,7 @@ def test_order(problem, name, monkeypatch):
         assert slope(counts, each) == pytest.approx(ORDERS[name], abs=0.9 if name == "dop853" else 0.2)
 
 
-DENSE_ORDERS = {"rk4": 4.0, "dop853": 7.0, "radau": 5.0}
+DENSE_ORDERS = {"rk4": 4.0, "dop853": 7.0, "radau": 5.0, "gauss4": 4.0, "gauss6": 5.0}
 
 
 @pytest.mark.parametrize("problem", ["driven body", "stubby beam"])
@@ -260,7 +271,7 @@ def jacobi(t):
 
 @every_stepper
 def test_free_asymmetric_body(name):
-    options = STEPPERS[name] if name == "rk4" else {**STEPPERS[name], "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
+    options = STEPPERS[name] if name in FIXED else {**STEPPERS[name], "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
     results = simulate(free_body(), duration=10.0, output_interval=0.5, **options)
     body = results.bodies["b"]
     wanted = np.array([jacobi(t) for t in results.time])
@@ -518,7 +529,7 @@ def test_event_of_a_turning_body(name):
     def side(t, state):
         return rotations.rotate(state.bodies["b"].quaternion, np.array(X))[1]
 
-    options = STEPPERS[name] if name == "rk4" else {**STEPPERS[name], "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
+    options = STEPPERS[name] if name in FIXED else {**STEPPERS[name], "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
     outcome, *_ = run_events(model, [Event("half turn", side, terminal=False)], 5.0, **options)
     np.testing.assert_allclose(
         [event.time for event in outcome.events], np.pi / 2.0 * np.arange(1, 4), rtol=0.0, atol=1e-10
@@ -566,7 +577,7 @@ def counted(system):
 @every_stepper
 def test_statistics(name):
     system = System(stubby_beam())
-    options = STEPPERS[name] if name == "rk4" else {**STEPPERS[name], "rtol": 1e-6}
+    options = STEPPERS[name] if name in FIXED else {**STEPPERS[name], "rtol": 1e-6}
     counts = counted(system)
     stepper = make_stepper(system, Run(duration=2.0, **options))
     steps = reached(system, stepper, 2.0)
@@ -677,7 +688,7 @@ def test_folded_element(name):
     )
     model.add(Beam("beam", section=section, length=1.0, start=Ground().at(direction=X)))
     model.add(Load("fold", beam="beam", torque=(0, 5.0, 0), profile=Versine(1.0)))
-    options = {**STEPPERS[name], **({"step": 1e-4} if name == "rk4" else {"rtol": 1e-5})}
+    options = {**STEPPERS[name], **({"step": 1e-4} if name in FIXED else {"rtol": 1e-5})}
     message = r"stopped at t = 0\.2(49|50).*beams\.beam, element 1 of 1: turned by 180.*more elem"
     with pytest.raises(SolveError, match=message):
         simulate(model, duration=1.0, **options)

@@ -19,6 +19,7 @@ from scipy.sparse import block_array, csc_array, csr_array, diags_array
 from femb.batch import TrialError
 from femb.blocklu import SingularError
 from femb.constraints import mass_factors
+from femb.discrete import Discrete
 from femb.formulations.bordered import BorderedSolver
 from femb.options import Tolerances
 from femb.rotations import rate_body
@@ -191,26 +192,28 @@ class QuaternionForm:
         """The system it is the form of."""
         return self.system
 
-    def state(self, t: float, q: Floats, v: Floats) -> Any:
-        """The named bodies, beams and joints at an instant, for velocities v."""
-        return self.system.state(t, q, v)
+    def configuration(self, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
+        """q and v in velocity coordinates of s states."""
+        return q, self.velocities(q, rate)
+
+    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and q' of one state in velocity coordinates."""
+        return q, self.system.rates(q[None], v[None])[0]
+
+    def state(self, t: float, q: Floats, rate: Floats) -> Any:
+        """The named bodies, beams and joints at an instant."""
+        return self.system.state(t, q, self.velocities(q[None], rate[None])[0])
 
     def at(self, q: Floats) -> "QuaternionForm":
         """The same form with the turns of its joints as they are after a step to q."""
         system = self.system.at(q)
-        if system is self.system:
-            return self
-        return self.with_system(system)
+        return self if system is self.system else self.with_discrete(system.discrete)
 
-    def with_system(self, system: Any) -> "QuaternionForm":
-        """The same form of a system in another discrete state."""
+    def with_discrete(self, discrete: Discrete) -> "QuaternionForm":
+        """The same form in another discrete state."""
         other = copy(self)
-        other.system = system
+        other.system = self.system.with_discrete(discrete)
         return other
-
-    def from_velocities(self, q: Floats, v: Floats) -> Floats:
-        """q' (n_q,) of velocities v (n_v,)."""
-        return self.system.rates(q[None], v[None])[0]
 
     def velocities(self, q: Floats, rate: Floats) -> Floats:
         """v (s, n_v) of s states: G q', over p.p, so that a quaternion's length does not matter."""

@@ -23,6 +23,10 @@ def make_stepper(system: Any, run: Run) -> Stepper:
         from femb.steppers.generalized_alpha import GeneralizedAlpha
 
         return GeneralizedAlpha(system, run)
+    if run.method == "gauss":
+        from femb.steppers.gauss import Gauss
+
+        return Gauss(system, run)
     from femb.steppers.runge_kutta import Dop853, RungeKutta4
 
     return RungeKutta4(system, run) if run.tableau == "rk4" else Dop853(system, run)

@@ -72,6 +72,9 @@ def _eigenvectors() -> tuple[Floats, Floats]:
 
 
 T, T_INVERSE = _eigenvectors()
+# Values at the stages to coefficients of the polynomial through them, of powers 1 to 3 (zero at the start), and 0 to 2.
+FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
+THROUGH_STAGES = np.linalg.inv(C[:, None] ** np.arange(3))
 
 
 class Radau:
@@ -263,12 +266,13 @@ class Radau:
             return h * C[:, None] * self.a
         old_h, coefficients = self._polynomial
         theta = 1.0 + C * h / old_h
-        powers = np.stack([theta, theta**2, theta**3], axis=1)
-        return powers @ coefficients - coefficients.sum(axis=0)
+        return (theta[:, None] ** np.arange(1, 4) - 1.0) @ coefficients
 
     def _predict_multipliers(self, h: float) -> Floats:
         """L (3, n_c) by extrapolating the polynomial through the last step's stages."""
-        if self._polynomial is None or not self.multipliers.size:
+        if not self.multipliers.size:
+            return np.empty((3, 0))
+        if self._polynomial is None:
             return np.tile(self.multipliers, (3, 1))
         old_h, _ = self._polynomial
         theta = 1.0 + C * h / old_h
@@ -302,7 +306,8 @@ class Radau:
             return rate, v, np.inf
         self.statistics.evaluations += 1
         stiffness, omega_v = self._matrices[2], system.turning[1]  # type: ignore[index]
-        drift = np.concatenate([drift, np.zeros(system.n_c)])
+        if system.n_c:
+            drift = np.concatenate([drift, np.zeros(system.n_c)])
         turn_frames_back(turns, omega_v, force)
         turn_frames_back(turns, omega_v, drift)
         force -= system.solver.multiply(stiffness, drift) / mu
@@ -333,9 +338,9 @@ class Radau:
         Z, Q, V, L = stages
         power = system.power(self._u_stages, Q, V, L)
         # the collocation polynomial of v through (0, 0) and the stages
-        coefficients = np.linalg.solve(C[:, None] ** np.arange(1, 4), Z)
+        coefficients = FROM_ZERO @ Z
         self._polynomial = (h, coefficients)
-        self._multiplier_polynomial = np.linalg.solve(C[:, None] ** np.arange(3), L)
+        self._multiplier_polynomial = THROUGH_STAGES @ L
         # Members that start out of equilibrium have accelerations the step does not resolve: they would swing the dense
         # output, so that it takes the polynomial's own at the start of a stretch.
         a = coefficients[0] / h if self._starting else self.a

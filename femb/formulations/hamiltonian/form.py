@@ -138,13 +138,7 @@ class HamiltonianForm:
         and of loads are left out, which the iteration makes good as long as the step resolves the motion itself.
         """
         tree, free = self.tree, self._driven == 0
-        motion = self.motion(t, y)
-        A = np.zeros((6 + tree.n, 6 + tree.n))
-        energy_matrix(tree.parent_rows, motion.S, motion.M.copy(), A)
-        A = np.tril(A) + np.tril(A, -1).T
-        moving = np.concatenate([np.full(6, tree.floating), free])
-        mobility = np.zeros_like(A)
-        mobility[np.ix_(moving, moving)] = np.linalg.inv(A[np.ix_(moving, moving)])
+        mobility = self._mobility(t, y)
         K = np.diag(tree.stiffness)
         for potential in self.potentials:
             second = getattr(potential, "hessian", None)
@@ -154,6 +148,26 @@ class HamiltonianForm:
         J[self.p_slice, self.q_slice] = -K * free[:, None]
         J[self.p_slice, self.p_slice] = -(tree.damping * free)[:, None] * mobility[6:, 6:]
         return J
+
+    def _mobility(self, t: float, y: Floats) -> Floats:
+        """(6 + n, 6 + n): the inverse of the energy matrix, zero for what does not move."""
+        tree = self.tree
+        motion = self.motion(t, y)
+        A = np.zeros((6 + tree.n, 6 + tree.n))
+        energy_matrix(tree.parent_rows, motion.S, motion.M.copy(), A)
+        A = np.tril(A) + np.tril(A, -1).T
+        moving = np.concatenate([np.full(6, tree.floating), self._driven == 0])
+        mobility = np.zeros_like(A)
+        mobility[np.ix_(moving, moving)] = np.linalg.inv(A[np.ix_(moving, moving)])
+        return mobility
+
+    def inertia(self, t: float, y: Floats) -> Floats:
+        """(6 + n,): what the base's six velocities and each hinge rate move, all others left to follow; inf for none.
+
+        The reciprocals of the diagonal of the inverse energy matrix: a momentum's error over this is a velocity's.
+        """
+        mobility = np.diag(self._mobility(t, y))
+        return np.divide(1.0, mobility, out=np.full(mobility.size, np.inf), where=mobility > 0.0)
 
     def generalized(self, t: float, q: Floats, rate: Floats) -> Floats:
         """(n,) forces of potentials and generalized forces; hinge springs and dampers are the kernels'."""

@@ -16,7 +16,7 @@ FLAT = 1e-9
 def check_tree(tree: Any) -> list[Problem]:
     """Everything wrong with the fields of a Tree; empty if nothing is."""
     n = len(tree.names)
-    if n == 0:
+    if n == 0 and tree.base is None:
         return [_at(("segments",), "got none, wanted at least one segment with a hinge")]
     problems = _names(tree.names) + _shapes(tree, n) + _numbering(tree, n)
     if problems:

@@ -1,0 +1,230 @@
+"""Kernels of block elimination; see ``femb.blocklu``. Blocks are rows in a flat array of numbers, real or complex.
+
+Matrices without multipliers, whose ``own`` is None, have kernels of their own, without what only multipliers need.
+"""
+
+from femb.jit import kernel
+
+
+@kernel
+def factor(  # type: ignore[no-untyped-def]
+    start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, own, dependent
+):
+    """Factorise block data in place; returns -1, or the block that is singular.
+
+    The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks hold L and U, the blocks
+    (b, later) hold A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the rows of each block that are independent;
+    own (n,) is what the velocities alone add to the diagonal of multipliers, of which ``dependent`` is the least part
+    that an independent row leaves.
+    """
+    if own is not None:
+        for b in range(diagonal.size):
+            n = start[b + 1] - start[b]
+            for i in range(n):
+                own[start[b] + i] = abs(data[diagonal[b] + i * n + i])
+    t = 0
+    for step in range(order.size):
+        b = order[step]
+        o = start[b]
+        n = start[b + 1] - o
+        D = diagonal[b]
+        r = -1
+        if own is not None and o >= n_v:
+            r = factor_rows(data, D, n, pivots, o, own, dependent)
+        if r < 0:
+            if not factor_velocities(data, D, n, pivots, o):
+                return b
+            r = n
+        rank[b] = r
+        for e in range(first[step], first[step + 1]):
+            m = start[later[e] + 1] - start[later[e]]
+            substitute(data, D, n, r, pivots, o, data, lower[e], m)
+            if own is not None and o >= n_v:
+                put_back(n, r, pivots, o, data, lower[e], m)
+        for e in range(first[step], first[step + 1]):
+            p = later[e]
+            m = start[p + 1] - start[p]
+            U = upper[e]
+            for g in range(first[step], first[step + 1]):
+                c = start[later[g] + 1] - start[later[g]]
+                subtract_product(data, U, lower[g], targets[t], m, n, c)
+                t += 1
+            if own is not None and o < n_v and start[p] >= n_v:
+                X = lower[e]
+                for i in range(m):
+                    x = data[U + i * n] * data[X + i]
+                    for k in range(1, n):
+                        x += data[U + i * n + k] * data[X + k * m + i]
+                    own[start[p] + i] += abs(x.real) + abs(x.imag)
+    return -1
+
+
+@kernel
+def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):  # type: ignore[no-untyped-def]
+    """parts (n_c,) of the diagonals ``own`` that rows of constraints left when they were eliminated."""
+    for b in range(diagonal.size):
+        o = start[b]
+        n = start[b + 1] - o
+        if o >= n_v:
+            for k in range(rank[b]):
+                parts[o - n_v + k] = abs(data[diagonal[b] + k * n + k]) / own[o + k]
+            # undo the exchanges, the last one first
+            for k in range(rank[b] - 1, -1, -1):
+                i, j = o - n_v + k, o - n_v + pivots[o + k]
+                parts[i], parts[j] = parts[j], parts[i]
+
+
+@kernel
+def factor_velocities(data, D, n, pivots, o):  # type: ignore[no-untyped-def]
+    """LU of the block (n, n) at D with partial pivoting; whether it is regular."""
+    for k in range(n):
+        best, row = 0.0, -1
+        for i in range(k, n):
+            x = data[D + i * n + k]
+            size = abs(x.real) + abs(x.imag)
+            if size > best:
+                best, row = size, i
+        if row < 0:
+            return False
+        pivots[o + k] = row
+        if row != k:
+            exchange(data, D, k, row, n)
+        eliminate(data, D, n, k)
+    return True
+
+
+@kernel
+def factor_rows(data, D, n, pivots, o, own, dependent):  # type: ignore[no-untyped-def]
+    """LU of a block of multipliers with diagonal pivoting; returns how many rows do not depend on the others."""
+    for k in range(n):
+        best, row = -1.0, k
+        for i in range(k, n):
+            x = data[D + i * n + i]
+            size = (abs(x.real) + abs(x.imag)) / own[o + i] if own[o + i] > 0.0 else 0.0
+            if size > best:
+                best, row = size, i
+        pivots[o + k] = row
+        if not best > dependent:
+            return k
+        if row != k:
+            exchange(data, D, k, row, n)
+            own[o + k], own[o + row] = own[o + row], own[o + k]
+            for i in range(n):
+                data[D + i * n + k], data[D + i * n + row] = data[D + i * n + row], data[D + i * n + k]
+        eliminate(data, D, n, k)
+    return n
+
+
+@kernel
+def eliminate(data, D, n, k):  # type: ignore[no-untyped-def]
+    """Take row k of the block (n, n) at D from those below it."""
+    inverse = 1.0 / data[D + k * n + k]
+    for i in range(k + 1, n):
+        f = data[D + i * n + k] * inverse
+        data[D + i * n + k] = f
+        for j in range(k + 1, n):
+            data[D + i * n + j] -= f * data[D + k * n + j]
+
+
+@kernel
+def exchange(x, X, row, other, m):  # type: ignore[no-untyped-def]
+    """Exchange two rows of the block of m columns at X."""
+    for j in range(m):
+        x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
+
+
+@kernel
+def substitute(data, D, n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
+    """Solve for the block (r, m) at X with the first r rows of the factors at D."""
+    for k in range(r):
+        if pivots[o + k] != k:
+            exchange(x, X, k, pivots[o + k], m)
+    for k in range(r):
+        for i in range(k + 1, r):
+            f = data[D + i * n + k]
+            for j in range(m):
+                x[X + i * m + j] -= f * x[X + k * m + j]
+    for k in range(r - 1, -1, -1):
+        inverse = 1.0 / data[D + k * n + k]
+        for j in range(m):
+            x[X + k * m + j] *= inverse
+        for i in range(k):
+            f = data[D + i * n + k]
+            for j in range(m):
+                x[X + i * m + j] -= f * x[X + k * m + j]
+
+
+@kernel
+def put_back(n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
+    """Multipliers in their own order after ``substitute``; those of dependent rows are zero."""
+    for i in range(r * m, n * m):
+        x[X + i] = 0.0
+    for k in range(r - 1, -1, -1):
+        if pivots[o + k] != k:
+            exchange(x, X, k, pivots[o + k], m)
+
+
+@kernel
+def subtract_product(data, U, X, T, m, n, c):  # type: ignore[no-untyped-def]
+    """The block (m, c) at T less the product of the blocks (m, n) at U and (n, c) at X."""
+    # views, since the product is never one of its factors, which lets the inner loop run in registers
+    goal, columns = data[T : T + m * c], data[X : X + n * c]
+    for i in range(m):
+        for k in range(n):
+            f = data[U + i * n + k]
+            for j in range(c):
+                goal[i * c + j] -= f * columns[k * c + j]
+
+
+@kernel
+def solve(  # type: ignore[no-untyped-def]
+    start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, own, x
+):
+    """Solve in place for one right-hand side x (n,) with a factorisation of ``factor``."""
+    for step in range(order.size):
+        b = order[step]
+        o = start[b]
+        n = start[b + 1] - o
+        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, 1)
+        if own is not None and o >= n_v:
+            put_back(n, rank[b], pivots, o, x, o, 1)
+        for e in range(first[step], first[step + 1]):
+            p = start[later[e]]
+            subtract_vector(data, upper[e], start[later[e] + 1] - p, n, x, o, p)
+    for step in range(order.size - 1, -1, -1):
+        o = start[order[step]]
+        n = start[order[step] + 1] - o
+        for e in range(first[step], first[step + 1]):
+            p = start[later[e]]
+            subtract_vector(data, lower[e], n, start[later[e] + 1] - p, x, p, o)
+
+
+@kernel
+def subtract_vector(data, A, m, n, x, o, p):  # type: ignore[no-untyped-def]
+    """x[p:] (m,) less the block (m, n) at A times x[o:] (n,)."""
+    for i in range(m):
+        s = x[p + i]
+        for k in range(n):
+            s -= data[A + i * n + k] * x[o + k]
+        x[p + i] = s
+
+
+@kernel
+def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):  # type: ignore[no-untyped-def]
+    """y (n,) = A x for block data."""
+    for i in range(y.size):
+        y[i] = 0.0
+    for step in range(order.size):
+        b = order[step]
+        o = start[b]
+        n = start[b + 1] - o
+        for i in range(n):
+            for j in range(n):
+                y[o + i] += data[diagonal[b] + n * i + j] * x[o + j]
+        for e in range(first[step], first[step + 1]):
+            p = start[later[e]]
+            m = start[later[e] + 1] - p
+            for i in range(n):
+                for j in range(m):
+                    y[o + i] += data[lower[e] + m * i + j] * x[p + j]
+                    y[p + j] += data[upper[e] + n * j + i] * x[o + i]

@@ -1,0 +1,191 @@
+"""Compare: one case in every formulation that admits it, and the largest differences of what they give.
+
+Formulations share the model and little else: where they agree, so do two derivations of the same equations.
+"""
+
+import csv
+import json
+import math
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from femb.differences import Difference, check_times, differences
+from femb.errors import FembError, ModelError
+from femb.model import Model
+from femb.options import FORMULATIONS, METHODS, METHODS_OF, Run
+from femb.results import Results
+from femb.simulation import simulate
+
+COLUMNS = ("formulation", "reference", "quantity", "unit", "largest", "time", "where", "scale")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A formulation, and how the case ran in it.
+
+    method : the stepper, None where the formulation has none for the options. results : None where it did not run to
+    its end; reason then says why not. failed : whether the run began, and stopped.
+    """
+
+    formulation: str
+    method: str | None
+    results: Results | None
+    reason: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of a comparison.
+
+    reference : the formulation, or the file, that the others are compared with. attempts : one for each formulation.
+    table : by formulation its Differences from the reference (femb.differences).
+    """
+
+    reference: str
+    attempts: tuple[Attempt, ...]
+    table: dict[str, tuple[Difference, ...]]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run in a formulation that admits the case stopped before its end."""
+        return any(each.failed for each in self.attempts)
+
+    def text(self) -> str:
+        """The formulations and the table of differences, to be read."""
+        width = max(len(each.formulation) for each in self.attempts)
+        lines = [f"{each.formulation:{width}}  {_outcome(each)}" for each in self.attempts]
+        for formulation, rows in self.table.items():
+            lines += ["", f"{formulation} less {self.reference}"]
+            cells = [
+                (d.quantity, f"{d.largest:.3g} {d.unit}", f"at {d.time:.6g} s", d.where, f"of {d.scale:.3g}")
+                for d in rows
+            ]
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            lines += [
+                "  " + "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells
+            ]
+        if not self.table:
+            lines += ["", "nothing to compare: no second formulation ran; a results file can be given to compare with"]
+        return "\n".join(lines)
+
+    def write(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write comparison.csv, a row a difference, and comparison.json, with the formulations too; their paths."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        table, record = folder / "comparison.csv", folder / "comparison.json"
+        rows = [
+            {"formulation": formulation, "reference": self.reference, **asdict(each)}
+            for formulation, found in self.table.items()
+            for each in found
+        ]
+        with table.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+        # JSON has no word for what is not a number
+        known = [{k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows]
+        runs = [
+            {"formulation": a.formulation, "method": a.method, "ran": a.results is not None, "reason": a.reason}
+            for a in self.attempts
+        ]
+        content = {"reference": self.reference, "runs": runs, "differences": known}
+        record.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        return table, record
+
+
+def compare(
+    model: Model,
+    run: Run | None = None,
+    *,
+    against: Results | str | Path | None = None,
+    out: str | Path | None = None,
+    case_text: str = "",
+    progress: Any = None,
+    **options: Any,
+) -> Comparison:
+    """Run a model in every formulation of femb.options.FORMULATIONS that admits it, and compare the results.
+
+    run, or its fields as keyword options. Each formulation takes the run's method where it can, else the first of its
+    own (femb.options.METHODS_OF). The reference is the run's own formulation or, if that does not run, the first
+    that does; against : other results, or their file, as the reference instead. out : a folder, for
+    ``FORMULATION/results.h5`` of every run. case_text, progress : as in ``simulate``.
+
+    Raises ModelError with every problem of the model, or where no formulation admits it; ResultError where ``against``
+    cannot be read, or has other output times or items.
+    """
+    if run is None:
+        run = Run(**options)
+    elif options:
+        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    from femb.system import System
+
+    System(model, assemble=run.start == "assembled")  # the model's own problems, with their places
+    name = str(against) if isinstance(against, str | Path) else "the other results"
+    other = Results.read(against) if isinstance(against, str | Path) else against
+    if other is not None:
+        # before the runs, which may take long
+        check_times(run.output_times(), other.time, ("the case", name))
+    order = [run.formulation, *(each for each in FORMULATIONS if each != run.formulation)]
+    attempts = []
+    for formulation in order:
+        file = None if out is None else Path(out) / formulation / "results.h5"
+        attempts.append(_attempt(model, run, formulation, file, case_text, progress))
+    ran = {each.formulation: each.results for each in attempts if each.results is not None}
+    if not ran and not any(each.failed for each in attempts):
+        raise ModelError(*[f"{each.formulation}: {each.reason}" for each in attempts])
+    if other is not None:
+        reference, base = name, other
+    elif ran:
+        reference, base = next(iter(ran.items()))
+        del ran[reference]
+    else:
+        reference, base = order[0], Results({})
+    table = {each: differences(base, results, (reference, each)) for each, results in ran.items()}
+    return Comparison(reference, tuple(attempts), table)
+
+
+def admitted(run: Run, formulation: str) -> Run:
+    """The run in a formulation: by its own method or, if that does not go, the first that does.
+
+    Raises ModelError, what the run's own method is refused for, where none does.
+    """
+    refused: ModelError | None = None
+    for method in dict.fromkeys((run.method, *METHODS_OF.get(formulation, METHODS))):
+        try:
+            return replace(run, formulation=formulation, method=method)
+        except ModelError as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def _attempt(model: Model, run: Run, formulation: str, file: Path | None, case_text: str, progress: Any) -> Attempt:
+    method = None
+    if progress is not None:
+        progress.update(0.0)
+        progress.message(f"formulation {formulation}")
+    try:
+        chosen = admitted(run, formulation)
+        method = chosen.method
+        results = simulate(model, chosen, out=file, case_text=case_text, progress=progress)
+    except ModelError as error:
+        return Attempt(formulation, method, None, _reason(error))
+    except FembError as error:
+        return Attempt(formulation, method, None, str(error), failed=True)
+    return Attempt(formulation, method, results)
+
+
+def _reason(error: ModelError) -> str:
+    """The problems of an error, without the place of the choice of the formulation, on one line."""
+    chosen = ("run", "formulation")
+    return "; ".join(each.message if each.item == chosen else str(each) for each in error.problems)
+
+
+def _outcome(attempt: Attempt) -> str:
+    if attempt.results is None:
+        return f"{'stopped' if attempt.failed else 'does not apply'}: {attempt.reason}"
+    statistics = attempt.results.statistics
+    wall = f", {statistics['wall_time']:.3g} s" if "wall_time" in statistics else ""
+    return f"{attempt.method}, {statistics.get('steps', '?')} steps{wall}"

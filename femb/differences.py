@@ -1,0 +1,158 @@
+"""Differences of two results of the same items at the same output times, kind of quantity by kind of quantity."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb import rotations
+from femb.errors import ResultError
+from femb.results import Results, listing
+from femb.types import Floats
+
+SAME_INSTANT = 1e-12  # of two output times, relative to the last of them
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The largest difference of one kind of quantity.
+
+    quantity, unit : such as "position" and "m". largest : of the length of a vector's difference, of an angle between
+    attitudes, or of a number; not a number where a quantity is not known in one of the two. time : s, its instant.
+    where : the array that has it, such as "bodies/hub/position". scale : the largest length, in the same unit, of the
+    quantity itself in the first of the two; pi for attitudes.
+    """
+
+    quantity: str
+    unit: str
+    largest: float
+    time: float
+    where: str
+    scale: float
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of quantity: the arrays (kind of item or group, and word) that belong to it."""
+
+    quantity: str
+    unit: str
+    items: tuple[str, ...]
+    word: str
+    vectors: bool = True
+
+
+KINDS = (
+    _Kind("position", "m", ("bodies", "beams"), "position"),
+    _Kind("orientation", "rad", ("bodies", "beams"), "quaternion"),
+    _Kind("velocity", "m/s", ("bodies", "beams"), "velocity"),
+    _Kind("angular velocity", "rad/s", ("bodies", "beams"), "angular_velocity"),
+    _Kind("axial strain", "-", ("beams",), "strain", vectors=False),
+    _Kind("kinetic energy", "J", ("audit",), "kinetic_energy", vectors=False),
+    _Kind("potential energy", "J", ("audit",), "potential_energy", vectors=False),
+    _Kind("work", "J", ("audit",), "work", vectors=False),
+    _Kind("reaction force", "N", ("joints",), "force"),
+    _Kind("reaction torque", "N m", ("joints",), "torque"),
+    _Kind("driver force", "N or N m", ("drivers",), "force", vectors=False),
+    _Kind("section force", "N", ("beams",), "section_force"),
+    _Kind("section moment", "N m", ("beams",), "section_moment"),
+)
+GROUPS = ("bodies", "beams", "joints", "drivers")
+
+
+def differences(
+    first: Results, second: Results, names: tuple[str, str] = ("the first", "the second")
+) -> tuple[Difference, ...]:
+    """A Difference for each kind of quantity that both results have, in the order of ``KINDS``.
+
+    Nothing is interpolated: both must have the same output times, and items of the same names. A kind of quantity that
+    one of the two does not hold for any item is left out. names : of the two, for messages.
+
+    Raises ResultError: other output times, other items, or arrays of other shapes.
+    """
+    check_times(first.time, second.time, names)
+    for group in GROUPS:
+        _check_names(group, first, second, names)
+    found = [_largest(kind, first, second, names) for kind in KINDS]
+    return tuple(each for each in found if each is not None)
+
+
+def check_times(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+    """Raise ResultError unless two lists of output times (T,) are the same but for rounding."""
+    one, other = names
+    advice = "; nothing is interpolated: use the same run.duration and run.output_interval for both"
+    if len(first) != len(second):
+        raise ResultError(f"{other}: {_span(second)}, but {one} has {_span(first)}{advice}")
+    apart = np.abs(second - first)
+    if apart.size and not np.max(apart) <= SAME_INSTANT * max(1.0, float(np.max(np.abs(first)))):
+        k = int(np.argmax(apart > SAME_INSTANT))
+        raise ResultError(f"{other}: output time {k} is {second[k]:.12g} s, but {first[k]:.12g} s in {one}{advice}")
+
+
+def _span(time: Floats) -> str:
+    return f"{len(time)} output times up to {time[-1]:.6g} s" if len(time) else "no output times"
+
+
+def _check_names(group: str, first: Results, second: Results, names: tuple[str, str]) -> None:
+    """Raise ResultError unless both have the same items; their order does not matter."""
+    mine, theirs = (getattr(each, group) for each in (first, second))
+    for here, there, holder in ((mine, theirs, names[1]), (theirs, mine, names[0])):
+        missing = [name for name in here if name not in there]
+        if missing:
+            listed = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            raise ResultError(f"{holder}: has no {listed} among its {group}; there are: {listing(there)}")
+
+
+def _pairs(kind: _Kind, first: Results, second: Results) -> Iterator[tuple[str, Floats, Floats]]:
+    """Path and both arrays of a kind of quantity, where both results have it."""
+    for group in kind.items:
+        paths = ["audit"] if group == "audit" else [f"{group}/{name}" for name in getattr(first, group)]
+        for path in (f"{each}/{kind.word}" for each in paths):
+            if path in first.series and path in second.series:
+                yield path, first.series[path], second.series[path]
+
+
+def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str]) -> Difference | None:
+    measure: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    measure = _angles if kind.word == "quaternion" else _lengths if kind.vectors else _numbers
+    found: Difference | None = None
+    scale = 0.0
+    for path, mine, theirs in _pairs(kind, first, second):
+        if mine.shape != theirs.shape:
+            raise ResultError(
+                f"{names[1]}: {path} has the shape {theirs.shape}, but {mine.shape} in {names[0]}: "
+                "beams must have the same elements"
+            )
+        if not mine.size:
+            continue
+        apart, size = measure(mine, theirs)
+        # NaN counts as the largest of all, and shows
+        apart = np.where(np.isnan(apart), np.inf, apart)
+        k = int(np.argmax(apart))
+        scale = max(scale, float(np.max(size, initial=0.0, where=np.isfinite(size))))
+        if found is None or apart[k] > found.largest:
+            found = Difference(kind.quantity, kind.unit, float(apart[k]), float(first.time[k]), path, scale)
+    if found is None:
+        return None
+    largest = float("nan") if np.isinf(found.largest) else found.largest
+    return Difference(kind.quantity, kind.unit, largest, found.time, found.where, scale)
+
+
+def _over_items(values: Floats) -> Floats:
+    """(T,) the largest at each instant; NaN where one is."""
+    return np.max(values.reshape(len(values), -1), axis=1)
+
+
+def _lengths(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    return _over_items(np.linalg.norm(second - first, axis=-1)), _over_items(np.linalg.norm(first, axis=-1))
+
+
+def _numbers(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    return _over_items(np.abs(second - first)), _over_items(np.abs(first))
+
+
+def _angles(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Angles between attitudes; from sine and cosine of the half, so that small ones are exact. p and -p are alike."""
+    turn = rotations.multiply(rotations.conjugate(first), second)
+    angle = 2.0 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0]))
+    return _over_items(angle), np.full(len(first), np.pi)

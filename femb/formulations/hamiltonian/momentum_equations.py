@@ -1,0 +1,136 @@
+"""Equations of a Tree some of whose hinges are held: velocities, rates, accelerations and momenta of a state.
+
+A state is (q, v): coordinates q = (r, e, hinges) and momenta v = (L, P, hinges), the base's where it is a free body. A
+held hinge has its rate in the place of its momentum. Loads are wrenches as ``rate_kernels.wrenches`` takes them.
+Source: docs/theory/hamiltonian.md, sections 2 to 7.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.batch import TrialError
+from femb.formulations.hamiltonian.acceleration_kernels import accelerations
+from femb.formulations.hamiltonian.motion import Motion, TreeAccelerations
+from femb.formulations.hamiltonian.rate_kernels import state_rates, wrenches
+from femb.formulations.hamiltonian.sweep_kernels import turn_rate
+from femb.formulations.hamiltonian.tree import Tree
+from femb.types import Floats, Ints
+
+Loads = tuple[Ints, Floats]
+"""Rows (m, 2): row of the base or segment, and whether components are its own. Loads (m, 9): point, force, torque."""
+
+
+class MomentumEquations:
+    """Of a tree with the hinges that are held, ``held`` (n,) bool. first, first_v: hinges in q and in v; n_q, n_v."""
+
+    def __init__(self, tree: Tree, held: Any) -> None:
+        self.tree, self.held = tree, held
+        self.first, self.first_v = (7, 6) if tree.floating else (0, 0)
+        self.n_q, self.n_v = self.first + tree.n, self.first_v + tree.n
+        self.no_loads: Loads = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 9))
+
+    def rates(self, q: Floats, v: Floats, loads: Loads) -> tuple[Floats, Floats]:
+        """q' (s, n_q) and v' (s, n_v) of s states, v' of held hinges zero. Raises TrialError at a singular one."""
+        out = self._evaluate(q, v, loads, False)[0]
+        return np.ascontiguousarray(out[:, : self.n_q]), out[:, self.n_q :]
+
+    def speeds(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Hinge rates (s, n), and velocities (s, rows, 6) about the base's origin, base first."""
+        return self._evaluate(q, v, self.no_loads, True)[1:]
+
+    def _evaluate(self, q: Floats, v: Floats, loads: Loads, only_speeds: bool) -> tuple[Floats, Floats, Floats]:
+        tree, count = self.tree, len(q)
+        Y = np.concatenate([q, v], axis=1)
+        out, rate, velocity = np.empty_like(Y), np.empty((count, tree.n)), np.empty((count, tree.n + 1, 6))
+        given = np.where(self.held, v[:, self.first_v :], 0.0)
+        switches = np.array([tree.floating, False, only_speeds], dtype=np.int64)
+        failed = state_rates(
+            tree.parent_rows, tree.data, switches, self.held, given, tree.gravity, *loads,
+            np.ones((1, len(loads[0]))), np.zeros((1, tree.n)), Y, rate, velocity, out,
+        )  # fmt: skip
+        if failed or not np.all(np.isfinite(rate)):
+            raise TrialError(self._singular(failed - 1, q))
+        return out, rate, velocity
+
+    def _singular(self, k: int, q: Floats) -> str:
+        if k < 0 or not np.all(np.isfinite(q)):
+            return "the state is not finite"
+        names = self.tree.names
+        outboard = np.flatnonzero(self.tree.ancestors[k])[:4]
+        where = ", ".join(f"{names[i]} = {q[0, self.first + i]:.6g}" for i in outboard)
+        return (
+            f"{names[k]} moves no mass that hinges further out do not move as well ({where}): hinge axes at a point "
+            "lie in a plane, as those of a ball joint a quarter turn from its start, or a body has no inertia about "
+            "its own axis"
+        )
+
+    def motion(self, q: Floats, v: Floats) -> Motion:
+        """Attitudes, velocities and momenta of the segments at one state."""
+        rate, velocity = self.speeds(q[None], v[None])
+        return self.moving(q, rate[0], velocity[0, 0])
+
+    def moving(self, q: Floats, rate: Floats, base: Floats) -> Motion:
+        """The same of hinge rates (n,) and the base's velocity (6,), inertial axes."""
+        pose = q[:7] if self.tree.floating else None
+        hinges = np.ascontiguousarray(q[self.first :])
+        return Motion.of(self.tree, hinges, np.ascontiguousarray(rate), base, pose)
+
+    def momenta(self, q: Floats, rate: Floats, base: Floats) -> Floats:
+        """v (n_v,) of hinge rates (n,) and the base's velocity (6,)."""
+        motion = self.moving(q, rate, base)
+        p = np.where(self.held, rate, motion.p)
+        if not self.tree.floating:
+            return p
+        return np.concatenate([motion.angular_momentum, motion.linear_momentum, p])
+
+    def tangent(self, q: Floats, dq: Floats) -> Floats:
+        """The momenta (n_v,) that change q (n_q,) at the rates dq (n_q,)."""
+        base = np.zeros(6)
+        if self.tree.floating:
+            e = q[3:7]
+            omega = 2.0 * rotations.rate_body(e) @ dq[3:7] / (e @ e)
+            base = np.concatenate([rotations.rotate(rotations.normalise(e), omega), dq[:3]])
+        return self.momenta(q, dq[self.first :], base)
+
+    def accelerations(self, q: Floats, v: Floats, loads: Loads, given: Floats) -> TreeAccelerations:
+        """Accelerations and forces through the hinges, those that are held accelerating as ``given`` (n,)."""
+        tree, motion = self.tree, self.motion(q, v)
+        W = np.empty((tree.n + 1, 6))
+        factors = np.ones(len(loads[0]))
+        wrenches(tree.data, tree.gravity, *loads, factors, motion.R, motion.hinge, motion.center, W)
+        force = -tree.stiffness * (motion.q - tree.rest) - tree.damping * motion.rate
+        return self._solved(motion, given, force, W)
+
+    def _solved(self, motion: Motion, given: Floats, force: Floats, W: Floats) -> TreeAccelerations:
+        """Of forces (n,) along the hinges and wrenches W (rows, 6) on the segments."""
+        tree = self.tree
+        a, f, second = np.empty((tree.n + 1, 6)), np.empty((tree.n + 1, 6)), np.empty(tree.n)
+        accelerations(
+            tree.parent_rows, tree.floating, self.held, given, motion.S, motion.M.copy(), motion.v, motion.rate,
+            force, W, second, a, f,
+        )  # fmt: skip
+        along = np.einsum("ki,ki->k", motion.S[1:], f[1:])
+        return TreeAccelerations(second, a, f, np.where(self.held, along - force, 0.0), motion)
+
+    def second_rate(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """q'' (n_q,) where v' = a (n_v,)."""
+        tree, hinges, motion = self.tree, a[self.first_v :], self.motion(q, v)
+        # p' less h . (v x S) is the generalized force, whatever it comes from; equation (13)
+        turning, force = np.empty(6), np.empty(tree.n)
+        for k in range(tree.n):
+            turn_rate(motion.S, motion.v, k + 1, turning)
+            force[k] = hinges[k] - motion.h[k + 1] @ turning
+        W = np.zeros((tree.n + 1, 6))
+        if tree.floating:
+            W[0] = np.concatenate([a[:3] - np.cross(q[:3], a[3:6]), a[3:6]])
+        found = self._solved(motion, np.where(self.held, hinges, 0.0), force, W)
+        if not tree.floating:
+            return found.second
+        # the point held still has the acceleration of the origin less omega x v
+        base, (spin, speed) = found.a[0], np.split(motion.v[0], 2)
+        omega, alpha = (rotations.rotate_back(rotations.normalise(q[3:7]), x) for x in (spin, base[:3]))
+        turn = rotations.quaternion_rate(rotations.quaternion_rate(q[3:7], omega), omega)
+        turn += rotations.quaternion_rate(q[3:7], alpha)
+        return np.concatenate([base[3:] + np.cross(spin, speed), turn, found.second])

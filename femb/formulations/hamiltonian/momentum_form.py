@@ -1,0 +1,250 @@
+"""Formulation "hamiltonian": a System's tree of rigid bodies in coordinates and momenta, as a stepper sees it.
+
+    q = (r, e, hinge coordinates),    v = (L, P, hinge momenta)        r, e, L and P where the base is a free body
+
+Rates and momenta are those of the kernels of this package; weight and linear springs and dashpots of joints are theirs
+too. Every other force is evaluated by the System's own elements, at the bodies' positions and velocities, and applied
+to the segments. A driven or latched hinge has its rate in the place of its momentum. Output, events and what a latch
+takes are the System's. Source: docs/theory/hamiltonian.md, sections 2 to 7 and 11.
+"""
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from femb import kinematics, rotations
+from femb.batch import Batch, TrialError
+from femb.discrete import Discrete
+from femb.elements.constraint_batch import ConstraintBatch
+from femb.elements.joint_force_batch import JointForceBatch
+from femb.elements.mass_batch import MassBatch
+from femb.errors import ModelError
+from femb.formulations.hamiltonian.actions import Drive
+from femb.formulations.hamiltonian.form import HamiltonianForm
+from femb.formulations.hamiltonian.held import held_hinges, motions
+from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
+from femb.formulations.hamiltonian.motion import TreeAccelerations
+from femb.formulations.hamiltonian.system_tree import SystemTree
+from femb.options import Tolerances
+from femb.types import Floats, Ints
+
+
+class MomentumForm:
+    """A System seen by a stepper in coordinates q (n_q,) and momenta v (n_v,).
+
+    n_c counts driven and latched hinges; their multipliers are the forces (N) and torques (N m) of what holds them.
+    Raises ModelError for what is no tree of rigid bodies, or cannot move as described.
+    """
+
+    def __init__(self, system: Any) -> None:
+        self.system, self.model, self.layout = system, system.model, system.layout
+        self.map = SystemTree(system)
+        self.tree = self.map.tree
+        self.breakpoints, self.watched = system.breakpoints, system.watched
+        self.inputs_of_state = system.inputs_of_state
+        self._list_forces()
+        self._list_held()
+        self.n_q, self.n_v = self.equations.n_q, self.equations.n_v
+        self.q0, self.v0 = self.from_configuration(system.q0, system.v0)
+        self._check_start()
+
+    def _list_forces(self) -> None:
+        """The batches whose forces the kernels do not know, and where frames are on the segments."""
+        native = set(map(id, self.map.native))
+        self._others: list[Batch] = []
+        for batch in self.system.batches:
+            if isinstance(batch, JointForceBatch):
+                batch = _without(batch, native)
+            if not isinstance(batch, MassBatch | ConstraintBatch) and batch is not None:
+                self._others.append(batch)
+        self._works = any(_does_work(batch) for batch in self.system.batches)
+        carried = [(frame, each) for frame, each in self.map.carriers.items() if each.moves]
+        frames = np.array([frame for frame, _ in carried], dtype=np.int64)
+        self._frames = self.layout.frame_q[frames], self.layout.frame_v[frames]
+        self._rows = np.array([[each.segment + 1, 0] for _, each in carried], dtype=np.int64).reshape(-1, 2)
+        self._points = np.array([each.origin for _, each in carried]).reshape(-1, 3)
+
+    def _list_held(self) -> None:
+        self._held = held_hinges(self.system, self.map.hinge_of)
+        self.n_c = len(self._held)
+        self._hinges = np.array([each.hinge for each in self._held], dtype=np.int64)
+        held = np.zeros(self.tree.n, dtype=np.bool_)
+        held[self._hinges] = True
+        self.equations = MomentumEquations(self.tree, held)
+
+    def _check_start(self) -> None:
+        """Refuse a start in which a hinge moves nothing of its own."""
+        try:
+            self.equations.speeds(self.q0[None], self.v0[None])
+        except TrialError as problem:
+            raise ModelError.at(("run", "formulation"), f"'hamiltonian': at the start, {problem}") from problem
+
+    # The equations
+
+    def _loads(self, u: Floats, q: Floats, v: Floats) -> Loads:
+        """Wrenches of the System's other elements on the segments at one state, inertial components."""
+        if not self._others:
+            return self.equations.no_loads
+        system = self.system
+        Q, V = self.configuration(q[None], v[None])
+        force, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
+        for batch in self._others:
+            batch.residual(u[None], Q, V, still, force)
+        at_q, at_v = (each[:, None] for each in self._frames)
+        turns = rotations.normalise(Q[0, at_q + np.arange(3, 7)])
+        torque = rotations.rotate(turns, force[0, at_v + np.arange(3, 6)])
+        return self._rows, np.concatenate([self._points, -force[0, at_v + np.arange(3)], -torque], axis=1)
+
+    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (n_v,), and what drivers and latches exert (n_c,), at one state. Raises TrialError at a singular one."""
+        loads = self._loads(u, q, v)
+        change = self.equations.rates(q[None], v[None], loads)[1][0]
+        if not self.n_c:
+            return change, np.zeros(0)
+        second = self._second_of_held(u)
+        change[self._in_v] = second[self._hinges]
+        return change, self.equations.accelerations(q, v, loads, second).drive[self._hinges]
+
+    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """v' (n_v,)."""
+        return self.forward(u, q, v)[0]
+
+    def accelerations(self, u: Floats, q: Floats, v: Floats) -> TreeAccelerations:
+        """Accelerations, forces through the hinges and what drivers and latches exert, at one state."""
+        return self.equations.accelerations(q, v, self._loads(u, q, v), self._second_of_held(u))
+
+    def _second_of_held(self, u: Floats) -> Floats:
+        second = np.zeros(self.tree.n)
+        second[self._hinges] = motions(self._held, u)[:, 2]
+        return second
+
+    @property
+    def _in_v(self) -> Ints:
+        """Places of held hinges in v."""
+        return self.equations.first_v + self._hinges
+
+    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s,) W: power of loads, dampers and drivers."""
+        power = self.system.power(u, *self.configuration(q, v)) if self._works else np.zeros(len(q))
+        if multipliers is not None and self.n_c:
+            power = power + np.sum(multipliers * v[:, self._in_v], axis=1)
+        return power
+
+    def rates(self, q: Floats, v: Floats) -> Floats:
+        """q' (s, n_q)."""
+        return self.equations.rates(q, v, self.equations.no_loads)[0]
+
+    def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """q'' (s, n_q) where v' = a."""
+        return np.array([self.equations.second_rate(*each) for each in zip(q, v, a, strict=True)])
+
+    def tangents(self, q: Floats, dq: Floats) -> Floats:
+        """The momenta (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
+        return np.array([self.equations.tangent(q, each) for each in dq])
+
+    def stiff_jacobian(self, t: float, q: Floats, v: Floats) -> Floats:
+        """(n_q + n_v square) what is stiff in the derivative of the rates: springs and dampers of hinges."""
+        return self._library().jacobian(t, np.concatenate([q, v]))
+
+    def _library(self) -> HamiltonianForm:
+        """The tree alone, with the hinges that are held latched."""
+        return HamiltonianForm(self.tree, drives=[Drive(self.tree.names[k]) for k in self._hinges])
+
+    # States
+
+    @property
+    def velocity_form(self) -> Any:
+        """The system it is the form of."""
+        return self.system
+
+    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The System's q (s, .) and v (s, .) at s states."""
+        rate, velocity = self.equations.speeds(q, v)
+        return self.map.configuration(q, rate, velocity[:, 0])
+
+    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q (n_q,) and momenta (n_v,) of one state of the System."""
+        pose, hinges, rate, base = self.map.hinge_motion(q, v, self.system.discrete.angles)
+        mine = np.concatenate([pose, hinges])
+        return mine, self.equations.momenta(mine, rate, base)
+
+    def state(self, t: float, q: Floats, v: Floats) -> Any:
+        """The named bodies and joints at an instant."""
+        Q, V = self.configuration(q[None], v[None])
+        return self.system.state(t, Q[0], V[0])
+
+    def at(self, q: Floats) -> "MomentumForm":
+        """The same form with the turns of its joints as they are after a step to q."""
+        if not self.system.coordinates_of_joints.is_angle.any():
+            return self
+        Q, _ = self.map.configuration(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
+        other = copy(self)
+        other.system = self.system.at(Q[0])
+        return other
+
+    def with_discrete(self, discrete: Discrete) -> "MomentumForm":
+        """The same form in another discrete state."""
+        other = copy(self)
+        other.system = self.system.with_discrete(discrete)
+        other._list_held()
+        return other
+
+    def normalise(self, q: Floats) -> float:
+        """Scale the base's quaternion to unit length, in place; returns |e.e - 1| before."""
+        return kinematics.normalise(np.array([3] if self.tree.floating else [], dtype=np.int64), q)
+
+    def projected(self, u: Floats, q: Floats, v: Floats, factors: Any = None) -> tuple[Floats, Floats]:
+        """q and v with the hinges that are held where they are held."""
+        q, v = q.copy(), v.copy()
+        wanted = motions(self._held, u)
+        places = self.equations.first + self._hinges
+        away = wanted[:, 0] - q[places]
+        turns = np.where(self.tree.sliding[self._hinges], 0.0, np.round(away / (2.0 * np.pi)))
+        q[places] += away - 2.0 * np.pi * turns
+        v[self._in_v] = wanted[:, 1]
+        return q, v
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) at time t and a state."""
+        if not self.system.inputs_of_state:
+            return self.system.inputs_at(t, self.system.q0, self.system.v0)
+        Q, V = self.configuration(q[None], v[None])
+        return self.system.inputs_at(t, Q[0], V[0])
+
+    def watch(self, t: float, q: Floats, v: Floats, *rest: Any) -> Any:
+        """Look for postures that a motion cannot go on through."""
+        return self.system.watch(t, *self.configuration(q, v), *rest)
+
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Momenta to the tolerance of their velocities, times the inertia that these move at the start."""
+        position, turn, _ = atol.values(rtol)
+        hinges = np.where(self.tree.sliding, position, turn)
+        inertia = self._library().inertia(0.0, np.concatenate([self.q0, self.v0]))
+        of_q, of_v = hinges, hinges * np.where(self.equations.held, 1.0, inertia[6:])
+        first, sizes_q, sizes_v = np.zeros(0, dtype=np.int64), [1] * self.tree.n, [1] * self.tree.n
+        if self.tree.floating:
+            first, sizes_q, sizes_v = np.array([0, 3]), [3, 4, *sizes_q], [3, 3, *sizes_v]
+            of_q = np.append([position, turn], of_q)
+            of_v = np.append([turn * inertia[:3].min(), position * inertia[3:6].min()], of_v)
+        start_q, start_v = (
+            np.append(first, np.arange(k, k + self.tree.n)) for k in (self.equations.first, self.equations.first_v)
+        )
+        return (start_q, np.array(sizes_q), of_q, rtol), (start_v, np.array(sizes_v), of_v / atol.time, rtol)
+
+
+def _without(batch: JointForceBatch, native: set[int]) -> JointForceBatch | None:
+    """The batch with the linear springs and dampers that the hinges have taken over set to zero; None of nothing."""
+    taken = np.array([id(item) in native for item in batch.items])
+    if taken.all():
+        return None
+    other = copy(batch)
+    other.data = np.where(taken[:, None], 0.0, batch.data)
+    return other
+
+
+def _does_work(batch: Batch) -> bool:
+    """Whether a batch may have power: not if it is made of springs alone."""
+    if isinstance(batch, JointForceBatch):
+        return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
+    return type(batch).applied is not Batch.applied

@@ -1,0 +1,145 @@
+"""The tree of segments of a System, and the way between its coordinates and the System's.
+
+Nothing of a body or a joint is described twice: topology and axes are those of ``femb.formulations.joint_tree``, masses
+those of the System's own elements, and coordinates of hinges are coordinates of joints.
+Source: docs/theory/hamiltonian.md, section 11.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb import euler, rotations
+from femb.elements.joint_force_batch import JointForceBatch
+from femb.elements.joint_spring import JointSpringDamper
+from femb.errors import ModelError
+from femb.formulations.hamiltonian.segments import Segments
+from femb.formulations.hamiltonian.tree import Base, Tree
+from femb.formulations.joint_tree import JointTree, TreeFrame
+from femb.types import Floats, Ints
+
+PLACE = ("run", "formulation")
+
+
+class SystemTree:
+    """The Tree of a System, and the way between its coordinates and those of the joint tree.
+
+    tree : Tree. joints : JointTree. carriers : of the layout's frames (femb.formulations.hamiltonian.segments).
+    hinge_of (m,) : the hinge of every joint coordinate of the System. native : the items whose forces are those of the
+    tree's own hinge springs and dampers.
+
+    Raises ModelError for what is no tree of rigid bodies, with the item that makes it none.
+    """
+
+    def __init__(self, system: Any) -> None:
+        self.system, self.layout = system, system.layout
+        _refuse(system)
+        self.joints = JointTree(system, "hamiltonian")
+        self._root = self._find_root()
+        segments = Segments(system, self.joints, self.joints.coordinates_at(system.q0))
+        self.carriers, self._balls = segments.carriers, segments.balls
+        self._plain: Ints = np.array(segments.plain, dtype=np.int64).reshape(-1, 3).T
+        hinges = np.full(self.joints.n_q, -1)
+        hinges[self._plain[1]] = self._plain[0]
+        self.hinge_of: Ints = hinges[self.joints.place]
+        self.native = _linear_springs(system)
+        base = None
+        if self._root is not None:
+            lump, name = segments.base, self.layout.frames[self._root.frame].label
+            base = Base(name, lump.mass, lump.inertia, tuple(lump.center))
+        columns = segments.columns()
+        stiffness, damping, rest = self._springs(len(columns["names"]))
+        gravity = tuple(system.model.gravity)
+        self.tree = Tree(**columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=base)
+
+    def _find_root(self) -> TreeFrame | None:
+        """The free body that everything hangs on; None where that is the ground."""
+        roots = [each for each in self.joints.frames if each.joint is None]
+        grounded = [each for each in self.joints.frames if each.joint is not None and each.parent < 0]
+        if len(roots) > 1 or (roots and grounded):
+            names = [self.layout.frames[each.frame].label for each in (roots[0], (grounded or roots[1:])[0])]
+            raise ModelError.at(
+                PLACE,
+                f"'hamiltonian' is for one tree: no joints lead from bodies.{names[0]} to bodies.{names[1]}; join "
+                "them, or use 'velocity'",
+            )
+        return roots[0] if roots else None
+
+    def _springs(self, n: int) -> tuple[Floats, Floats, Floats]:
+        """Stiffness, damping and rest (n,) of the hinges: springs on the same one add up."""
+        stiffness, damping, moment = np.zeros((3, n))
+        for item in self.native:
+            k = self.hinge_of[item.number(self.layout)]
+            stiffness[k] += item.stiffness
+            damping[k] += item.damping
+            moment[k] += item.stiffness * item.free
+        return stiffness, damping, np.divide(moment, stiffness, out=np.zeros(n), where=stiffness > 0.0)
+
+    # Coordinates
+
+    def configuration(self, q: Floats, rate: Floats, base: Floats) -> tuple[Floats, Floats]:
+        """The System's q and v of s states: q (s, .) with the base's pose before the hinges' n coordinates, their rates
+        (s, n), and the base's velocity (s, 6) in inertial axes."""
+        joints, n = self.joints, self.tree.n
+        x, u = np.empty((len(q), joints.n_q)), np.empty((len(q), joints.n_u))
+        hinges = q[:, q.shape[1] - n :]
+        if self._root is not None:
+            i, j = self._root.q.start, self._root.u.start
+            x[:, i : i + 7] = q[:, :7]
+            u[:, j : j + 3] = base[:, 3:]
+            u[:, j + 3 : j + 6] = rotations.rotate_back(rotations.normalise(q[:, 3:7]), base[:, :3])
+        hinge, place, speed = self._plain
+        x[:, place], u[:, speed] = hinges[:, hinge], rate[:, hinge]
+        for ball in self._balls:
+            angles = hinges[:, ball.hinges]
+            x[:, ball.q : ball.q + 4] = rotations.multiply(ball.start, euler.from_euler(angles))
+            u[:, ball.u : ball.u + 3] = euler.omega_from_euler_rates(angles, rate[:, ball.hinges])
+        return joints.configuration(x, u)
+
+    def hinge_motion(self, Q: Floats, V: Floats, angles: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Base pose (7,) or (0,), hinge coordinates and rates (n,), base velocity (6,), of the System's q and v.
+
+        angles (m,) : of the System's joint coordinates, to count turns from.
+        """
+        x = self.joints.coordinates_at(Q, angles)
+        u = self.joints.speeds_at(x, V)
+        pose, base = np.zeros(0), np.zeros(6)
+        if self._root is not None:
+            i, j = self._root.q.start, self._root.u.start
+            pose = x[i : i + 7]
+            base[3:], base[:3] = u[j : j + 3], rotations.rotate(pose[3:], u[j + 3 : j + 6])
+        q, rate = np.empty((2, self.tree.n))
+        hinge, place, speed = self._plain
+        q[hinge], rate[hinge] = x[place], u[speed]
+        for ball in self._balls:
+            relative = rotations.multiply(rotations.conjugate(ball.start), x[ball.q : ball.q + 4])
+            q[ball.hinges] = euler.to_euler(relative)
+            rate[ball.hinges] = euler.euler_rates(relative, u[ball.u : ball.u + 3])
+        return pose, q, rate, base
+
+
+def _linear_springs(system: Any) -> list[JointSpringDamper]:
+    found = []
+    for batch in system.batches:
+        if isinstance(batch, JointForceBatch):
+            found += [item for item in batch.items if isinstance(item, JointSpringDamper) and item.force is None]
+    return found
+
+
+def _refuse(system: Any) -> None:
+    """Raise ModelError for items that are no rigid segments, and drivers of something else than a joint."""
+    layout, model = system.layout, system.model
+
+    def refused(item: str, why: str) -> ModelError:
+        return ModelError.at(
+            ("run", "formulation"), f"'hamiltonian' is for trees of rigid bodies: {item} {why}; use 'velocity'"
+        )
+
+    for name in model.beams:
+        raise refused(f"beams.{name}", "bends")
+    for frame in layout.frames:
+        if frame.freedom == 3:
+            raise refused(f"bodies.{frame.label}", "is a free point mass, which has no axes to turn")
+    for name, driver in layout.drivers.items():
+        if driver.coordinate < 0:
+            raise refused(f"drivers.{name}", "drives something else than a coordinate of a joint")

@@ -1,0 +1,317 @@
+"""Joint tree: the frames of a System hung on each other by its joints, with a coordinate for each free direction.
+
+Every moving frame has a parent: another frame, the ground, or, for a free root, the inertial axes, on which it hangs by
+a "joint" of six free directions. Where a joint joins its first and second end, the axes and the point of the second are
+
+    A_second = A_first C,    x_second = x_first + A_first d
+
+with strokes d along those axes that no row of the joint holds, and C of one of the kinds
+
+    none        C = Z                        no coordinate
+    one         C = R_z(a) Z                 an angle
+    two         C = R_z(a) Z R_z(b)          two angles
+    ball        C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
+
+Beams couple frames by forces alone: their nodes are free roots, on which other frames may hang. Coordinates of a frame
+are its strokes, then its angles; after all frames come the strains of beams. Parents come before children.
+Source: docs/theory/reduced_order.md, sections 2 and 3.
+"""
+
+from collections import deque
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.elements.joint import X, Y, Z
+from femb.errors import ModelError
+from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
+from femb.formulations.tree_frame import Root, TreeFrame, free_directions
+from femb.layout import Station
+from femb.types import Floats, Ints
+
+__all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "TreeFrame"]
+
+
+class JointTree:
+    """The tree of a system.
+
+    frames : TreeFrame in order. n_q, n_u : numbers of coordinates and speeds. coordinates : places of positions, angles
+    and strains in q and u, of quaternions in q and angular velocities in u, as ``femb.kinematics`` takes them.
+    kept : numbers of the layout's rows that are of no joint of the tree: of drivers and latches. place (m,) : where
+    each joint coordinate of the System is in q.
+
+    formulation : the name it is for, in messages. Raises ModelError naming the joints that close a loop, and those that
+    leave no directions free that could be coordinates.
+    """
+
+    def __init__(self, system: Any, formulation: str = "reduced", root: Root | None = None) -> None:
+        self.system, self.layout, self.formulation = system, system.layout, formulation
+        self.root = Root() if root is None else root
+        self._hang()
+        self._number()
+        self._same_signs()
+
+    # The tree
+
+    def _hang(self) -> None:
+        layout = self.layout
+        joints: list[list[str]] = [[] for _ in layout.frames]
+        for name, joint in layout.joints.items():
+            for end in (joint.first, joint.second):
+                joints[end.frame].append(name)
+        place = {k: -1 for k, frame in enumerate(layout.frames) if frame.freedom == 0}
+        self._above: dict[int, tuple[int, str]] = {}
+        self._hung: list[tuple[int, int, str | None]] = []
+        todo = deque(place)
+        used: set[str] = set()
+        for root in [None, *self._roots()]:
+            if root is not None:
+                if root in place:
+                    continue
+                place[root] = len(self._hung)
+                self._hung.append((root, -1, None))
+                todo.append(root)
+            while todo:
+                above = todo.popleft()
+                for name in joints[above]:
+                    joint = layout.joints[name]
+                    below = joint.second.frame if joint.first.frame == above else joint.first.frame
+                    if name in used:
+                        continue
+                    used.add(name)
+                    if below in place:
+                        raise self._refused(
+                            f"{_listed(self._loop(above, below, name))} close a loop; use 'velocity', or open the loop"
+                        )
+                    place[below] = len(self._hung)
+                    self._above[below] = (above, name)
+                    self._hung.append((below, place[above], name))
+                    todo.append(below)
+
+    def _roots(self) -> list[int]:
+        """Frames in the order in which they are taken as free roots."""
+        bodies = self.layout.bodies
+        if self.root.body is not None and self.root.body not in bodies:
+            raise ModelError(f"root: got body {self.root.body!r}, which is not in the model")
+        first = [bodies[self.root.body]] if self.root.body is not None else []
+        return first + [k for k, frame in enumerate(self.layout.frames) if frame.freedom]
+
+    def _loop(self, first: int, second: int, closing: str) -> list[str]:
+        """Names of the joints of the loop that one closes."""
+        paths = []
+        for frame in (first, second):
+            path = []
+            while frame in self._above:
+                frame, name = self._above[frame]
+                path.append(name)
+            paths.append(path)
+        return [closing, *(each for each in paths[0] + paths[1] if (each in paths[0]) != (each in paths[1]))]
+
+    def _refused(self, why: str) -> ModelError:
+        return ModelError.at(("run", "formulation"), f"{self.formulation!r} is for trees of joints: {why}")
+
+    def _number(self) -> None:
+        n_q = n_u = 0
+        self.frames: list[TreeFrame] = []
+        rows: set[int] = set()
+        for frame, parent, name in self._hung:
+            places = n_q, n_u
+            made = self._free(frame, places) if name is None else self._by_joint(frame, parent, name, places)
+            self.frames.append(made)
+            n_q, n_u = made.q.stop, made.u.stop
+            if name is not None:
+                rows |= set(self.layout.joints[name].rows[: len(self._item(name).rows)])
+        strains = len(self.layout.strain_q)
+        self.strains = (slice(n_q, n_q + strains), slice(n_u, n_u + strains))
+        self.n_q, self.n_u = n_q + strains, n_u + strains
+        self.kept = [k for k in range(len(self.layout.rows)) if k not in rows]
+        self._tables()
+        self._list_coordinates()
+
+    def _free(self, frame: int, places: tuple[int, int]) -> TreeFrame:
+        """A frame that hangs on nothing."""
+        point, velocity = np.zeros(3), False
+        body = next((name for name, number in self.layout.bodies.items() if number == frame), None)
+        turns = self.layout.frames[frame].freedom == 6
+        if turns and body is not None and self.root.body in (None, body):
+            velocity = self.root.velocity == "body"
+            given = self.root.point
+            if isinstance(given, str):
+                given = self.system.model.bodies[body].center_of_mass if given == "center_of_mass" else point
+            point = np.asarray(given, dtype=float)
+        ends = Station(-1), Station(frame, point)
+        turn = BALL if turns else POINT
+        return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), turn, np.eye(3), *places, velocity)
+
+    def _item(self, name: str) -> Any:
+        return self.system.model.tables["joints"][name]
+
+    def _by_joint(self, frame: int, parent: int, name: str, places: tuple[int, int]) -> TreeFrame:
+        """A frame that hangs on another or on the ground: its free directions are those that no row holds."""
+        joint, item = self.layout.joints[name], self._item(name)
+        try:
+            strokes, turn = free_directions(item)
+        except ValueError as error:
+            raise self._refused(f"joints.{name} ({item.kind}) {error}; use 'velocity'") from error
+        zero = item.at_zero(np.eye(3)) if turn == TWO else np.eye(3)
+        if turn == NONE:
+            zero = self._locked(joint)
+        if self.layout.frames[frame].freedom == 3:
+            turn = POINT
+        backward = joint.first.frame == frame
+        ends = (joint.second, joint.first) if backward else (joint.first, joint.second)
+        return TreeFrame(frame, parent, name, backward, *ends, strokes, turn, zero, *places)
+
+    def _locked(self, joint: Any) -> Floats:
+        """Z of ends that do not turn: their x axes may point in opposite directions."""
+        ends = [self._pose(end, self.system.q0)[1] for end in (joint.first, joint.second)]
+        first, second = (rotations.rotation_matrix(each)[:, X] for each in ends)
+        sign = 1.0 if first @ second > 0.0 else -1.0
+        return np.diag([sign, sign, 1.0])
+
+    # Tables and places
+
+    def _tables(self) -> None:
+        """What ``joint_tree_kernels`` work on."""
+        layout = self.layout
+        self.index: Ints = np.zeros((len(self.frames), 14), dtype=np.int64)
+        self.data: Floats = np.zeros((len(self.frames), 18))
+        identity = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        self.fixed: Floats = np.vstack([layout.fixed, identity])
+        for k, each in enumerate(self.frames):
+            above = each.parent
+            if each.joint is None:
+                above = -len(self.fixed)
+            elif above < 0:
+                above = int(layout.frame_q[each.above.frame])
+            numbers = [above, layout.frame_q[each.frame], layout.frame_v[each.frame]]
+            numbers += [layout.frames[each.frame].freedom, each.turn, each.backward, each.q.start, each.u.start]
+            numbers += [axis in each.strokes for axis in (X, Y, Z)]
+            numbers += [len(each.strokes), each.u.stop - each.u.start, each.body_velocity]
+            self.index[k] = numbers
+            ends = [np.append(end.offset, end.rotation) for end in (each.above, each.below)]
+            self.data[k] = np.concatenate([*ends, rotations.from_matrix(each.zero)])
+
+    def _same_signs(self) -> None:
+        """Quaternions of frames get the signs they have in the System at the start, through those of Z."""
+        Q = self.configuration(self.coordinates_at(self.system.q0)[None], np.zeros((1, self.n_u)))[0][0]
+        signs = np.ones(len(self.frames) + 1)
+        for k, each in enumerate(self.frames):
+            i = self.layout.frame_q[each.frame] + 3
+            if self.layout.frames[each.frame].freedom == 6:
+                signs[k] = np.copysign(1.0, Q[i : i + 4] @ self.system.q0[i : i + 4])
+            self.data[k, 14:] *= signs[k] * signs[each.parent]
+
+    def _list_coordinates(self) -> None:
+        linear: list[tuple[int, int]] = []
+        balls: list[tuple[int, int]] = []
+        self.place: Ints = np.full(self.system.coordinates_of_joints.count, -1)
+        for each in self.frames:
+            plain = each.q.stop - each.q.start - (4 if each.turn == BALL else 0)
+            linear += [(each.q.start + k, each.u.start + k) for k in range(plain)]
+            if each.turn == BALL:
+                balls.append((each.q.stop - 4, each.u.stop - 3))
+            if each.joint is not None:
+                self._place_joint(each)
+        strains = range(self.strains[0].stop - self.strains[0].start)
+        linear += [(self.strains[0].start + k, self.strains[1].start + k) for k in strains]
+        pairs = [np.array(each, dtype=np.int64).reshape(-1, 2).T for each in (linear, balls)]
+        # kernels want their arguments contiguous
+        self.coordinates = tuple(np.ascontiguousarray(row) for pair in pairs for row in pair)
+
+    def _place_joint(self, each: TreeFrame) -> None:
+        joint = self.layout.joints[each.joint]
+        angle = each.angles.start
+        for number, coordinate in zip(range(joint.part.start, joint.part.stop), joint.coordinates, strict=True):
+            if not coordinate.is_angle:
+                self.place[number] = each.q.start + each.strokes.index(coordinate.first[0])
+            elif each.turn in (ONE, TWO):
+                self.place[number] = angle
+                angle += 1
+
+    @cached_property
+    def strain_places(self) -> tuple[Ints, Ints]:
+        """Where strains are in the System's q and v."""
+        return self.layout.strain_q, self.layout.strain_v
+
+    # Kinematics
+
+    def sweep(self, q: Floats, u: Floats) -> tuple[Floats, ...]:
+        """From s states q (s, n_q), u (s, n_u), root to tips: the System's q and v, and for every frame, with
+
+            v_i = T_i v_parent + B_i u_i,
+
+        T, T' (s, frames, 6, 6), B, B' (s, frames, 6, 6). Source: docs/theory/reduced_order.md, equations (5) to (9).
+        """
+        count, n = len(q), len(self.frames)
+        Q, V = np.empty((count, self.system.n_q)), np.empty((count, self.system.n_v))
+        blocks = np.zeros((4, count, n, 6, 6))
+        sweep(self.index, self.data, self.fixed, q, u, Q, V, *blocks)
+        strain_q, strain_v = self.strain_places
+        Q[:, strain_q], V[:, strain_v] = q[:, self.strains[0]], u[:, self.strains[1]]
+        return Q, V, *blocks
+
+    def configuration(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
+        """The System's q (s, n_q) and v (s, n_v) at s states."""
+        Q, V, *_ = self.sweep(q, u)
+        return Q, V
+
+    def coordinates_at(self, Q: Floats, angles: Floats | None = None) -> Floats:
+        """q (n_q,) of the System's Q (system.n_q,); exact where Q is on the constraints.
+
+        angles (m,) : of all joint coordinates, to count turns from; by default those of the system's discrete state.
+        """
+        q = np.empty(self.n_q)
+        q[self.strains[0]] = Q[self.strain_places[0]]
+        for each in self.frames:
+            (r_a, p_a), (r_b, p_b) = self._pose(each.above, Q), self._pose(each.below, Q)
+            if each.backward:
+                (r_a, p_a), (r_b, p_b) = (r_b, p_b), (r_a, p_a)
+            p = rotations.multiply(rotations.conjugate(p_a), p_b)
+            q[each.q.start : each.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(each.strokes)]
+            C = rotations.rotation_matrix(p)
+            if each.turn == ONE:
+                C = C @ each.zero.T
+                q[each.angles] = np.arctan2(C[Y, X], C[X, X])
+            elif each.turn == TWO:
+                q[each.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
+            elif each.turn == BALL:
+                q[each.angles] = rotations.normalise(p)
+        numbers = np.flatnonzero(self.place >= 0)
+        places = self.place[numbers]
+        reference = self.system.discrete.angles if angles is None else angles
+        picked = self.system.coordinates_of_joints.picked(numbers)
+        q[places] = picked.unwrapped(q[places], reference[numbers])
+        return q
+
+    def _pose(self, station: Station, Q: Floats) -> tuple[Floats, Floats]:
+        """Point (3,) and quaternion (4,) of a joint's end."""
+        if station.frame < 0:
+            return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+        frame, i = self.layout.frames[station.frame], self.layout.frame_q[station.frame]
+        r, p = frame.position, frame.quaternion
+        if frame.freedom:
+            r = Q[i : i + 3]
+        if frame.freedom == 6:
+            p = rotations.normalise(Q[i + 3 : i + 7])
+        return r + rotations.rotate(p, station.offset), rotations.multiply(p, station.rotation)
+
+    def speeds_at(self, q: Floats, V: Floats) -> Floats:
+        """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""
+        u = np.empty(self.n_u)
+        u[self.strains[1]] = V[self.strain_places[1]]
+        _, _, T, _, B, _ = self.sweep(q[None], np.zeros((1, self.n_u)))
+        velocity = np.zeros((len(self.frames), 6))
+        for k, each in enumerate(self.frames):
+            j, freedom = self.layout.frame_v[each.frame], self.layout.frames[each.frame].freedom
+            velocity[k, :freedom] = V[j : j + freedom]
+            left = velocity[k] - (T[0, k] @ velocity[each.parent] if each.parent >= 0 else 0.0)
+            count = each.u.stop - each.u.start
+            u[each.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
+        return u
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"joints.{name}" for name in names)

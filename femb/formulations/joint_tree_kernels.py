@@ -1,0 +1,229 @@
+"""Kernels over a joint tree: poses and velocities from root to tips, with the matrices they are made of.
+
+With A the axes and r the position of a frame, rho = r_i - r_parent, a the joint's end at the frame less r_i, E the axes
+of the strokes, S the relative angular velocity in the frame's axes by the speeds of the turn, and W = A_i S:
+
+    v_i = v_parent - rho~ A_parent w_parent + E u_strokes + a~ W u_turn,      w_i = A_i^T A_parent w_parent + S u_turn
+
+index (n, 14) int: parent, or a negative number -1-f for pose f of ``fixed``; places of the frame in the System's q and
+v; its velocities, 6 or 3; kind of turn; 1 if the frame is the joint's first end; places of its coordinates and speeds;
+1 for each stroke x, y, z; number of strokes and of speeds; 1 if strokes have their speeds in the frame's axes. data
+(n, 18): offset and quaternion of the joint's end at the parent, then at the frame, and quaternion of Z.
+Source: docs/theory/reduced_order.md, equations (5) to (9).
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.constraint_kernels import hamilton
+from femb.jit import kernel
+from femb.smallmath import cross, pose, product, product_left_back, rotation, turn
+
+NONE, ONE, TWO, BALL, POINT = range(5)
+
+
+@kernel
+def times_skew(A, x, out):  # type: ignore[no-untyped-def]
+    """out = A x~."""
+    for i in range(3):
+        out[i, 0] = A[i, 1] * x[2] - A[i, 2] * x[1]
+        out[i, 1] = A[i, 2] * x[0] - A[i, 0] * x[2]
+        out[i, 2] = A[i, 0] * x[1] - A[i, 1] * x[0]
+
+
+@kernel
+def relative(kind, Z, q, i, u, j, p, C, S, S1):  # type: ignore[no-untyped-def]
+    """Quaternion p and axes C, first to second end; S and its rate S1 (3, 3): second's axes, by the speeds at u[j:]."""
+    y, z = np.zeros(4), np.zeros(4)
+    for m in range(3):
+        for n in range(3):
+            S[m, n], S1[m, n] = 0.0, 0.0
+    for m in range(4):
+        p[m] = q[i + m] if kind == BALL else Z[m]
+    if kind == BALL:
+        size = math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2 + p[3] ** 2)
+        for m in range(4):
+            p[m] /= size
+        for m in range(3):
+            S[m, m] = 1.0
+    elif kind == TWO:
+        z[0], z[3] = math.cos(0.5 * q[i + 1]), math.sin(0.5 * q[i + 1])
+        hamilton(Z, z, p)
+        S[2, 1] = 1.0
+    if kind in (ONE, TWO):
+        z[0], z[3] = math.cos(0.5 * q[i]), math.sin(0.5 * q[i])
+        for m in range(4):
+            y[m] = p[m]
+        hamilton(z, y, p)
+    rotation(p, C)
+    if kind in (ONE, TWO):
+        for m in range(3):
+            S[m, 0] = C[2, m]
+    if kind == TWO:
+        S1[0, 0], S1[1, 0] = u[j + 1] * S[1, 0], -u[j + 1] * S[0, 0]
+
+
+@kernel
+def reverse(C, u, j, S, S1):  # type: ignore[no-untyped-def]
+    """S, S1 of the first end relative to the second, in the first's axes: -C S and its rate."""
+    w, X, Y = np.zeros(3), np.empty((3, 3)), np.empty((3, 3))
+    for m in range(3):
+        for n in range(3):
+            if S[m, n] != 0.0:
+                w[m] += S[m, n] * u[j + n]
+    times_skew(C, w, X)
+    product(X, S, Y)
+    product(C, S1, X)
+    for m in range(3):
+        for n in range(3):
+            S1[m, n] = -X[m, n] - Y[m, n]
+    product(C, S, X)
+    for m in range(3):
+        for n in range(3):
+            S[m, n] = -X[m, n]
+
+
+@kernel
+def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):  # type: ignore[no-untyped-def]
+    """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero before."""
+    n = index.shape[0]
+    A, p, w = np.empty((n + 1, 3, 3)), np.empty((n + 1, 4)), np.zeros((n + 1, 3))
+    r, v = np.empty((n + 1, 3)), np.zeros((n + 1, 3))
+    M, F = np.empty((11, 3, 3)), np.empty((9, 3))
+    P, D, C, S, S1, X, Y, E, E1, W, W1 = M[0], M[1], M[2], M[3], M[4], M[5], M[6], M[7], M[8], M[9], M[10]
+    d, d1, a, a1, x, y, rho, rho1, rel = F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]
+    pc, pd, pe = np.empty(4), np.empty(4), np.empty(4)
+    for s in range(q.shape[0]):
+        for k in range(n):
+            h, kind, backward, i, j = index[k, 0], index[k, 4], index[k, 5], index[k, 6], index[k, 7]
+            strokes, turning = index[k, 11], index[k, 12] - index[k, 11]
+            first = j + strokes
+            if h < 0:
+                pose(h, q[s], fixed, r[n], A[n])
+                for m in range(4):
+                    p[n, m] = fixed[-1 - h, 3 + m]
+                h = n
+            rotation(data[k, 3:7], P)
+            rotation(data[k, 10:14], D)
+            relative(kind, data[k, 14:18], q[s], i + strokes, u[s], first, pc, C, S, S1)
+            at = 0
+            for m in range(3):
+                d[m], d1[m] = 0.0, 0.0
+                if index[k, 8 + m]:
+                    d[m], d1[m] = q[s, i + at], u[s, j + at]
+                    at += 1
+            if backward:
+                reverse(C, u[s], first, S, S1)
+            product(D, S, X)
+            product(D, S1, Y)
+            for m in range(3):
+                rel[m] = 0.0
+                for o in range(3):
+                    S[m, o], S1[m, o] = X[m, o], Y[m, o]
+                    if o < turning:
+                        rel[m] += X[m, o] * u[s, first + o]
+            # attitude: p_k = p_h p_above (p_C, or back) p_below*
+            hamilton(p[h], data[k, 3:7], pd)
+            for m in range(4):
+                sign = 1.0 if m == 0 else -1.0
+                pe[m] = sign * data[k, 10 + m]
+                pc[m] *= sign if backward else 1.0
+            hamilton(pc, pe, p[k])
+            for m in range(4):
+                pe[m] = p[k, m]
+            hamilton(pd, pe, p[k])
+            if kind == POINT:
+                for m in range(4):
+                    p[k, m] = 1.0 if m == 0 else 0.0
+            rotation(p[k], A[k])
+            product_left_back(A[k], A[h], X)  # parent's axes to the frame's
+            # position
+            turn(D if backward else P, d, x)
+            for m in range(3):
+                y[m] = data[k, m] + (0.0 if backward else x[m])
+                x[m] = data[k, 7 + m] + (x[m] if backward else 0.0)
+            turn(A[h], y, rho)
+            turn(A[k], x, a)
+            for m in range(3):
+                rho[m] -= a[m]
+                r[k, m] = r[h, m] + rho[m]
+            # angular velocity, and the axes of strokes
+            turn(X, w[h], w[k])
+            for m in range(3):
+                w[k, m] = w[k, m] + rel[m] if kind != POINT else 0.0
+            if backward or index[k, 13]:
+                if index[k, 13]:
+                    for m in range(3):
+                        for o in range(3):
+                            D[m, o] = -1.0 if m == o else 0.0
+                times_skew(A[k], w[k], Y)
+                product(A[k], D, E)
+                product(Y, D, E1)
+                for m in range(3):
+                    for o in range(3):
+                        E[m, o], E1[m, o] = -E[m, o], -E1[m, o]
+            else:
+                times_skew(A[h], w[h], Y)
+                product(A[h], P, E)
+                product(Y, P, E1)
+            # a' = A (w x arm) + A D d'
+            cross(w[k], x, y)
+            if backward:
+                turn(D, d1, rho1)
+                for m in range(3):
+                    y[m] += rho1[m]
+            turn(A[k], y, a1)
+            product(A[k], S, W)
+            times_skew(A[k], w[k], Y)
+            product(Y, S, W1)
+            product(A[k], S1, Y)
+            for m in range(3):
+                for o in range(3):
+                    W1[m, o] += Y[m, o]
+            # velocity
+            turn(A[h], w[h], x)
+            cross(rho, x, y)
+            at = 0
+            for m in range(3):
+                v[k, m] = v[h, m] - y[m]
+            for o in range(3):
+                if index[k, 8 + o]:
+                    for m in range(3):
+                        v[k, m] += E[m, o] * u[s, j + at]
+                        B[s, k, m, at], B1[s, k, m, at] = E[m, o], E1[m, o]
+                    at += 1
+            if turning > 0:
+                turn(A[k], rel, x)
+                cross(a, x, y)
+                for m in range(3):
+                    v[k, m] += y[m]
+                for o in range(turning):
+                    for m in range(3):
+                        f, g = (m + 1) % 3, (m + 2) % 3
+                        B[s, k, m, strokes + o] = a[f] * W[g, o] - a[g] * W[f, o]
+                        x[m] = a1[f] * W[g, o] - a1[g] * W[f, o] + a[f] * W1[g, o] - a[g] * W1[f, o]
+                        B1[s, k, m, strokes + o] = x[m]
+                        B[s, k, 3 + m, strokes + o], B1[s, k, 3 + m, strokes + o] = S[m, o], S1[m, o]
+            if h < n:
+                times_skew(A[h], w[h], Y)
+                for m in range(3):
+                    rho1[m] = v[k, m] - v[h, m]
+                    T[s, k, m, m] = 1.0
+                for m in range(3):
+                    f, g = (m + 1) % 3, (m + 2) % 3
+                    for o in range(3):
+                        T[s, k, m, 3 + o] = rho[g] * A[h, f, o] - rho[f] * A[h, g, o]
+                        T1[s, k, m, 3 + o] = rho1[g] * A[h, f, o] - rho1[f] * A[h, g, o]
+                        T1[s, k, m, 3 + o] += rho[g] * Y[f, o] - rho[f] * Y[g, o]
+                        if kind != POINT:
+                            T[s, k, 3 + m, 3 + o] = X[m, o]
+                            T1[s, k, 3 + m, 3 + o] = rel[g] * X[f, o] - rel[f] * X[g, o]
+            place, rate = index[k, 1], index[k, 2]
+            for m in range(3):
+                Q[s, place + m], V[s, rate + m] = r[k, m], v[k, m]
+            if index[k, 3] == 6:
+                for m in range(4):
+                    Q[s, place + 3 + m] = p[k, m]
+                for m in range(3):
+                    V[s, rate + 3 + m] = w[k, m]

@@ -1,0 +1,45 @@
+"""Solver of dense systems, with the interface of ``femb.blocklu.LinearSolver``."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+
+from femb.blocklu import SingularError
+from femb.types import Floats
+
+
+class Factors:
+    """LU factors of one matrix (n, n), real or complex. Raises SingularError."""
+
+    def __init__(self, matrix: Any) -> None:
+        factorise, self._solve = get_lapack_funcs(("getrf", "getrs"), (matrix,))
+        self._lu, self._pivots, info = factorise(matrix)
+        if info > 0 or not np.all(np.isfinite(np.diag(self._lu))):
+            raise SingularError
+
+    def solve(self, x: Floats) -> Floats:
+        """Solve in place for a right-hand side (n,), and return it."""
+        x[:], _ = self._solve(self._lu, self._pivots, x)
+        return x
+
+
+def solve_positive(matrix: Floats, x: Floats) -> Floats:
+    """Solution (n,) of a positive definite system, by Cholesky's factors. Raises SingularError where it is not one."""
+    (solve,) = get_lapack_funcs(("posv",), (matrix,))
+    _, solution, info = solve(matrix, x, lower=True)
+    if info > 0 or not np.all(np.isfinite(solution)):
+        raise SingularError
+    return solution
+
+
+class DenseSolver:
+    """Factorises and multiplies matrices (n, n)."""
+
+    def factorise(self, matrix: Any, dependent: float = 0.0) -> Factors:
+        """Factors of the matrix; raises SingularError, also where rows depend on others."""
+        return Factors(matrix)
+
+    def multiply(self, matrix: Any, x: Floats) -> Floats:
+        """A x (n,)."""
+        return matrix @ x

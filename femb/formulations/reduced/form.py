@@ -1,0 +1,374 @@
+"""Reduced form: a System in independent speeds, one for each free direction of its tree of joints.
+
+    (H2^T M H2) u' = H2^T (f - h - f_el - M H2' u),        v = H2(q) u,    v' = H2 u' + H2' u,    J H2 = 0
+
+which is the velocity form pulled back: forces and masses of elements are the System's, the reactions of joints drop
+out, and joints have no drift, since their angles and strokes are the coordinates. Rows that no joint of the tree has,
+of drivers and of engaged latches, are kept as constraints, C H2 u + Phi_t = 0, with multipliers. H2 is never formed
+where a sweep over the tree does. Source: docs/theory/reduced_order.md, equations (1) to (13); Thompson, AIAA 2011-6277,
+equations (13) to (18).
+"""
+
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from femb import kinematics
+from femb.batch import TrialError
+from femb.blocklu import SingularError
+from femb.discrete import Discrete
+from femb.errors import ModelError
+from femb.formulations.bordered import BorderedSolver
+from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree_kernels import BALL
+from femb.formulations.reduced.dense import DenseSolver, solve_positive
+from femb.formulations.reduced.kernels import composite, pull, push
+from femb.formulations.reduced.null_space import NullSpace
+from femb.formulations.reduced.tangent import Tangent
+from femb.formulations.tree_frame import Root
+from femb.options import Tolerances
+from femb.types import Floats, Ints
+
+# Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
+DENSE = 250
+# What is left of kept rows by a projection, in their units.
+CLOSED, PASSES = 1e-13, 10
+
+
+class ReducedForm:
+    """A System seen by a stepper in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
+
+    root : what free bodies are described by. kept : places of the n_c kept rows among the System's multipliers.
+    coordinates : places of coordinates that are integrals of speeds, and of quaternions.
+
+    Raises ModelError for what is no tree (see JointTree), and where kept rows depend on each other.
+    """
+
+    def __init__(self, system: Any, root: Root | None = None) -> None:
+        self.system = system
+        self.model, self.layout = system.model, system.layout
+        self.tree = JointTree(system, "reduced", root)
+        self.breakpoints, self.watched = system.breakpoints, system.watched
+        self.inputs_of_state = system.inputs_of_state
+        self.n_q, self.n_v = self.tree.n_q, self.tree.n_u
+        if not self.n_v:
+            raise ModelError.at(("run", "formulation"), "'reduced': the joints leave nothing free to move")
+        self.null_space = NullSpace(self.tree)
+        self._tangent = Tangent(self.tree)
+        self._body_roots = [each for each in self.tree.frames if each.body_velocity]
+        self._group()
+        self._keep()
+        self.q0, self.v0 = self.from_configuration(system.q0, system.v0)
+        self._check_kept()
+
+    def _group(self) -> None:
+        """Groups of components for the error norm, and frames whose stiff members turn with Newton's iteration."""
+        members = {frame for frames, _ in self.layout.couplings for frame in frames}
+        lengths, angles, balls, turning = [], [], [], []
+        for each in self.tree.frames:
+            strokes, free = len(each.strokes), each.joint is None
+            places = [(each.q.start + k, each.u.start + k) for k in range(strokes)]
+            lengths += [(*places[0], 3)] if free else [(*place, 1) for place in places]
+            if each.turn == BALL:
+                balls.append((each.q.stop - 4, each.u.stop - 3))
+                turning += [balls[-1]] if free and each.frame in members else []
+            else:
+                count = each.q.stop - each.angles.start
+                angles += [(each.angles.start + k, each.u.start + strokes + k, 1) for k in range(count)]
+        (q, u), count = self.tree.strains, self.n_q - self.tree.strains[0].start
+        strains = [(q.start + k, u.start + k, 1) for k in range(count)]
+        self._groups = (lengths, angles, [(*each, 4) for each in balls], strains)
+        pairs = np.array(turning, dtype=np.int64).reshape(-1, 2).T
+        self.turning = (np.ascontiguousarray(pairs[0]), np.ascontiguousarray(pairs[1]))
+
+    def _keep(self) -> None:
+        engaged = self.system.discrete.engaged
+        idle = {each.row for each, on in zip(self.layout.latches, engaged, strict=True) if not on}
+        rows = [row for row in self.tree.kept if row not in idle]
+        self.kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
+        self.n_c = len(rows)
+        self.dense = self.n_v + self.n_c <= DENSE or not self.layout.couplings
+        self.solver: Any = DenseSolver() if self.dense else BorderedSolver()
+
+    def _check_kept(self) -> None:
+        if not self.n_c:
+            return
+        u = self.inputs_at(0.0, self.q0, self.v0)
+        J = self.kept_rows(u, self.q0)
+        if np.linalg.matrix_rank(J, tol=1e-9 * np.linalg.norm(J)) < self.n_c:
+            labels = [self.layout.row_labels[row] for row in self.tree.kept if self.layout.row_c[row] in self.kept]
+            raise ModelError.at(
+                ("run", "formulation"),
+                f"'reduced' needs drivers that are independent of each other and of the joints, got "
+                f"{', '.join(labels)}; use 'velocity', or drive less",
+            )
+
+    @property
+    def coordinates(self) -> Any:
+        """Places as ``femb.kinematics`` takes them. Raises ModelError where velocities in body axes have none."""
+        if self._body_roots:
+            raise ModelError.at(
+                ("run", "method"), "velocities in body axes are no rates of coordinates: use 'rk', or inertial ones"
+            )
+        return self.tree.coordinates
+
+    # The equations
+
+    def H2(self, q: Floats, v: Floats | None = None) -> tuple[Any, Any]:
+        """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
+        return self.null_space.matrices(*self._blocks(q, np.zeros(self.n_v) if v is None else v))
+
+    def _blocks(self, q: Floats, v: Floats) -> Any:
+        """T, T', B, B' (n, 6, 6) at one state."""
+        return (each[0] for each in self.tree.sweep(q[None], v[None])[2:])
+
+    def velocity_rates(self, swept: Any, v: Floats, a: Floats) -> Floats:
+        """v' of the System (s, system.n_v), H2 a + H2' v, at s states that were swept."""
+        _, V, T, T1, B, B1 = swept
+        A = np.empty_like(V)
+        push(self.tree.index, T, T1, B, B1, V, v, a, A)
+        A[:, self.tree.strain_places[1]] = a[:, self.tree.strains[1]]
+        return A
+
+    def pulled(self, swept: Any, force: Floats) -> Floats:
+        """H2^T force (s, n_v) of forces (s, system.n_v), which then hold the sums over what hangs on each frame."""
+        out = np.empty((len(force), self.n_v))
+        pull(self.tree.index, swept[2], swept[4], force, out)
+        out[:, self.tree.strains[1]] = force[:, self.tree.strain_places[1]]
+        return out
+
+    def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+        """(s, n_v + n_c): H2^T of the System's residual, and kept rows of constraints on velocities."""
+        swept = self.tree.sweep(q, v)
+        Q, V, *_ = swept
+        A = self.velocity_rates(swept, v, a)
+        if not self.n_c:
+            return self.pulled(swept, self.system.residual(u, Q, V, A))
+        both = self.system.equations(u, Q, V, A, self._all_multipliers(multipliers))
+        force = self.pulled(swept, np.ascontiguousarray(both[:, : self.system.n_v]))
+        return np.concatenate([force, both[:, self.system.n_v + self.kept]], axis=1)
+
+    def _all_multipliers(self, multipliers: Floats) -> Floats:
+        """The System's multipliers (s, system.n_c), with zero for the rows of joints."""
+        found = np.zeros((len(multipliers), self.system.n_c))
+        found[:, self.kept] = multipliers
+        return found
+
+    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (n_v,) and the multipliers (n_c,) of kept rows, at one state: (10). Raises TrialError."""
+        swept = self.tree.sweep(q[None], v[None])
+        Q, V, *_ = swept
+        bias = self.velocity_rates(swept, v[None], np.zeros((1, self.n_v)))
+        x = -self.pulled(swept, self.system.residual(u[None], Q, V, bias))[0]
+        matrix = self.mass(swept)
+        try:
+            if self.dense and not self.n_c:
+                return solve_positive(matrix, x), np.zeros(0)
+            if self.n_c:
+                J = self.system.jacobian(u, Q[0])[self.kept]
+                gamma = self.system.constraints(u[None], Q, V)[1][0, self.kept] - J @ bias[0]
+                matrix, x = self._bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
+            x = self.solver.factorise(matrix).solve(x)
+        except SingularError as error:
+            raise TrialError(
+                "the reduced mass matrix is singular: a direction without mass, or rows too many"
+            ) from error
+        return x[: self.n_v], x[self.n_v :]
+
+    def _bordered(self, matrix: Any, J: Floats) -> Any:
+        if self.dense:
+            return np.block([[matrix, J.T], [J, np.zeros((self.n_c, self.n_c))]])
+        from scipy.sparse import block_array
+
+        return block_array([[matrix, J.T], [J, None]], format="csc")
+
+    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """v' (n_v,)."""
+        return self.forward(u, q, v)[0]
+
+    @cached_property
+    def _mass_places(self) -> Ints | None:
+        """Where the entries of every frame's mass (n, 6, 6) are in block data; None where masses of frames couple."""
+        if self.layout.couplings:
+            return None
+        sizes = self.tree.index[:, 3]
+        offset, stride = self.system.pattern.offsets(self.tree.index[:, 2:3])
+        i = np.arange(6)
+        places = offset + i[:, None] * stride + i
+        inside = (i[:, None] < sizes[:, None, None]) & (i < sizes[:, None, None])
+        return np.where(inside, places, self.system.pattern.size)
+
+    def mass(self, swept: Any) -> Any:
+        """H2^T M H2 (n_v, n_v) at one state that was swept; dense, or scipy.sparse."""
+        data = self.system.mass_data(swept[0][0])
+        if self._mass_places is not None:
+            out = np.zeros((self.n_v, self.n_v))
+            composite(self.tree.index, swept[2][0], swept[4][0], np.append(data, 0.0)[self._mass_places], out)
+            return out
+        H = self.null_space.of(swept)
+        n = self.system.n_v
+        whole = H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
+        return whole.toarray() if self.dense else whole
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Any, Any, Any]:
+        """Mass, damping and iteration tangent of the ``equations`` at one state: (14) and (15).
+
+        They lack only the second derivatives of H2.
+        """
+        swept = self.tree.sweep(q[None], v[None])
+        a, _ = self.forward(u, q, v)
+        A = self.velocity_rates(swept, v[None], a[None])
+        full = self._all_multipliers(multipliers[None])
+        force = self.system.equations(u[None], swept[0], swept[1], A, full)[:, : self.system.n_v]
+        self.pulled(swept, force := np.ascontiguousarray(force))
+        parts = self.system.matrices(u, swept[0][0], swept[1][0], full[0])
+        parts = tuple(self.system.pattern.to_csc(part) for part in parts)
+        found = self._tangent.pulled_back(self.null_space, swept, parts, force, q, v, a, self.kept)
+        return tuple(each.toarray() if self.dense else each.tocsc() for each in found)
+
+    # Kept rows
+
+    def kept_rows(self, u: Floats, q: Floats) -> Floats:
+        """C H2 (n_c, n_v) at one state."""
+        swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)))
+        return (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
+
+    def projected(self, u: Floats, q: Floats, v: Floats, factors: Any = None) -> tuple[Floats, Floats]:
+        """q (n_q,) and v (n_v,) on the kept rows, by the smallest change weighted with the mass. Raises TrialError."""
+        if not self.n_c:
+            return q, v
+        for _ in range(PASSES):
+            left = self.system.constraints(u[None], *self.configuration(q[None], v[None]))[0][0, self.kept]
+            if np.max(np.abs(left)) <= CLOSED:
+                break
+            q = q + self.rates(q[None], self._closing(u, q, left)[None])[0]
+            self.normalise(q)
+        else:
+            if not np.max(np.abs(left)) <= 100.0 * CLOSED:
+                raise TrialError("the drivers could not be followed")
+        rates = self.system.constraint_rates(u[None], *self.configuration(q[None], v[None]))[0, self.kept]
+        return q, v + self._closing(u, q, rates)
+
+    def _closing(self, u: Floats, q: Floats, left: Floats) -> Floats:
+        swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)))
+        J = (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
+        x = np.concatenate([np.zeros(self.n_v), -left])
+        try:
+            return self.solver.factorise(self._bordered(self.mass(swept), J)).solve(x)[: self.n_v]
+        except SingularError as error:
+            raise TrialError("the drivers depend on each other") from error
+
+    # States
+
+    @property
+    def velocity_form(self) -> Any:
+        """The system it is the form of."""
+        return self.system
+
+    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v in velocity coordinates of s states."""
+        return self.tree.configuration(q, v)
+
+    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v of one state in velocity coordinates."""
+        found = self.tree.coordinates_at(q, self.system.discrete.angles)
+        return found, self.tree.speeds_at(found, v)
+
+    def state(self, t: float, q: Floats, v: Floats) -> Any:
+        """The named bodies, beams and joints at an instant."""
+        return self._turned_to(q).state(t, *(each[0] for each in self.configuration(q[None], v[None])))
+
+    def at(self, q: Floats) -> "ReducedForm":
+        """The same form with the turns of its joints as they are at q."""
+        return self.with_discrete(self._turned_to(q).discrete)
+
+    def _turned_to(self, q: Floats) -> Any:
+        """The system with the turns of its joints as they are at q, which a step of any length counts."""
+        if not self.system.coordinates_of_joints.count:
+            return self.system
+        angles = np.where(self.tree.place >= 0, q[self.tree.place], self.system.discrete.angles)
+        return self.system.with_discrete(replace(self.system.discrete, angles=angles))
+
+    def with_discrete(self, discrete: Discrete) -> "ReducedForm":
+        """The same form in another discrete state: engaged latches are kept rows."""
+        other = copy(self)
+        other.system = self.system.with_discrete(discrete)
+        if np.any(discrete.engaged != self.system.discrete.engaged):
+            other._keep()
+        return other
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) at time t and a state."""
+        system = self._turned_to(q)
+        if not self.inputs_of_state:
+            return system.inputs_at(t, system.q0, system.v0)
+        return system.inputs_at(t, *(each[0] for each in self.configuration(q[None], v[None])))
+
+    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s,) W: power of loads, dampers and drivers."""
+        full = None if multipliers is None else self._all_multipliers(multipliers)
+        return self.system.power(u, *self.configuration(q, v), full)
+
+    def watch(self, t: float, q: Floats, v: Floats, *rest: Any) -> Any:
+        """Look for postures that a motion cannot go on through."""
+        return self.system.watch(t, *self.configuration(q, v), *rest)
+
+    # Coordinates and speeds
+
+    def rates(self, q: Floats, v: Floats) -> Floats:
+        """q' (s, n_q)."""
+        out = np.empty_like(q)
+        kinematics.rates(*self.tree.coordinates, q, v, out)
+        for root in self._body_roots:
+            out[:, root.q.start : root.q.start + 3] = self._turned_by(q, root, v[:, root.u][:, :3])
+        return out
+
+    def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """q'' (s, n_q)."""
+        rate = self.rates(q, v)
+        turning = np.zeros_like(rate)
+        kinematics.rates(*self.tree.coordinates, rate, v, turning)
+        turning[:, self.tree.coordinates[0]] = 0.0
+        out = self.rates(q, a) + turning
+        for root in self._body_roots:
+            speeds = v[:, root.u]
+            out[:, root.q.start : root.q.start + 3] += self._turned_by(q, root, np.cross(speeds[:, 3:], speeds[:, :3]))
+        return out
+
+    def tangents(self, q: Floats, dq: Floats) -> Floats:
+        """The speeds (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
+        out = np.empty((len(dq), self.n_v))
+        kinematics.tangents(*self.tree.coordinates, q, dq, out)
+        for root in self._body_roots:
+            back = self._turned_by(q[None], root, dq[:, root.q.start : root.q.start + 3], back=True)
+            out[:, root.u.start : root.u.start + 3] = back
+        return out
+
+    @staticmethod
+    def _turned_by(q: Floats, root: Any, x: Floats, back: bool = False) -> Floats:
+        from femb import rotations
+
+        p = rotations.normalise(q[:, root.angles])
+        return rotations.rotate_back(p, x) if back else rotations.rotate(p, x)
+
+    def normalise(self, q: Floats) -> float:
+        """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
+        return kinematics.normalise(self.tree.coordinates[2], q)
+
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""
+        position, quaternion, strain = atol.values(rtol)
+        starts: list[tuple[int, int]] = []
+        sizes: list[tuple[int, int]] = []
+        scale: list[float] = []
+        for groups, tolerance in zip(self._groups, (position, quaternion, quaternion, strain), strict=True):
+            for q, u, size in groups:
+                starts.append((q, u))
+                sizes.append((size, min(size, 3)))
+                scale.append(tolerance)
+        (of_q, of_v), (size_q, size_v), absolute = np.array(starts).T, np.array(sizes).T, np.array(scale)
+        found = [np.ascontiguousarray(each) for each in (of_q, size_q, of_v, size_v)]
+        return (found[0], found[1], absolute, rtol), (found[2], found[3], absolute / atol.time, rtol)

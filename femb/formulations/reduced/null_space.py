@@ -1,0 +1,52 @@
+"""H2 and H2' as matrices: where their entries are, and their values.
+
+A frame moves with the speeds of its path from the root alone, so that both are sparse for trees with branches.
+Source: docs/theory/reduced_order.md, equation (12).
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from femb.formulations.reduced.kernels import fill
+from femb.types import Ints
+
+
+class NullSpace:
+    """Builds H2 (system.n_v, n_u) of a joint tree with J H2 = 0."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        index = tree.index
+        paths: list[list[int]] = []
+        for each in tree.frames:
+            above = paths[each.parent] if each.parent >= 0 else []
+            paths.append(above + list(range(each.u.start, each.u.stop)))
+        self.width: Ints = np.array([len(path) for path in paths], dtype=np.int64)
+        sizes = index[:, 3] * self.width
+        self.start: Ints = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        self.size = int(sizes.sum())
+        strain_v = tree.strain_places[1]
+        rows = [np.repeat(index[k, 2] + np.arange(index[k, 3]), self.width[k]) for k in range(len(paths))]
+        columns = [np.tile(path, index[k, 3]) for k, path in enumerate(paths)]
+        row = np.concatenate([*rows, strain_v])
+        column = np.concatenate([*columns, np.arange(tree.strains[1].start, tree.strains[1].stop)]).astype(int)
+        self._order = np.lexsort((column, row))
+        self._columns = column[self._order]
+        self._first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=tree.system.n_v))])
+        self._strains = np.ones(len(strain_v))
+        self.shape = (tree.system.n_v, tree.n_u)
+
+    def matrices(self, T: Any, T1: Any, B: Any, B1: Any) -> tuple[Any, Any]:
+        """H2 and H2' of T, T', B, B' (n, 6, 6) at one state, scipy.sparse."""
+        H, H1 = np.empty((2, self.size))
+        fill(self.tree.index, self.start, self.width, T, T1, B, B1, H, H1)
+        return self._matrix(np.append(H, self._strains)), self._matrix(np.append(H1, 0.0 * self._strains))
+
+    def of(self, swept: Any) -> Any:
+        """H2 at the first state that was swept."""
+        return self.matrices(*(each[0] for each in swept[2:]))[0]
+
+    def _matrix(self, data: Any) -> Any:
+        return csr_array((data[self._order], self._columns, self._first), shape=self.shape)

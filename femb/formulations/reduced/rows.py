@@ -1,0 +1,112 @@
+"""The reduced form as its source writes it: rows Ha v = Hb u, the two implicit forms, and the constraint vector.
+
+They are here to be read and compared with; integration uses the sweeps of ``form``. Matrices are of one state, in the
+order of the System's velocities. Source: docs/theory/reduced_order.md, equations (16) to (21); Thompson, AIAA
+2011-6277, equations (12), (16) to (21).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import spsolve_triangular
+
+from femb.types import Floats
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Ha (n_v, n_v) and Hb (n_v, n_u), with their rates, scipy.sparse: Ha v = Hb u.
+
+    ``order`` (n_v,) are the System's velocities with parents before children: Ha is unit lower triangular in it.
+    """
+
+    Ha: Any
+    Hb: Any
+    Ha_rate: Any
+    Hb_rate: Any
+    order: Any
+
+    def H2(self) -> tuple[Floats, Floats]:
+        """H2 = Ha^-1 Hb and H2' = Ha^-1 (Hb' - Ha' H2), by forward substitution."""
+        H2 = self._solved(self.Hb.toarray())
+        return H2, self._solved(self.Hb_rate - self.Ha_rate @ H2)
+
+    def H2_inverse(self) -> Floats:
+        """H2^+ = Hb^+ Ha (n_u, n_v), the part of [H1 H2]^-1 that gives u."""
+        return np.linalg.pinv(self.Hb.toarray()) @ self.Ha
+
+    def _solved(self, right: Any) -> Floats:
+        right = np.asarray(right)
+        out = np.empty_like(right)
+        ordered = csc_array(self.Ha)[self.order][:, self.order].tocsr()
+        out[self.order] = spsolve_triangular(ordered, right[self.order], lower=True, unit_diagonal=True)
+        return out
+
+
+def rows(form: Any, q: Floats, v: Floats) -> Rows:
+    """Rows of a ReducedForm at one state. Equations (16) and (17)."""
+    tree = form.tree
+    n_v, n_u = tree.system.n_v, tree.n_u
+    _, _, T, T1, B, B1 = (each[0] for each in tree.sweep(q[None], v[None]))
+    Ha, Ha_rate = np.eye(n_v), np.zeros((n_v, n_v))
+    Hb, Hb_rate = np.zeros((2, n_v, n_u))
+    order: list[int] = []
+    for k, each in enumerate(tree.frames):
+        place, size, count = tree.index[k, 2], tree.index[k, 3], each.u.stop - each.u.start
+        own = slice(place, place + size)
+        order += range(place, place + size)
+        Hb[own, each.u], Hb_rate[own, each.u] = B[k, :size, :count], B1[k, :size, :count]
+        if each.parent >= 0:
+            above, width = tree.index[each.parent, 2], tree.index[each.parent, 3]
+            parent = slice(above, above + width)
+            Ha[own, parent], Ha_rate[own, parent] = -T[k, :size, :width], -T1[k, :size, :width]
+    strains = tree.strain_places[1]
+    Hb[strains, np.arange(tree.strains[1].start, tree.strains[1].stop)] = 1.0
+    Ha, Hb, Ha_rate, Hb_rate = (csc_array(each) for each in (Ha, Hb, Ha_rate, Hb_rate))
+    return Rows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *strains], dtype=int))
+
+
+def forces(form: Any, u: Floats, q: Floats, v: Floats) -> Floats:
+    """Q (n_v,) of M v' + J^T lambda = Q at one state: all forces but those of constraints, with gyroscopic ones."""
+    Q, V = form.configuration(q[None], v[None])
+    return -form.system.residual(u[None], Q, V, np.zeros_like(V))[0]
+
+
+def implicit_accelerations(form: Any, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """v' of the System and u' of the form, solved for together: (20), n_v + n_u equations."""
+    H2, H2_rate = (each.toarray() for each in form.H2(q, v))
+    mass = form.system.mass_matrix(form.configuration(q[None], v[None])[0][0])
+    n = len(H2)
+    matrix = np.block([[H2.T @ mass, np.zeros((form.n_v, form.n_v))], [np.eye(n), -H2]])
+    solution = np.linalg.solve(matrix, np.concatenate([H2.T @ forces(form, u, q, v), H2_rate @ v]))
+    return solution[:n], solution[n:]
+
+
+def implicit_with_multipliers(form: Any, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+    """v', the multipliers of the System's rows and u', solved for together: (21), 2 n_v equations.
+
+    For models without kept rows, whose rows are independent.
+    """
+    H2, H2_rate = (each.toarray() for each in form.H2(q, v))
+    Q = form.configuration(q[None], v[None])[0][0]
+    mass, J = form.system.mass_matrix(Q).toarray(), form.system.jacobian(u, Q).toarray()
+    n, n_c = len(H2), len(J)
+    matrix = np.block([[mass, J.T, np.zeros((n, form.n_v))], [np.eye(n), np.zeros((n, n_c)), -H2]])
+    solution = np.linalg.solve(matrix, np.concatenate([forces(form, u, q, v), H2_rate @ v]))
+    return solution[:n], solution[n : n + n_c], solution[n + n_c :]
+
+
+def constraint_vector(form: Any, u: Floats, q: Floats, v: Floats) -> Floats:
+    """lambda = H1^T (Q - M v') (n_c,) of the System's rows, [H1 H2] = [J; H2^+]^-1: (19).
+
+    For models without kept rows, whose rows are independent.
+    """
+    Q = form.configuration(q[None], v[None])[0][0]
+    H2, H2_rate = form.H2(q, v)
+    acceleration = H2 @ form.acceleration(u, q, v) + H2_rate @ v
+    left = forces(form, u, q, v) - form.system.mass_matrix(Q) @ acceleration
+    J = form.system.jacobian(u, Q).toarray()
+    both = np.vstack([J, rows(form, q, v).H2_inverse()])
+    return np.linalg.solve(both.T, left)[: len(J)]

@@ -1,0 +1,100 @@
+"""How frames of a joint tree hang: free roots, and the directions that the rows of a joint leave free."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from femb.checks import array_problem, shown
+from femb.elements.joint import LOCK, PARALLEL, X, Y, Z
+from femb.errors import ModelError
+from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO
+from femb.layout import Station
+from femb.types import Floats
+
+# Coordinates and speeds of a turn.
+TURNS = {NONE: (0, 0), ONE: (1, 1), TWO: (2, 2), BALL: (4, 3), POINT: (0, 0)}
+
+
+@dataclass(frozen=True)
+class Root:
+    """How free bodies move: the point of them whose position and velocity are coordinates and speeds.
+
+    point : "origin" of the body's frame, its "center_of_mass", or (3,) m in its axes, such as that of a hinge.
+    velocity : in "inertial" or in "body" axes. body : by name, the one that its tree hangs on; by default the first.
+
+    Raises ModelError.
+    """
+
+    point: Any = "origin"
+    velocity: str = "inertial"
+    body: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.point, str):
+            if self.point not in ("origin", "center_of_mass"):
+                raise ModelError(f"root: got point {self.point!r}, wanted 'origin', 'center_of_mass' or 3 numbers (m)")
+        elif problem := array_problem(self.point, (3,)):
+            raise ModelError(f"root: point {problem}")
+        if self.velocity not in ("inertial", "body"):
+            raise ModelError(f"root: got velocity {shown(self.velocity)}, wanted 'inertial' or 'body'")
+
+
+@dataclass(frozen=True, eq=False)
+class TreeFrame:
+    """A frame of the tree: its number in the layout, and how it hangs on its parent.
+
+    parent : place in the tree, -1 where it hangs on the ground or is free. joint : name, None of a free root.
+    backward : whether the frame is the joint's first end. above, below : the joint's ends at the parent and at the
+    frame, axes the joint's. strokes : axes of the first end that it slides along. turn : NONE, ONE, TWO, BALL or POINT
+    (of a point mass, which has no axes). zero : Z. first_q, first_u : the places of its first coordinate and speed.
+    body_velocity : whether the strokes' speeds are the velocity in axes of the frame.
+    """
+
+    frame: int
+    parent: int
+    joint: str | None
+    backward: bool
+    above: Station
+    below: Station
+    strokes: tuple[int, ...]
+    turn: int
+    zero: Floats
+    first_q: int
+    first_u: int
+    body_velocity: bool = False
+
+    @property
+    def q(self) -> slice:
+        """The places of its coordinates: strokes, then angles."""
+        return slice(self.first_q, self.first_q + len(self.strokes) + TURNS[self.turn][0])
+
+    @property
+    def u(self) -> slice:
+        """The places of its speeds."""
+        return slice(self.first_u, self.first_u + len(self.strokes) + TURNS[self.turn][1])
+
+    @property
+    def angles(self) -> slice:
+        """The places of its angles, or its quaternion, among the coordinates."""
+        return slice(self.q.start + len(self.strokes), self.q.stop)
+
+
+def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
+    """Strokes and kind of turn that a joint leaves free, by its rows. Raises ValueError where they are no coordinates.
+
+    Source: docs/theory/reduced_order.md, section 2.
+    """
+    words = {row[0] for row in item.rows}
+    if not words <= {"point", "dot1", "dot2"}:
+        raise ValueError("has no coordinates that make one")
+    held = {row[1] for row in item.rows if row[0] == "dot2"}
+    strokes = () if "point" in words else tuple(k for k in (X, Y, Z) if k not in held)
+    across = {row for row in item.rows if row[0] == "dot1"}
+    if not across:
+        return strokes, BALL
+    if across == {("dot1", Z, Z)}:
+        return strokes, TWO
+    if across == set(PARALLEL):
+        return strokes, ONE
+    if across in ({*PARALLEL, ("dot1", X, Y)}, set(LOCK)):
+        return strokes, NONE
+    raise ValueError("has no angles that make one")

@@ -1,0 +1,136 @@
+"""Linearise: the equations of motion of small changes about an operating point, exactly, as a state space.
+
+    H^T (M alpha + C eta + K xi) + turning p = H^T F u,    [A1 A2] [x'; y] = [A3 A4] [x; u]
+
+with the state x = [p; w], the changes of independent coordinates and of their speeds. M, C, K are the System's exact
+tangents, the derivative of the whole balance of forces at the accelerations of the point, which need not be zero.
+Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011-6277, equations (22) to (24).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from femb.errors import ModelError
+from femb.formulations.joint_tree import JointTree
+from femb.linear.chart import Chart, free_chart
+from femb.linear.outputs import Output, default_outputs, output
+from femb.linear.point import OperatingPoint
+from femb.linear.statespace import StateSpace
+from femb.linear.tree import covers, tree_chart
+from femb.model import Model
+from femb.types import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrder:
+    """M w' + C w + K p = F u of the free coordinates; the columns of M, C, K after the free ones are of driven ones.
+
+    mass, damping, stiffness (P, P + D). forces (P, m). chart : what the coordinates are. inputs : names of u.
+    """
+
+    chart: Chart
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    forces: Floats
+    inputs: tuple[str, ...]
+
+
+def linearize(
+    model: Model | Any,
+    *,
+    q: Floats | None = None,
+    v: Floats | None = None,
+    t: float = 0.0,
+    outputs: Sequence[str] | None = None,
+) -> StateSpace:
+    """The state space of small changes about a state of a model, or of a System of it; by default about its start.
+
+    q, v : coordinates and velocities of the System. outputs : names (femb.linear.outputs), by default motion of all
+    bodies and joints. Inputs are the factors of loads and motors, and of every driver what it prescribes with its rate
+    and acceleration.
+
+    Raises ModelError: loads that are functions of the state without derivatives, closed loops in motion, unknown
+    outputs.
+    """
+    from femb.system import System
+
+    system = System(model) if isinstance(model, Model) else model
+    point = OperatingPoint.of(system, q, v, t)
+    return state_space(point, second_order(point, chart_of(point)), outputs)
+
+
+def _row(each: Output, pose: Floats, velocity: Floats, acceleration: Floats, p: Floats, w: Floats) -> Floats:
+    if each.coordinate >= 0:
+        return p[each.coordinate][None]
+    if each.speed >= 0:
+        return w[each.speed][None]
+    return each.pose @ pose + each.velocity @ velocity + each.acceleration @ acceleration
+
+
+def chart_of(point: OperatingPoint) -> Chart:
+    """The chart of a point: the coordinates of its joints where they form trees, else an independent part of all."""
+    if not point.system.n_c:
+        return free_chart(point)
+    try:
+        tree = JointTree(point.system)
+    except ModelError:
+        return free_chart(point)  # closed loops, and joints without coordinates
+    return tree_chart(point, tree) if covers(point.system, tree) else free_chart(point)
+
+
+def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
+    """Mass, damping and stiffness of small changes. Source: docs/theory/linearisation.md, equation (7)."""
+    damping, stiffness = point.tangents
+    H = chart.H[:, : chart.free]
+    forces, names = point.force_inputs()
+    return SecondOrder(
+        chart,
+        H.T @ (point.mass @ chart.H),
+        H.T @ (point.mass @ chart.alpha_w + damping @ chart.H),
+        H.T @ (point.mass @ chart.alpha_p + damping @ chart.eta_p + stiffness @ chart.H) + chart.turning,
+        H.T @ forces,
+        names,
+    )
+
+
+def state_space(point: OperatingPoint, equations: SecondOrder, outputs: Sequence[str] | None = None) -> StateSpace:
+    """The state space of equations of second order, with outputs by name. Raises ModelError: unknown outputs."""
+    chart = equations.chart
+    P, D, m = chart.free, len(chart.driven), len(equations.inputs)
+    try:
+        factor = cho_factor(equations.mass[:, :P])
+    except LinAlgError as error:
+        raise ModelError("the mass of the independent coordinates is not positive: something has no inertia") from error
+    # columns: states p and w; inputs of forces, then what is driven, its rate and its acceleration
+    p, w, rate = np.zeros((3, P + D, 2 * P + m + 3 * D))
+    d = [slice(2 * P + m + k * D, 2 * P + m + (k + 1) * D) for k in range(3)]
+    p[:P, :P] = w[:P, P : 2 * P] = np.eye(P)
+    p[P:, d[0]] = w[P:, d[1]] = rate[P:, d[2]] = np.eye(D)
+    balance = -equations.stiffness @ p - equations.damping @ w - equations.mass[:, P:] @ rate[P:]
+    balance[:, 2 * P : 2 * P + m] += equations.forces
+    rate[:P] = cho_solve(factor, balance)
+    change = (chart.E @ p + w)[:P]
+    names = default_outputs(point.system) if outputs is None else outputs
+    rows = [output(point, chart, name) for name in names]
+    pose, velocity = chart.H @ p, chart.eta_p @ p + chart.H @ w
+    acceleration = chart.alpha_p @ p + chart.alpha_w @ w + chart.H @ rate
+    y = np.zeros((0, p.shape[1]))
+    if rows:
+        y = np.vstack([_row(each, pose, velocity, acceleration, p, w) for each in rows])
+    driven = [f"{name}{word}" for word in ("", " rate", " acceleration") for name in chart.driven]
+    whole = np.vstack([change, rate[:P]])
+    n = 2 * P
+    return StateSpace(
+        whole[:, :n],
+        whole[:, n:],
+        y[:, :n],
+        y[:, n:],
+        (*chart.names, *(f"{name} rate" for name in chart.names)),
+        (*equations.inputs, *driven),
+        tuple(name for each in rows for name in each.names),
+    )

@@ -1,0 +1,86 @@
+"""Multi-blade coordinates: a rotor's blades seen from the frame that does not turn.
+
+For n >= 3 blades alike, blade i at the azimuth psi_i = psi + 2 pi i/n, and one coordinate beta_i of each:
+
+    beta_i = eta_0 + sum_k (eta_kc cos k psi_i + eta_ks sin k psi_i) + (-1)^i eta_d,    beta = T(psi) eta
+
+k = 1 .. (n - 1)/2, eta_d for even n. At a constant rate Omega of the rotor, with T' = dT/dpsi,
+
+    [beta; beta'] = S [eta; eta'],    S = [T 0; Omega T' T],    A_y = S^-1 (A S - dS/dt)
+
+Isotropic rotors have an A_y that does not depend on psi; its eigenvalues are the frequencies seen from the frame that
+does not turn. Source: docs/theory/linearisation.md, equations (11) to (13); Coleman and Feingold, NACA Report 1351.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from femb.errors import ModelError
+from femb.linear.statespace import StateSpace
+from femb.types import Floats
+
+FEWEST = 3  # two blades are not isotropic: their equations stay periodic
+
+
+def transformation(blades: int, azimuth: float, derivative: int = 0) -> Floats:
+    """T (n, n), or its first or second derivative by the azimuth (rad); columns eta_0, eta_1c, eta_1s, ..., eta_d.
+
+    Raises ModelError: fewer than 3 blades.
+    """
+    if blades < FEWEST:
+        raise ModelError(
+            f"multi-blade coordinates: got {blades} blades, wanted at least {FEWEST}; with fewer the equations stay "
+            "periodic in the azimuth"
+        )
+    i = np.arange(blades)
+    psi = azimuth + 2.0 * np.pi * i / blades
+    columns: list[Floats] = [np.ones(blades) if derivative == 0 else np.zeros(blades)]
+    for k in range(1, (blades - 1) // 2 + 1):
+        # every derivative advances cos and sin by a quarter turn, and brings a factor k
+        quarter = k * psi + 0.5 * np.pi * derivative
+        columns += [float(k) ** derivative * np.cos(quarter), float(k) ** derivative * np.sin(quarter)]
+    if blades % 2 == 0:
+        columns.append(np.where(i % 2 == 0, 1.0, -1.0) if derivative == 0 else np.zeros(blades))
+    return np.column_stack(columns)
+
+
+def labels(blades: int) -> tuple[str, ...]:
+    """Names of the multi-blade coordinates: collective, cos 1, sin 1, ..., differential."""
+    names = ["collective"]
+    for k in range(1, (blades - 1) // 2 + 1):
+        names += [f"cos {k}", f"sin {k}"]
+    return tuple(names + (["differential"] if blades % 2 == 0 else []))
+
+
+def multiblade(space: StateSpace, blades: Mapping[str, Sequence[str]], rate: float, azimuth: float = 0.0) -> StateSpace:
+    """The state space in multi-blade coordinates.
+
+    space : at the azimuth (rad) of blade 0, with the states x and "x rate" of each coordinate x, as `linearize` gives.
+    blades : by a name for it, such as "flap", the coordinates of one motion of all blades, in the order of azimuth in
+    the sense of rotation. rate : of the rotor, rad/s. The states "flap.collective", ... take the places of the blades'.
+
+    Raises ModelError: fewer than 3 blades, an unknown or repeated state, groups of different numbers of blades.
+    """
+    taken: set[str] = set()
+    counts = {len(names) for names in blades.values()}
+    if len(counts) > 1:
+        raise ModelError(f"multi-blade coordinates: got groups of {sorted(counts)} blades, wanted one number of blades")
+    n = len(space.states)
+    S, S_rate, states = np.eye(n), np.zeros((n, n)), list(space.states)
+    for motion, names in blades.items():
+        T, T1, T2 = (transformation(len(names), azimuth, k) for k in range(3))
+        for name in names:
+            if name in taken:
+                raise ModelError(f"multi-blade coordinates: {name!r} is given twice")
+            taken.add(name)
+        at = np.array([space.index("states", name) for name in names])
+        rates = np.array([space.index("states", f"{name} rate") for name in names])
+        S[np.ix_(at, at)] = S[np.ix_(rates, rates)] = T
+        S[np.ix_(rates, at)] = rate * T1
+        S_rate[np.ix_(at, at)] = S_rate[np.ix_(rates, rates)] = rate * T1
+        S_rate[np.ix_(rates, at)] = rate**2 * T2
+        for place, place_rate, label in zip(at, rates, labels(len(names)), strict=True):
+            states[place], states[place_rate] = f"{motion}.{label}", f"{motion}.{label} rate"
+    A, B = np.linalg.solve(S, space.A @ S - S_rate), np.linalg.solve(S, space.B)
+    return StateSpace(A, B, space.C @ S, space.D, tuple(states), space.inputs, space.outputs)

@@ -1,0 +1,124 @@
+"""Outputs of a linear system: what is asked for by name, as rows on small changes of motion.
+
+bodies.NAME.WORD, beams.NAME.NODE.WORD    three rows each, of position, velocity, acceleration (inertial axes), turn,
+                                          angular_velocity (own axes)
+joints.NAME.COORDINATE, joints.NAME.COORDINATE rate
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.errors import ModelError
+from femb.layout import Station
+from femb.linear.chart import Chart
+from femb.linear.point import OperatingPoint
+from femb.types import Floats
+
+WORDS = ("position", "turn", "velocity", "angular_velocity", "acceleration")
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """Rows (k, n_v) on the changes of pose, velocity and acceleration; names of the rows.
+
+    coordinate, speed : the coordinate of the chart that it is, or whose speed it is; -1 where it is none.
+    """
+
+    names: tuple[str, ...]
+    pose: Floats
+    velocity: Floats
+    acceleration: Floats
+    coordinate: int = -1
+    speed: int = -1
+
+
+def default_outputs(system: Any) -> tuple[str, ...]:
+    """Position, turn and their rates of every moving body, and every joint's coordinates with their rates."""
+    layout = system.layout
+    moving = [name for name, frame in layout.bodies.items() if layout.frames[frame].freedom]
+    names = [
+        f"bodies.{name}.{word}"
+        for name in moving
+        for word in WORDS[:4]
+        if layout.frames[layout.bodies[name]].freedom == 6 or word in ("position", "velocity")
+    ]
+    for name, joint in layout.joints.items():
+        names += [f"joints.{name}.{each.name}{rate}" for each in joint.coordinates for rate in ("", " rate")]
+    return tuple(names)
+
+
+def output(point: OperatingPoint, chart: Chart, name: str) -> Output:
+    """The rows of one output. Raises ModelError: no such output."""
+    layout = point.system.layout
+    match name.split("."):
+        case ["bodies", body, word] if body in layout.bodies and word in WORDS:
+            return _of_station(point, Station(layout.bodies[body]), name, word)
+        case ["beams", beam, node, word] if beam in layout.beams and word in WORDS:
+            stations = layout.beams[beam].stations
+            if node.lstrip("-").isdigit() and -len(stations) <= int(node) < len(stations):
+                return _of_station(point, stations[int(node)], name, word)
+        case ["joints", joint, word] if joint in layout.joints:
+            names = [each.name for each in layout.joints[joint].coordinates]
+            rate = word.endswith(" rate")
+            if word.removesuffix(" rate") in names:
+                number = layout.joints[joint].part.start + names.index(word.removesuffix(" rate"))
+                if number in chart.joints:
+                    nothing = np.zeros((1, point.system.n_v))
+                    return Output(
+                        (name,), nothing, nothing, nothing, **{"speed" if rate else "coordinate": chart.joints[number]}
+                    )
+                return _of_joint(point, number, name, rate)
+    raise ModelError(
+        f"output {name!r}: there is no such output; wanted bodies.NAME.WORD or beams.NAME.NODE.WORD with one of "
+        f"{', '.join(WORDS)}, or joints.NAME.COORDINATE, and 'rate' after a blank"
+    )
+
+
+def _of_station(point: OperatingPoint, station: Station, name: str, word: str) -> Output:
+    """A point d of a frame with axes C there: its change, with those of the frame's r, phi and their rates."""
+    layout, n = point.system.layout, point.system.n_v
+    frame = layout.frames[station.frame]
+    pose, velocity, acceleration = np.zeros((3, 3, n))
+    if frame.freedom:
+        i, j = layout.frame_q[station.frame], layout.frame_v[station.frame]
+        line, turn = slice(j, j + 3), slice(j + 3, j + 6)
+        if frame.freedom == 3:
+            if word in ("turn", "angular_velocity"):
+                raise ModelError(f"output {name!r}: a point mass does not turn")
+            {"position": pose, "velocity": velocity, "acceleration": acceleration}[word][:, line] = np.eye(3)
+            return Output(_axes(name), pose, velocity, acceleration)
+        R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
+        arm, omega = station.offset, point.v[turn]
+        tilde = rotations.cross_matrix
+        speed = np.cross(omega, arm)
+        if word in ("turn", "angular_velocity"):
+            (pose if word == "turn" else velocity)[:, turn] = rotations.rotation_matrix(station.rotation).T
+        elif word == "position":
+            pose[:, line], pose[:, turn] = np.eye(3), -R @ tilde(arm)
+        elif word == "velocity":
+            pose[:, turn] = -R @ tilde(speed)
+            velocity[:, line], velocity[:, turn] = np.eye(3), -R @ tilde(arm)
+        else:
+            pose[:, turn] = -R @ tilde(np.cross(point.a[turn], arm) + np.cross(omega, speed))
+            velocity[:, turn] = -R @ (tilde(speed) + tilde(omega) @ tilde(arm))
+            acceleration[:, line], acceleration[:, turn] = np.eye(3), -R @ tilde(arm)
+    return Output(_axes(name), pose, velocity, acceleration)
+
+
+def _of_joint(point: OperatingPoint, number: int, name: str, rate: bool) -> Output:
+    """A joint's coordinate by its gradient, and its rate at rest, where a change of pose makes none."""
+    system, layout = point.system, point.system.layout
+    gradient = system.coordinates_of_joints.measure(point.q[None], point.v[None])[2][0, number]
+    rows, nothing = np.zeros((2, 1, system.n_v))
+    joint = next(each for each in layout.joints.values() if each.part.start <= number < each.part.stop)
+    for e, end in enumerate((joint.first, joint.second)):
+        freedom, j = layout.frames[end.frame].freedom, layout.frame_v[end.frame]
+        rows[0, j : j + freedom] += gradient[6 * e : 6 * e + freedom] if freedom else 0.0
+    return Output((name,), nothing, rows, nothing) if rate else Output((name,), rows, nothing, nothing)
+
+
+def _axes(name: str) -> tuple[str, ...]:
+    return tuple(f"{name}.{axis}" for axis in "xyz")

@@ -1,0 +1,145 @@
+"""Periodic motion: a state that comes back after a given time, and whether small motions about it grow.
+
+    x' = A(t) x over a period T gives x(T) = Phi x(0);    (Phi - 1) dx = -(state at T less state at 0)
+
+The motion is integrated, its small motions linearised at the points of Gauss's rule of three points in each of many
+intervals, and carried on by the collocation of order 6 at them. The eigenvalues of Phi are the Floquet multipliers: all
+within the unit circle, the motion is stable. Source: docs/theory/linearisation.md, equations (15) and (16).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.errors import ModelError, SolveError
+from femb.integrate import Outcome, integrate
+from femb.linear.chart import Chart
+from femb.linear.linearise import chart_of, second_order, state_space
+from femb.linear.point import OperatingPoint
+from femb.model import Model
+from femb.options import Run, Tolerances
+from femb.types import Floats
+
+ITERATIONS = 20
+LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration
+CLOSED = 1e-9  # rad, m, or their rates, that the state may be off after a period
+SINGULAR = 1e-7  # singular values of Phi - 1 below this part of the largest count as zero: those of a free motion
+# Butcher's tableau of Gauss's rule of three points, order 6.
+ROOT = np.sqrt(15.0)
+NODES = np.array([0.5 - ROOT / 10.0, 0.5, 0.5 + ROOT / 10.0])
+WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
+STAGES = np.array(
+    [
+        [5 / 36, 2 / 9 - ROOT / 15, 5 / 36 - ROOT / 30],
+        [5 / 36 + ROOT / 24, 2 / 9, 5 / 36 - ROOT / 24],
+        [5 / 36 + ROOT / 30, 2 / 9 + ROOT / 15, 5 / 36],
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Periodic:
+    """A periodic motion.
+
+    point : its state at the start. period : s. monodromy (n, n) : Phi, of the states by name. error : how far the state
+    is off after a period.
+    """
+
+    point: OperatingPoint
+    period: float
+    monodromy: Floats
+    states: tuple[str, ...]
+    error: float
+
+    @property
+    def multipliers(self) -> Any:
+        """(n,) complex Floquet multipliers, the largest first."""
+        values = np.linalg.eigvals(self.monodromy)
+        return values[np.argsort(-np.abs(values))]
+
+
+def periodic(
+    model: Model | Any,
+    period: float,
+    *,
+    vary: Sequence[str] | None = None,
+    intervals: int = 40,
+    rtol: float = 1e-11,
+    atol: float = 1e-12,
+) -> Periodic:
+    """A motion of a period (s) near the start of a model, or of a System of it.
+
+    vary : names of states, as `linearize` gives them, that may change; by default all. intervals : of the period, for
+    the linearised motion. rtol, atol : of the integration. Angles of joints may have gained whole turns.
+
+    Raises ModelError: a period that is not positive, an unknown name, closed loops in motion; SolveError where no such
+    motion is found, or the motion cannot be integrated.
+    """
+    from femb.system import System
+
+    if not period > 0.0:
+        raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")
+    system = System(model) if isinstance(model, Model) else model
+    for _ in range(ITERATIONS):
+        start = OperatingPoint.of(system)
+        chart = chart_of(start)
+        if chart.apart is None:
+            raise ModelError("periodic motion: closed loops in motion are not linearised; open the loop")
+        states = (*chart.names, *(f"{name} rate" for name in chart.names))
+        end, Phi = _flow(system, period, intervals, rtol, atol)
+        off = chart.apart(*end)
+        error = float(np.max(np.abs(off), initial=0.0))
+        if error < CLOSED:
+            return Periodic(start, period, Phi, states, error)
+        columns = [_place(states, name) for name in vary] if vary is not None else list(range(len(states)))
+        step = np.zeros(len(states))
+        slopes = (Phi - np.eye(len(states)))[:, columns]
+        step[columns] = np.linalg.lstsq(slopes, -off, rcond=SINGULAR)[0]
+        largest = float(np.max(np.abs(step), initial=0.0))
+        step *= min(1.0, LARGEST_STEP / largest) if largest > 0.0 else 1.0
+        system = system.starting_at(*_stepped(chart, step))
+    raise SolveError(
+        f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still off "
+        f"by {error:.3g} after it; start nearer, or with another period"
+    )
+
+
+def _place(states: tuple[str, ...], name: str) -> int:
+    if name not in states:
+        raise ModelError(f"periodic motion: no state {name!r}; there are: {', '.join(states)}")
+    return states.index(name)
+
+
+def _stepped(chart: Chart, step: Floats) -> tuple[Floats, Floats]:
+    p, w = np.zeros((2, chart.H.shape[1]))
+    p[: chart.free], w[: chart.free] = step[: chart.free], step[chart.free :]
+    return chart.moved(p, w)
+
+
+def _flow(system: Any, period: float, intervals: int, rtol: float, atol: float) -> tuple[tuple[Floats, Floats], Floats]:
+    """The state after a period, and Phi."""
+    from femb.steppers import make_stepper
+
+    tolerance = Tolerances(position=atol, quaternion=atol, strain=atol, time=1.0)
+    run = Run(duration=period, method="rk", rtol=rtol, atol=tolerance)
+    length = period / intervals
+    inner = (length * (np.arange(intervals)[:, None] + NODES)).ravel()
+    times = np.concatenate([[0.0], inner, [period]])
+    frames = list(integrate(system, make_stepper(system, run), times, Outcome([])))
+    q, v = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v"))
+    Phi: Any = None
+    for k in range(intervals):
+        A = []
+        for m in range(3 * k + 1, 3 * k + 4):
+            point = OperatingPoint.of(system, q[m], v[m], float(times[m]))
+            chart = chart_of(point)
+            A.append(state_space(point, second_order(point, chart), ()).A)
+        n = len(A[0])
+        # K_i = A_i (1 + h sum_j a_ij K_j)
+        blocks = [[(i == j) * np.eye(n) - length * STAGES[i, j] * A[i] for j in range(3)] for i in range(3)]
+        slopes = np.linalg.solve(np.block(blocks), np.vstack(A)).reshape(3, n, n)
+        step = np.eye(n) + length * np.tensordot(WEIGHTS, slopes, 1)
+        Phi = step if Phi is None else step @ Phi
+    return (q[-1], v[-1]), Phi

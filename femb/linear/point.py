@@ -1,0 +1,104 @@
+"""Operating point: a state of a System with its accelerations and reactions, and its exact tangents."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from femb.batch import Underived
+from femb.errors import ModelError
+from femb.types import Floats
+
+STILL = 1e-9  # m/s or rad/s: what counts as rest
+
+
+@dataclass(frozen=True, eq=False)
+class OperatingPoint:
+    """A state q (n_q,), v (n_v,) of a System at time t, with what follows from it.
+
+    u (n_u,) : inputs. a (n_v,) : accelerations. multipliers (n_c,) : of the constraints.
+    """
+
+    system: Any
+    t: float
+    u: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    multipliers: Floats
+
+    @classmethod
+    def of(cls, system: Any, q: Floats | None = None, v: Floats | None = None, t: float = 0.0) -> "OperatingPoint":
+        """The point of a state, by default the system's start.
+
+        Raises ModelError, by name, for loads and springs that are functions of the state without derivatives.
+        """
+        q = system.q0 if q is None else q
+        v = system.v0 if v is None else v
+        system = system.at(q)
+        state = system.state(t, q, v)
+        for each in system.inputs:
+            if each.of_state and (not each.differentiated or isinstance(each.function(t, state), Underived)):
+                raise ModelError(
+                    f"{each.label}: is a function of the state whose derivatives are not known, so that it cannot be "
+                    "linearised; springs and motors may return (force, by length, by rate); of other loads take an "
+                    "aerodynamic one"
+                )
+        u = system.inputs_at(t, q, v)
+        a, multipliers = system.forward(u, q, v)
+        return cls(system, t, u, q, v, a, multipliers)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing moves."""
+        return bool(np.max(np.abs(self.v), initial=0.0) <= STILL)
+
+    @cached_property
+    def mass(self) -> Any:
+        """M (n_v, n_v), scipy.sparse."""
+        return self.system.mass_matrix(self.q)
+
+    @cached_property
+    def residual(self) -> Floats:
+        """(n_v,) M a + h + f_el - f: what the constraints balance, -J^T lambda."""
+        return self.system.residual(self.u[None], self.q[None], self.v[None], self.a[None])[0]
+
+    @cached_property
+    def tangents(self) -> tuple[Any, Any]:
+        """d(residual)/dv and d(residual)/dq H, (n_v, n_v), scipy.sparse; the accelerations held."""
+        n, to_csc = self.system.n_v, self.system.pattern.to_csc
+        damping, stiffness = self.system.tangent(self.u, self.q, self.v, self.a)
+        return to_csc(damping)[:n, :n], to_csc(stiffness)[:n, :n]
+
+    def reaction_stiffness(self) -> Any:
+        """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, the multipliers held."""
+        n, data = self.system.n_v, np.zeros(self.system.pattern.size)
+        for batch in self.system.held:
+            batch.hold_tangent(self.u, self.q, self.v, self.multipliers, data)
+        return self.system.pattern.to_csc(data)[:n, :n]
+
+    def force_inputs(self) -> tuple[Floats, tuple[str, ...]]:
+        """(n_v, m) forces by the inputs of loads and motors, which they are linear in, and their names."""
+        columns, names = [], []
+        for batch in self.system.batches:
+            if batch.row_numbers:
+                continue  # what drivers follow is no force
+            at = batch.first_input
+            for each in batch.inputs:
+                places, at = range(at, at + each.width), at + each.width
+                if each.of_state or each.of_discrete:
+                    continue
+                for k in places:
+                    columns.append(self._force_of(batch, k))
+                    names.append(each.label if each.width == 1 else f"{each.label}.{k - places.start}")
+        return np.array(columns).reshape(-1, self.system.n_v).T, tuple(names)
+
+    def _force_of(self, batch: Any, k: int) -> Floats:
+        """The force (n_v,) by a unit of input k: the forces are linear in it, so that this is exact."""
+        forces = np.zeros((2, self.system.n_v))
+        for value, out in zip((0.0, 1.0), forces, strict=True):
+            u = self.u.copy()
+            u[k] = value
+            batch.residual(u[None], self.q[None], self.v[None], np.zeros((1, self.system.n_v)), out[None])
+        return forces[0] - forces[1]

@@ -1,0 +1,112 @@
+"""State space: x' = A x + B u, y = C x + D u of small changes, with names; files, and objects of other packages."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.errors import ModelError, ResultError
+
+FORMATS = (".npz", ".mat", ".h5")
+
+
+@dataclass(frozen=True, eq=False)
+class StateSpace:
+    """A linear system of small changes about an operating point.
+
+    A (n, n), B (n, m), C (p, n), D (p, m). states, inputs, outputs : the names of their rows and columns, such as
+    "joints.hinge.angle". SI units: m, rad and their rates; an input in the unit of what it multiplies or prescribes.
+
+    Raises ModelError where shapes and names do not fit.
+    """
+
+    A: Any
+    B: Any
+    C: Any
+    D: Any
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        n, m, p = len(self.states), len(self.inputs), len(self.outputs)
+        for name, shape in (("A", (n, n)), ("B", (n, m)), ("C", (p, n)), ("D", (p, m))):
+            if np.shape(getattr(self, name)) != shape:
+                raise ModelError(
+                    f"state space: {name} has shape {np.shape(getattr(self, name))}, wanted {shape}: there are {n} "
+                    f"states, {m} inputs and {p} outputs"
+                )
+
+    def eigenvalues(self) -> Any:
+        """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part."""
+        values = np.linalg.eigvals(self.A)
+        return values[np.lexsort((values.real, values.imag))]
+
+    def index(self, kind: str, name: str) -> int:
+        """Row or column of a name among "states", "inputs" or "outputs". Raises ModelError: an unknown one."""
+        names: tuple[str, ...] = getattr(self, kind)
+        if name not in names:
+            raise ModelError(f"state space: no {name!r} among the {kind}; there are: {', '.join(names) or 'none'}")
+        return names.index(name)
+
+    def transfer(self, s: complex) -> Any:
+        """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s."""
+        return self.D + self.C @ np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
+
+    def to_scipy(self) -> Any:
+        """The same as scipy.signal.StateSpace, without names."""
+        from scipy.signal import StateSpace as Signal
+
+        return Signal(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """The same as control.StateSpace, with names. Raises ModelError where python-control is not installed."""
+        try:
+            import control
+        except ImportError as error:
+            raise ModelError("python-control is not installed: pip install 'femb[control]'") from error
+        # it takes no dots in names
+        plain = [[name.replace(".", "_").replace(" ", "_") for name in each] for each in self._names()]
+        return control.ss(self.A, self.B, self.C, self.D, states=plain[0], inputs=plain[1], outputs=plain[2])
+
+    def _names(self) -> tuple[tuple[str, ...], ...]:
+        return self.states, self.inputs, self.outputs
+
+    def write(self, path: str | Path) -> Path:
+        """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; its path.
+
+        In a results file they are in the group linear, names as lists of text. Raises ResultError.
+        """
+        path = Path(path)
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in "ABCD"}
+        names = dict(zip(("states", "inputs", "outputs"), self._names(), strict=True))
+        if path.suffix not in FORMATS:
+            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be one of {', '.join(FORMATS)}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".npz":
+            arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
+            np.savez(path, **arrays)
+        elif path.suffix == ".h5":
+            from femb.results import Results
+
+            arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
+            static = {f"linear/{key}": array for key, array in arrays.items()}
+            Results({}, static, {"": {"status": "complete"}}).write(path)
+        else:
+            from scipy.io import savemat
+
+            # a cell array of text each
+            cells = {key: np.array(value, dtype=object).reshape(-1, 1) for key, value in names.items()}
+            savemat(path, arrays | cells)
+        return path
+
+    @classmethod
+    def read(cls, path: str | Path) -> "StateSpace":
+        """Read what `write` wrote as .npz. Raises ResultError."""
+        try:
+            with np.load(path) as file:
+                names = [tuple(map(str, file[key])) for key in ("states", "inputs", "outputs")]
+                return cls(file["A"], file["B"], file["C"], file["D"], *names)
+        except (OSError, KeyError, ValueError) as error:
+            raise ResultError(f"{path}: cannot be read as a state space ({error})") from error
