@@ -9,8 +9,8 @@ from femb.jit import kernel
 
 # For a literal 1, numba would compile a variant of the called kernel.
 ONE = np.int64(1)
-# Far from where a load acts a solution fades to nothing; as subnormal numbers it would make all that is computed from it
-# several times as slow.
+# Far from where a load acts a solution fades to nothing; as subnormal numbers it would make all that is computed from
+# it several times as slow.
 NOTHING = 1e-100
 
 

@@ -241,7 +241,7 @@ def test_singular_block_is_named():
 
 
 def test_what_fades_along_a_chain_ends_in_zeros():
-    """Subnormal numbers, of no meaning, would make everything that is computed from a solution several times as slow."""
+    """Subnormal numbers, of no meaning, would make all that is computed from a solution several times as slow."""
     layout = Layout()
     frames = [layout.add_frame(f"point {k}", np.zeros(3), ONE, freedom=3) for k in range(400)]
     for pair in pairwise(frames):
