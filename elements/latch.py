@@ -10,7 +10,7 @@ from femb.batch import Batch, Input
 from femb.checks import Checks
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
-from femb.elements.joint import make_row
+from femb.elements.joint_coordinates import coordinate_row
 from femb.errors import ModelError
 from femb.layout import LatchLayout, Layout
 
@@ -19,7 +19,7 @@ from femb.layout import LatchLayout, Layout
 class Latch:
     """Holds a coordinate of a joint where it is when an event happens; one ``engaged`` at the start lets go then.
 
-    joint, coordinate : what is held; by default the joint's first coordinate. The event is one of
+    joint, coordinate : what is held, any angle or stroke; by default the joint's first coordinate. The event is one of
     at : the value of the coordinate (rad, counted through full turns, or m) that is reached, rising (direction 1),
     falling (-1) or either way (0, the default); time : s; when : in Python, a callable ``(t, state) -> number`` that
     passes through zero.
@@ -74,8 +74,6 @@ class Latch:
                 f"got {word!r}; the coordinates of joint {self.joint!r} are: {', '.join(words) or 'none'}",
             )
         k = words.index(word)
-        if joint.coordinates[k].is_angle and word != "angle":
-            raise ModelError.at((self.table, self.name, "coordinate"), f"got {word!r}: only 'angle' and strokes latch")
         number = layout.add_row(f"latches.{self.name}: {word}", joint.first.frame, joint.second.frame)
         joint.rows.append(number)
         layout.latches.append(LatchLayout(self, joint.part.start + k, number))
@@ -88,9 +86,8 @@ class Latch:
         for k, latch in enumerate(layout.latches):
             joint = layout.joints[latch.item.joint]
             coordinate = joint.coordinates[latch.coordinate - joint.part.start]
-            spec: tuple[Any, ...] = ("dot2", coordinate.first[0]) if not coordinate.is_angle else ("angle",)
             places = {"follows": len(inputs), "in_force": len(inputs) + 1}
-            rows.append(make_row(layout, latch.row, spec, joint.first, joint.second, 0.0, **places))
+            rows.append(coordinate_row(layout, latch.row, joint, coordinate, **places))
             inputs.append(Input(3, lambda discrete, k=k: np.array([discrete.held[k], 0.0, 0.0]), of_discrete=True))
             inputs.append(Input(1, lambda discrete, k=k: discrete.engaged[k], of_discrete=True))
         return [ConstraintBatch(layout, rows, tuple(inputs))]

@@ -70,7 +70,9 @@ def _forces(system: System, motions: list["_Motion"], q: Floats, load: float) ->
     v, a = np.zeros(system.n_v), np.zeros(system.n_v)
     for motion in motions:
         motion.state(q, v, a)
-    u = load * system.inputs_at(0.0, q, v)
+    # what follows the discrete state, such as the turn of a joint, is no load
+    loads = np.concatenate([[], *(np.full(each.width, not each.of_discrete) for each in system.inputs)])
+    u = np.where(loads, load, 1.0) * system.inputs_at(0.0, q, v)
     return (u, v, a), system.residual(u[None], q[None], v[None], a[None])[0]
 
 

@@ -18,8 +18,8 @@ import numpy as np
 
 from femb import kinematics, rotations
 from femb.assembly import assembled, check_pairs
-from femb.batch import Batch, FoldedError, Input, InputError, merged
-from femb.blocklu import Factorisation, LinearSolver
+from femb.batch import Batch, FoldedError, Input, InputError, TrialError, merged
+from femb.blocklu import Factorisation, LinearSolver, SingularError
 from femb.checks import shown
 from femb.constraints import projected
 from femb.discrete import Discrete
@@ -298,7 +298,7 @@ class System:
         return a[0], multipliers[0]
 
     def forward_each(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """v' (s, n_v) and multipliers (s, n_c) of s states, as ``forward`` gives them."""
+        """v' (s, n_v) and multipliers (s, n_c) of s states, as ``forward`` gives them. Raises TrialError."""
         x = np.zeros((len(q), self.pattern.n))
         x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
         if self.n_c:
@@ -307,7 +307,10 @@ class System:
             data = self.mass_data(q[k])
             for batch in self.held:
                 batch.jacobian(u[k], q[k], data)
-            self.solver.factorise(data).solve(x[k])
+            try:
+                self.solver.factorise(data).solve(x[k])
+            except SingularError as error:
+                raise TrialError("the mass matrix is singular, or the state is not finite") from error
         return x[:, : self.n_v], x[:, self.n_v :]
 
     # Constraints

@@ -81,7 +81,9 @@ def test_every_motion_in_time(shape):
     np.testing.assert_allclose(hinge.torque[:, 2], 0.0, atol=1e-9)  # the drive's is not among the joint's
 
 
-@pytest.mark.parametrize(("method", "gain"), [("radau", 100.0), ("bdf", 30.0), ("rk", 100.0)])
+@pytest.mark.parametrize(
+    ("method", "gain"), [("radau", 100.0), ("bdf", 30.0), ("rk", 100.0), ("generalized-alpha", 30.0)]
+)
 def test_work_of_the_drives_is_audited(method, gain):
     """The energy goes up and down by joules; what is left of the balance falls with the tolerance, in a multistep
     method less, which begins every stretch at low order."""
@@ -94,6 +96,28 @@ def test_work_of_the_drives_is_audited(method, gain):
         assert audit.constraint_position.max() < 1e-11
     assert errors[0] < 1e-2
     assert errors[1] < errors[0] / gain
+
+
+def test_every_driver_by_generalized_alpha():
+    """A hinge, a distance, a place and an attitude, driven: forces and what moves freely beside, against radau."""
+    model = wheel(SmoothStep(1.0, 0.1, 0.2, 1.0), 0.2)
+    model.add(PointMass("kite", 1.0, position=(3.0, 0.0, 0.0)))
+    model.add(DistanceDriver("line", Place("ground"), Place("kite"), Polynomial((3.0, 0.2))))
+    model.add(RigidBody("box", 2.0, BOX, position=(0.0, 2.0, 0.0)))
+    model.add(PositionDriver("shaker", Place("ground"), Place("box", at=(0.0, 0.0, 0.5)), x=Sine(1.0, 0.1)))
+    model.add(RigidBody("ship", 1.0, BOX, position=(0.0, 5.0, 0.0)))
+    model.add(OrientationDriver("turn", Place("ground"), Place("ship"), third_angle=SmoothStep(1.0, 0.0, 0.0, 2.0)))
+    options = {"duration": 1.0, "output_interval": 0.1}
+    wanted = femb.simulate(model, rtol=1e-9, atol=exact(1e-9), **options)
+    results = femb.simulate(model, method="generalized-alpha", rtol=1e-7, atol=exact(1e-7), **options)
+    for name in ("motor", "line", "shaker", "turn"):
+        np.testing.assert_allclose(results.drivers[name].value, wanted.drivers[name].value, atol=1e-4)
+        np.testing.assert_allclose(results.drivers[name].force, wanted.drivers[name].force, atol=1e-3)
+    for name in ("kite", "box", "ship"):
+        np.testing.assert_allclose(results.bodies[name].position, wanted.bodies[name].position, atol=1e-4)
+    assert np.ptp(wanted.bodies["kite"].position[:, 2]) > 1.0
+    assert results.audit.constraint_position.max() < 1e-10
+    assert results.audit.constraint_velocity.max() < 1e-8
 
 
 def test_a_full_turn_and_more():

@@ -1,13 +1,16 @@
 """Equilibrium at rest and in steady rotation: closed forms, benchmarks with their meshes, no drift afterwards, and what
 has no equilibrium."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Section, SolveError, rotations
-from femb.equilibrium import steady_start
+from femb.elements import JointEnd, JointSpringDamper, Revolute
+from femb.equilibrium import _forces, steady_start
 from femb.simulation import simulate
 from femb.state import State
 from femb.system import System
@@ -352,3 +355,18 @@ def test_rigid_bodies_alone():
     model.add(RigidBody("b", mass=1.0, inertia=(1, 2, 3), angular_velocity=(0, 1.0, 1.0)))
     with pytest.raises(SolveError, match="principal axis"):
         steady(model)
+
+
+def test_load_steps_leave_turns_of_joints_alone():
+    """A spring that is wound up by two turns keeps its torque while the load is raised."""
+    model = Model("wound up")
+    model.add(RigidBody("wheel", 1.0, 0.1, position=(0, 0, 0)))
+    model.add(Revolute("axle", Ground().at((0, 0, 0), direction=(0, 0, 1)), JointEnd("wheel")))
+    model.add(JointSpringDamper("coil", joint="axle", stiffness=3.0))
+    model.add(Load("push", body="wheel", force=(2.0, 0, 0)))
+    system = System(model)
+    wound = system.with_discrete(replace(system.discrete, angles=np.array([4.0 * np.pi])))
+    for share in (0.0, 0.5, 1.0):
+        (u, _, _), force = _forces(wound, [], wound.q0, share)
+        assert np.sum(u) == pytest.approx(4.0 * np.pi + share)
+        np.testing.assert_allclose(force[[0, 5]], [-2.0 * share, 3.0 * 4.0 * np.pi], atol=1e-12)

@@ -205,8 +205,9 @@ class Dop853(_Explicit):
 
     def _error(self, K: Floats, h: float, y: Floats) -> float:
         scale = np.maximum(np.abs(self.y), np.abs(y))
-        fifth = self._norm(h * (dop.E5 @ K[: dop.STAGES + 1]), scale)
-        third = self._norm(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            fifth = self._norm(h * (dop.E5 @ K[: dop.STAGES + 1]), scale)
+            third = self._norm(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
         if not fifth + third < math.inf:
             return math.inf
         return fifth**2 / math.hypot(fifth, 0.1 * third) if fifth > 0.0 else 0.0
