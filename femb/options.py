@@ -10,7 +10,7 @@ from femb.checks import Checks
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
 # The methods that integrate a formulation, where not all do.
-METHODS_OF = {"quaternion": ("rk", "bdf"), "hamiltonian": ("rk", "gauss")}
+METHODS_OF = {"hamiltonian": ("rk", "gauss")}
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -50,7 +50,7 @@ class Run:
     ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself). max_order : by default 2
     where a beam's section has no damping, since higher orders are unstable for undamped vibrations faster than the
     step, else 5.
-    formulation : the coordinates the equations are written in, "velocity"; with rk or bdf, "quaternion"; for trees of
+    formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
     joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
     "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
     to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady

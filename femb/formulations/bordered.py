@@ -5,7 +5,7 @@ from typing import Any
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
-from femb.blocklu import SingularError
+from femb.blocklu import DEPENDENT, SingularError
 from femb.types import Floats
 
 
@@ -27,8 +27,8 @@ class Factors:
 class BorderedSolver:
     """Factorises and multiplies matrices (n, n)."""
 
-    def factorise(self, matrix: Any, dependent: float = 0.0) -> Factors:
-        """Factors of the matrix; raises SingularError, also where rows depend on others."""
+    def factorise(self, matrix: Any, dependent: float = DEPENDENT) -> Factors:
+        """Factors of the matrix, which has no dependent rows, whatever ``dependent``; raises SingularError."""
         return Factors(matrix)
 
     def multiply(self, matrix: Any, x: Floats) -> Floats:

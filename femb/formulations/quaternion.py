@@ -14,17 +14,16 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_array, csr_array
+from scipy.sparse import block_array, csc_array, csr_array, diags_array
 
 from femb.batch import TrialError
 from femb.blocklu import SingularError
 from femb.constraints import mass_factors
 from femb.discrete import Discrete
-from femb.errors import ModelError
 from femb.formulations.bordered import BorderedSolver
 from femb.options import Tolerances
 from femb.rotations import rate_body
-from femb.types import Floats
+from femb.types import Floats, Ints
 
 
 class QuaternionForm:
@@ -36,7 +35,7 @@ class QuaternionForm:
     consistent : the rows of the constraint are (2 p^T, 2 p'.p'). False gives the pair printed in the thesis, 2 p^T
     with p'.p', whose solution leaves the unit sphere (d2(p.p)/dt2 = p'.p'); it is here to be shown, not used.
 
-    Raises ModelError where rows of joints depend on each other, and for latches.
+    Rows of joints that depend on others are left out with multipliers of zero.
     """
 
     def __init__(self, system: Any, consistent: bool = True) -> None:
@@ -56,7 +55,6 @@ class QuaternionForm:
         self.solver = BorderedSolver()
         self.q0 = system.q0
         self.v0 = system.rates(system.q0[None], system.v0[None])[0]
-        self._check_rows()
 
     def _places(self) -> None:
         """Rows and columns of G (n_v, n_q), and the components of quaternions and angular velocities."""
@@ -68,22 +66,26 @@ class QuaternionForm:
         self._p = quaternion_q[:, None] + np.arange(4)
         self._omega = omega_v[:, None] + np.arange(3)
 
-    def _check_rows(self) -> None:
-        system = self.system
-        if system.layout.latches:
-            name = system.layout.latches[0].item.name
-            raise ModelError.at(
-                ("run", "formulation"), f"'quaternion' knows no latches, got latches.{name}; use 'velocity'"
-            )
-        if not system.n_c:
-            return
-        dependent = mass_factors(system, system.inputs_at(0.0, system.q0, system.v0), system.q0).dependent
-        if dependent:
-            raise ModelError.at(
-                ("run", "formulation"),
-                f"'quaternion' needs joints whose rows are independent, got {dependent} that depend on others; "
-                "use 'velocity', or joints that hold less",
-            )
+    # Rows that are left out
+
+    def _left_out(self, u: Floats, q: Floats) -> Ints:
+        """Numbers (from n_q on) of the multipliers of rows that depend on others at a state."""
+        if not self.layout.has_loops:
+            return np.zeros(0, dtype=np.int64)
+        return self.n_q + self.n_p + np.flatnonzero(mass_factors(self.system, u, q).kept() == 0.0)
+
+    def _without(self, matrix: Any, out: Ints) -> Any:
+        """The matrix with the rows and columns ``out`` set to zero."""
+        if not len(out):
+            return matrix
+        kept = np.ones(matrix.shape[0])
+        kept[out] = 0.0
+        return csc_array(diags_array(kept) @ matrix @ diags_array(kept))
+
+    def _ones(self, out: Ints) -> Any:
+        """A matrix with ones on the diagonal at ``out``."""
+        n = self.n_q + self.n_c
+        return csc_array((np.ones(len(out)), (out, out)), shape=(n, n))
 
     # The equations
 
@@ -102,7 +104,11 @@ class QuaternionForm:
         system, G, A = self.system, self.rate_map(q), self.constraint_rows(q)
         v = G @ rate
         force = -system.residual(u[None], q[None], v[None], np.zeros((1, system.n_v)))[0]
-        mass = system.mass_matrix(q)
+        data = system.mass_data(q)
+        for batch in system.held:
+            batch.jacobian(u, q, data)
+        n, whole = system.n_v, system.pattern.to_csc(data)
+        mass = whole[:n, :n]
         momentum, spin = (mass @ v)[self._omega], v[self._omega]
         # Lagrange's equations have 4 rate_body(p')^T momentum where those of body axes have spin x momentum
         force[self._omega] += np.cross(spin, momentum)
@@ -112,22 +118,26 @@ class QuaternionForm:
         right = [pulled, 2.0 * turning if self.consistent else turning]
         blocks = [[G.T @ mass @ G, A.T], [A, None]]
         if system.n_c:
-            J = system.jacobian(u, q) @ G
-            blocks = [[G.T @ mass @ G, A.T, J.T], [A, None, None], [J, None, None]]
+            # rows of open latches have nothing but a one in the corner, for a multiplier of zero
+            J = whole[n:, :n] @ G
+            blocks = [[G.T @ mass @ G, A.T, J.T], [A, None, None], [J, None, whole[n:, n:]]]
             right.append(system.constraints(u[None], q[None], v[None])[1][0])
-        return block_array(blocks, format="csc"), np.concatenate(right)
+        out, known = self._left_out(u, q), np.concatenate(right)
+        known[out] = 0.0
+        return self._without(block_array(blocks, format="csc"), out) + self._ones(out), known
 
     def forward(self, u: Floats, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
         """q'' (n_q,) and the multipliers (n_c,).
 
         lambda_E (N m) is omega . dT/domega of the frame (7), twice the kinetic energy of rotation for a free body at
-        its mass centre. Raises TrialError where the rows of joints depend on each other.
+        its mass centre. Raises TrialError where the matrix is singular.
         """
-        matrix, right = self.augmented(u, q, rate)
+        with np.errstate(over="ignore", invalid="ignore"):  # of a trial that is far off, and will be refused
+            matrix, right = self.augmented(u, q, rate)
         try:
             solution = self.solver.factorise(matrix).solve(right)
         except SingularError as error:
-            raise TrialError("the bordered matrix is singular: rows of joints depend on each other") from error
+            raise TrialError("the bordered matrix is singular") from error
         return solution[: self.n_q], solution[self.n_q :]
 
     def acceleration(self, u: Floats, q: Floats, rate: Floats) -> Floats:
@@ -171,7 +181,9 @@ class QuaternionForm:
                     [whole[n:, :n] @ G, None, joints],
                 ]
             found.append(block_array(blocks, format="csc"))
-        return found[0], found[1], found[2]
+        out = self._left_out(u, q)
+        mass, damping, stiffness = (self._without(each, out) for each in found)
+        return mass, damping + self._ones(out), stiffness
 
     # States
 
