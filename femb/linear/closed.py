@@ -106,7 +106,7 @@ def _driven(system: Any) -> tuple[tuple[str, ...], dict[int, int]]:
         at = batch.first_input
         for each in batch.inputs:
             if each.width > 3:
-                raise ModelError(f"{each.label}: a driver of an orientation is linearised at rest only; leave it out")
+                raise ModelError(f"{each.label}: a driven orientation is linearised in equilibrium only")
             if each.width == 3 and not each.of_discrete:
                 places[at] = len(names)
                 names.append(each.label.removesuffix(".motion"))
