@@ -3,7 +3,15 @@
 Matrices without multipliers, whose ``own`` is None, have kernels of their own, without what only multipliers need.
 """
 
+import numpy as np
+
 from femb.jit import kernel
+
+# For a literal 1, numba would compile a variant of the called kernel.
+ONE = np.int64(1)
+# Far from where a load acts a solution fades to nothing; as subnormal numbers it would make all that is computed from
+# it several times as slow.
+NOTHING = 1e-100
 
 
 @kernel
@@ -78,13 +86,13 @@ def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):  # type: i
 def factor_velocities(data, D, n, pivots, o):  # type: ignore[no-untyped-def]
     """LU of the block (n, n) at D with partial pivoting; whether it is regular."""
     for k in range(n):
-        best, row = 0.0, -1
+        best, row = 0.0, k
         for i in range(k, n):
             x = data[D + i * n + k]
             size = abs(x.real) + abs(x.imag)
             if size > best:
                 best, row = size, i
-        if row < 0:
+        if not best > 0.0:
             return False
         pivots[o + k] = row
         if row != k:
@@ -185,9 +193,9 @@ def solve(  # type: ignore[no-untyped-def]
         b = order[step]
         o = start[b]
         n = start[b + 1] - o
-        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, 1)
+        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE)
         if own is not None and o >= n_v:
-            put_back(n, rank[b], pivots, o, x, o, 1)
+            put_back(n, rank[b], pivots, o, x, o, ONE)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_vector(data, upper[e], start[later[e] + 1] - p, n, x, o, p)
@@ -197,6 +205,9 @@ def solve(  # type: ignore[no-untyped-def]
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_vector(data, lower[e], n, start[later[e] + 1] - p, x, p, o)
+    for i in range(x.size):
+        if abs(x[i].real) + abs(x[i].imag) < NOTHING:
+            x[i] = 0.0
 
 
 @kernel

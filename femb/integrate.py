@@ -142,10 +142,11 @@ def integrate(
                 values = _values(system, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
+            # values stay as they were seen at the end of the step: a zero that falls there may be on either side of it
+            # by rounding, and is found once
             stepper.restart()
             if passage:
                 passage.forget()
-            values = _values(system, events, stepper.t, stepper.q, stepper.v)
 
 
 def _last_state(system: Any, stepper: Stepper) -> Frames:

@@ -61,15 +61,18 @@ def normalise(quaternion_q, q):  # type: ignore[no-untyped-def]
 def error_norm(start, size, atol, rtol, error, x):  # type: ignore[no-untyped-def]
     """Largest of |error| / (atol + rtol |x|) over groups of components (a vector, a quaternion or a number).
 
-    Vector norms make the measure independent of the direction of the axes. Not a number gives inf.
+    Vector norms make the measure independent of the direction of the axes. Not a number gives inf. The size of an
+    angle is -1: it counts turns, which are no reason to know it less well, so that its |x| is one radian at most.
     """
     worst = 0.0
     for k in range(start.size):
         e = 0.0
         y = 0.0
-        for i in range(start[k], start[k] + size[k]):
+        for i in range(start[k], start[k] + abs(size[k])):
             e += error[i] * error[i]
             y += x[i] * x[i]
+        if size[k] < 0:
+            y = min(y, 1.0)
         ratio = math.sqrt(e) / (atol[k] + rtol * math.sqrt(y))
         if not ratio <= worst:
             worst = ratio if ratio > worst else math.inf
@@ -89,8 +92,10 @@ def solution_scale(scale_q, scale_v, q, v, h):  # type: ignore[no-untyped-def]
     for k in range(start.size):
         x = 0.0
         y = 0.0
-        for i in range(start_q[k], start_q[k] + size_q[k]):
+        for i in range(start_q[k], start_q[k] + abs(size_q[k])):
             x += q[i] * q[i]
+        if size_q[k] < 0:
+            x = min(x, 1.0)
         for i in range(start[k], start[k] + size[k]):
             y += v[i] * v[i]
         limits[k] = min(atol[k] + rtol * math.sqrt(y), (atol_q[k] + rtol * math.sqrt(x)) / h)

@@ -23,7 +23,7 @@ def compile_first(system: Any, progress: Any = None) -> None:
     if is_compiled() or not system.layout.beams:
         return
     if progress is not None:
-        progress.message("compiling kernels: once on this machine, 20 to 30 s")
+        progress.message("compiling kernels: once on this machine, some 15 s")
     silent = subprocess.DEVNULL
     beside = subprocess.Popen([sys.executable, "-m", "femb.warmup", "beside"], stdout=silent, stderr=silent)
     try:
@@ -46,10 +46,14 @@ def _no_collection() -> Iterator[None]:
 
 
 def _compile_forces(system: Any) -> None:
-    """Compile forces and energies of a system, those of beams first, and the matrices of all but beams."""
+    """Compile kinematics, then forces and energies of a system, those of beams first, and matrices of all but beams."""
     from femb.elements.beam_batch import BeamBatch
 
     q, v = system.q0, system.v0
+    rates = system.rates(q[None], v[None])
+    system.solver.multiply(np.zeros(system.pattern.size), np.zeros(system.pattern.n))
+    system.tangents(q, rates)
+    system.normalise(q.copy())
     u = system.inputs_at(0.0, q, v)
     force, energy, blocks = np.zeros((1, system.n_v)), np.zeros((1, 8)), np.zeros((3, system.pattern.size))
     beams = [batch for batch in system.batches if isinstance(batch, BeamBatch)]

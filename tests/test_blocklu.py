@@ -238,3 +238,25 @@ def test_singular_block_is_named():
     with pytest.raises(SingularError) as caught:
         LinearSolver(pattern).factorise(data)
     assert (caught.value.first, caught.value.last) == (12, 18)
+
+
+def test_what_fades_along_a_chain_ends_in_zeros():
+    """Subnormal numbers, of no meaning, would make all that is computed from a solution several times as slow."""
+    layout = Layout()
+    frames = [layout.add_frame(f"point {k}", np.zeros(3), ONE, freedom=3) for k in range(400)]
+    for pair in pairwise(frames):
+        layout.couple(pair, ())
+    layout.finish()
+    pattern = Pattern(layout)
+    rows, columns = pattern.rows_columns()
+    data = np.where(rows == columns, 4.0, 0.1)
+    matrix = np.zeros((pattern.n, pattern.n))
+    matrix[rows, columns] = data
+    right = np.zeros(pattern.n)
+    right[layout.frame_v[-1]] = 1.0
+    x = LinearSolver(pattern).factorise(data).solve(right.copy())
+    wanted = np.linalg.solve(matrix, right)
+    seen = np.abs(wanted) > 1e-90
+    assert np.any(np.abs(wanted[wanted != 0.0]) < np.finfo(float).tiny)
+    assert np.allclose(x[seen], wanted[seen], rtol=1e-12, atol=0.0)
+    assert np.all(x[np.abs(wanted) < 1e-101] == 0.0)

@@ -26,9 +26,10 @@ from femb import (
     load_case,
     simulate,
 )
-from femb.batch import TrialError
+from femb.batch import Batch, TrialError
 from femb.cli import cli
 from femb.elements import (
+    AerodynamicLoad,
     Distance,
     DistanceDriver,
     Fixed,
@@ -50,7 +51,7 @@ from femb.elements import (
 from femb.errors import ModelError
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import small_motion, tree_of
-from femb.latching import switched
+from femb.latching import Event, switched
 from femb.profiles import Sine
 from femb.system import System
 
@@ -120,6 +121,8 @@ def load_at_random(model, rng):
         return np.sin(t) - 0.3 * body.velocity + np.cross(body.position, (0.0, 0.1, 0.2))
 
     model.add(Load("control", body=last, force=control))
+    slopes = {"force_by_velocity": -0.3 * np.eye(3), "torque_by_angular_velocity": -0.1 * np.eye(3)}
+    model.add(AerodynamicLoad("air", body=bodies[0], wind=(1.0, 2.0, 0.5), **slopes))
     ends = SpringEnd(bodies[0], at=(0.2, 0, 0)), SpringEnd(anchor=(3.0, 1.0, -2.0))
     model.add(SpringDamper("spring", *ends, stiffness=20.0, damping=0.5, free_length=1.0))
     model.add(Pull("pull", *ends, force=2.0))
@@ -130,7 +133,7 @@ def load_at_random(model, rng):
         if words:
             where = {"joint": name, "coordinate": words[rng.integers(len(words))]}
             model.add(JointSpringDamper(f"{name} spring", **where, stiffness=5.0, damping=0.3, free=0.2))
-            model.add(JointSpringDamper(f"{name} law", **where, force=lambda c, rate: -(c**3) - rate * abs(rate)))
+            model.add(JointSpringDamper(f"{name} law", **where, force=lambda c, rate: c**3 + rate * abs(rate)))
             model.add(JointFriction(name=f"{name} friction", **where, coulomb=0.3, transition_rate=0.2))
             model.add(JointStops(name=f"{name} stops", **where, lower=-0.1, upper=0.1, stiffness=50.0))
             model.add(JointMotor(name=f"{name} motor", **where, force=0.7))
@@ -253,6 +256,23 @@ def test_deployment_ends_as_in_the_velocity_form():
         assert results.arrays[f"events/latches.{hinge}/energy_loss"] > 0.05
     assert max(differences(results, wanted).values()) < 1e-9
     assert np.abs(results.audit.energy_error).max() < 1e-10
+
+
+@pytest.mark.parametrize("options", [{}, {"tableau": "rk4", "step": 5e-4}], ids=["dop853", "rk4"])
+def test_motion_under_every_force(options):
+    """Controls, profiles and unwrapped angles reach the elements on the way, and events are seen."""
+    model = arm()
+    load_at_random(model, np.random.default_rng(1))
+    stop = Event("over", lambda t, state: state.joints["shoulder"].coordinates[0] - 0.2, terminal=False)
+    words = {"duration": 0.5, "output_interval": 0.05, "method": "rk", "events": (stop,), **TIGHT}
+    wanted = simulate(model, **words)
+    results = simulate(model, formulation="hamiltonian", **words, **options)
+    bound = 1e-7 if options else 1e-9
+    assert np.ptp(results.joints["shoulder"].coordinates) > 0.2
+    motion = [each for name, each in differences(results, wanted).items() if not name.endswith(("force", "torque"))]
+    assert max(motion) < bound
+    for name in ("audit/work", "audit/kinetic_energy", "events/over/time"):
+        np.testing.assert_allclose(results.arrays[name], wanted.arrays[name], rtol=0.0, atol=bound)
 
 
 # Held hinges
@@ -479,6 +499,19 @@ def test_items_that_are_no_rigid_segments():
     motion = {"motion": lambda t: (-0.5, 0.0, 0.0)}
     model = arm(Latch("l", "wrist", time=1.0), JointDriver("d", "wrist", **motion))
     refused(model, r"drives a hinge or latches it, got drivers\.d and latches\.l on the same one")
+
+
+def test_masses_of_other_elements():
+    """An element with an inertia of its own, such as that of water, would be moved without it."""
+
+    class Water(Batch):
+        def mass(self, q, mass):
+            mass[0] += 1.0
+
+    system = System(arm())
+    system.batches.append(Water())
+    with pytest.raises(ModelError, match=r"knows the masses of bodies alone, got some of Water; use 'velocity'"):
+        MomentumForm(system)
 
 
 def test_hinges_that_move_nothing():

@@ -175,6 +175,24 @@ def test_reduced_form(name):
     assert difference(*both) < 1e-7
 
 
+@pytest.mark.parametrize("name", [*STRETCHES, *MECHANISMS])
+def test_hamiltonian_form(name):
+    """Coordinates and momenta for trees of rigid bodies, and a refusal by name of everything else."""
+    model = load_case(FILES[name]).model
+    whole = STRETCHES[name].whole if name in STRETCHES else MECHANISMS[name][1]
+    duration = min(whole, 0.5)
+    points = [each for each in model.bodies.values() if each.kind == "point_mass"]
+    if model.beams or points or name in NO_TREE:
+        with pytest.raises(
+            ModelError, match=r"'hamiltonian' is for trees of (rigid bodies: (beams|bodies)|joints: joints)\."
+        ):
+            run(name, duration, "rk", formulation="hamiltonian")
+        return
+    both = [run(name, duration, "rk", formulation=each, rtol=1e-9) for each in ("velocity", "hamiltonian")]
+    assert motion(both[1]) > 1e-7
+    assert difference(*both) < 1e-6
+
+
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_mechanisms(name):
     """Joints too: all methods, in velocities and in quaternion coordinates."""

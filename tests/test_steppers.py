@@ -25,6 +25,7 @@ from femb import (
     Tolerances,
     rotations,
 )
+from femb.elements import JointEnd, Revolute, Spherical
 from femb.integrate import Event, Outcome, integrate
 from femb.profiles import Step, Versine
 from femb.simulation import simulate
@@ -749,6 +750,29 @@ def test_jumps_that_cannot_be_followed(name):
     message = r"stopped at t = .* s: the step had to be cut to .* without declared breakpoints"
     with pytest.raises(SolveError, match=message):
         simulate(model, duration=1.0, **STEPPERS[name])
+
+
+# Constraints
+
+
+@pytest.mark.parametrize(("order", "bound"), [(4, 1e-6), (6, 1e-10)])
+def test_gauss_with_constraints(order, bound):
+    """A spinning top on a ball joint and a pendulum on a hinge below it, with multipliers, against DOP853."""
+    model = Model("top", gravity=(0, 0, -9.81))
+    model.add(Ground())
+    top = RigidBody("top", 1.0, (0.02, 0.02, 0.01), center_of_mass=(0, 0, 0.2), angular_velocity=(0.3, 0.5, 20.0))
+    model.add(top)
+    model.add(RigidBody("bob", 0.2, (1e-3, 1e-3, 1e-3), center_of_mass=(0, 0, -0.1)))
+    model.add(Spherical("tip", JointEnd("ground"), JointEnd("top")))
+    model.add(Revolute("hinge", JointEnd("top", at=(0, 0, 0.1), axis=X), JointEnd("bob"), start=0.4))
+    words = {"duration": 1.0, "output_interval": 0.1}
+    wanted = simulate(model, method="rk", rtol=1e-12, atol=Tolerances(1e-13, 1e-13, 1e-13), **words)
+    results = simulate(model, method="gauss", step=1e-3, order=order, **words)
+    for name in ("top", "bob"):
+        difference = results.bodies[name].quaternion - wanted.bodies[name].quaternion
+        assert np.abs(difference).max() < bound
+    assert np.abs(results.audit.energy_error).max() < bound
+    assert np.abs(results.audit.constraint_position).max() < 1e-12
 
 
 # Closed loops

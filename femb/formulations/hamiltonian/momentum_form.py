@@ -58,12 +58,23 @@ class MomentumForm:
                 batch = _without(batch, native)
             if not isinstance(batch, MassBatch | ConstraintBatch) and batch is not None:
                 self._others.append(batch)
+                self._check_massless(batch)
         self._works = any(_does_work(batch) for batch in self.system.batches)
         carried = [(frame, each) for frame, each in self.map.carriers.items() if each.moves]
         frames = np.array([frame for frame, _ in carried], dtype=np.int64)
         self._frames = self.layout.frame_q[frames], self.layout.frame_v[frames]
         self._rows = np.array([[each.segment + 1, 0] for _, each in carried], dtype=np.int64).reshape(-1, 2)
         self._points = np.array([each.origin for _, each in carried]).reshape(-1, 3)
+
+    def _check_massless(self, batch: Batch) -> None:
+        """Refuse elements with an inertia that the segments do not have."""
+        mass = np.zeros(self.system.pattern.size)
+        batch.mass(self.system.q0, mass)
+        if mass.any():
+            raise ModelError.at(
+                ("run", "formulation"),
+                f"'hamiltonian' knows the masses of bodies alone, got some of {type(batch).__name__}; use 'velocity'",
+            )
 
     def _list_held(self) -> None:
         self._held = held_hinges(self.system, self.map.hinge_of)

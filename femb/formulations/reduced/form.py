@@ -77,7 +77,7 @@ class ReducedForm:
                 turning += [balls[-1]] if free and each.frame in members else []
             else:
                 count = each.q.stop - each.angles.start
-                angles += [(each.angles.start + k, each.u.start + strokes + k, 1) for k in range(count)]
+                angles += [(each.angles.start + k, each.u.start + strokes + k, -1) for k in range(count)]
         (q, u), count = self.tree.strains, self.n_q - self.tree.strains[0].start
         strains = [(q.start + k, u.start + k, 1) for k in range(count)]
         self._groups = (lengths, angles, [(*each, 4) for each in balls], strains)
@@ -367,7 +367,7 @@ class ReducedForm:
         for groups, tolerance in zip(self._groups, (position, quaternion, quaternion, strain), strict=True):
             for q, u, size in groups:
                 starts.append((q, u))
-                sizes.append((size, min(size, 3)))
+                sizes.append((size, min(abs(size), 3)))
                 scale.append(tolerance)
         (of_q, of_v), (size_q, size_v), absolute = np.array(starts).T, np.array(sizes).T, np.array(scale)
         found = [np.ascontiguousarray(each) for each in (of_q, size_q, of_v, size_v)]
