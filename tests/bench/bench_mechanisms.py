@@ -25,7 +25,13 @@ DECADES = {
     "rk": range(3, 13),
     "generalized-alpha": range(3, 9),
 }
-LABELS = {"radau": "radau", "bdf": "bdf", "rk": "rk (DOP853)", "rk4": "rk (rk4, fixed)", "generalized-alpha": "gen.-alpha"}
+LABELS = {
+    "radau": "radau",
+    "bdf": "bdf",
+    "rk": "rk (DOP853)",
+    "rk4": "rk (rk4, fixed)",
+    "generalized-alpha": "gen.-alpha",
+}
 
 
 @dataclass(frozen=True)
