@@ -1,7 +1,7 @@
 """What the rates of a chain in momenta cost by the energy matrix and by recursion, from 2 to 500 segments.
 
-With Pinocchio (extra ``bench``), in this interpreter or that of PINOCCHIO, its articulated-body accelerations of the same
-chain stand beside them, and are compared.
+With Pinocchio (extra ``bench``), in this interpreter or that of PINOCCHIO, its articulated-body accelerations of the
+same chain stand beside them, and are compared.
 """
 
 import json
