@@ -233,7 +233,7 @@ def test_bad_cases_are_reported_as_by_run(case):
 def test_a_method_that_a_formulation_admits():
     run = Run(duration=1.0, method="rk")
     assert admitted(run, "quaternion") == Run(duration=1.0, method="rk", formulation="quaternion")
-    assert admitted(Run(duration=1.0, method="radau"), "quaternion").method == METHODS_OF["quaternion"][0]
+    assert admitted(Run(duration=1.0, method="radau"), "hamiltonian").method == METHODS_OF["hamiltonian"][0]
     with pytest.raises(ModelError, match="must be one of"):
         admitted(run, "imaginary")
 

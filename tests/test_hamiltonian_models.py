@@ -264,7 +264,7 @@ def test_motion_under_every_force(options):
     model = arm()
     load_at_random(model, np.random.default_rng(1))
     stop = Event("over", lambda t, state: state.joints["shoulder"].coordinates[0] - 0.2, terminal=False)
-    words = {"duration": 0.5, "output_interval": 0.05, "method": "rk", "events": (stop,), **TIGHT}
+    words = {"duration": 0.2, "output_interval": 0.02, "method": "rk", "events": (stop,), **TIGHT}
     wanted = simulate(model, **words)
     results = simulate(model, formulation="hamiltonian", **words, **options)
     bound = 1e-7 if options else 1e-9

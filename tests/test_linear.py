@@ -19,6 +19,8 @@ from femb import (
     Load,
     Model,
     ModelError,
+    OrientationDriver,
+    Place,
     Planar,
     Prismatic,
     ResultError,
@@ -34,7 +36,10 @@ from femb import (
 from femb.cli import cli
 from femb.equilibrium import steady_start
 from femb.linear import StateSpace, linearize, multiblade, trim
+from femb.linear.chart import resting_chart
+from femb.linear.linearise import chart_of, second_order, state_space
 from femb.linear.multiblade import labels, transformation
+from femb.linear.point import OperatingPoint
 from femb.system import System
 
 SPACE_FREE = {"aircraft": 4, "pendulum": 0, "satellite": 12, "connected": 12, "rotorcraft": 2, "wind_turbine": 2}
@@ -390,6 +395,9 @@ def test_closed_loop_at_rest():
     model, wanted = four_bar()
     space = linearize(model)
     assert len(space.states) == 2
+    point = OperatingPoint.of(System(model))
+    resting = state_space(point, second_order(point, resting_chart(point)), ())
+    np.testing.assert_allclose(np.sort_complex(resting.eigenvalues()), np.sort_complex(wanted), rtol=1e-11)
     np.testing.assert_allclose(np.sort_complex(space.eigenvalues()), np.sort_complex(wanted), rtol=1e-11)
     heavy = Model("heavy", gravity=(0, 0, -9.81))
     for item in model.items():
@@ -400,6 +408,55 @@ def test_closed_loop_at_rest():
     np.testing.assert_allclose(
         np.sort_complex(found), np.sort_complex(np.roots([inertia, 0.3, 7.0 - weight])), rtol=1e-10
     )
+
+
+@pytest.mark.parametrize("driven", [False, True])
+def test_loops_in_motion(driven):
+    """A parallelogram of bars that turns: its coupler goes round a circle; weight, spring and drive in closed form."""
+    angle, rate = 0.5, 2.0
+    model = Model("loop", gravity=(0, 0, -9.81))
+    x, z = np.sin(angle), np.cos(angle)
+    turn = {"euler_angles": (0.0, angle, 0.0), "angular_velocity": (0.0, rate, 0.0)}
+    for name, at in (("left", 0.0), ("right", 2.0)):
+        place = np.array([at + 0.5 * x, 0.0, 0.5 * z])
+        velocity = 0.5 * rate * np.array([z, 0.0, -x])
+        model.add(RigidBody(name, mass=1.2, inertia=0.1, position=place, velocity=velocity, **turn))
+    still = {"angular_velocity": (0.0, 0.0, 0.0), "velocity": rate * np.array([z, 0.0, -x])}
+    model.add(RigidBody("coupler", mass=2.0, inertia=0.7, position=(1.0 + x, 0, z), **still))
+    for item in four_bar()[0].items():
+        if not isinstance(item, RigidBody):
+            model.add(item)
+    acceleration = 0.7
+    if driven:
+        # the angle of the pin is zero at the start
+
+        def motion(t):
+            return rate * t + 0.5 * acceleration * t**2, rate + acceleration * t, acceleration
+
+        model.add(JointDriver("crank", joint="a", motion=motion))
+    system = System(model)
+    point = OperatingPoint.of(system)
+    chart = chart_of(point)
+    if driven:
+        space = linearize(system, outputs=["bodies.coupler.position", "bodies.coupler.acceleration"])
+        assert not space.states
+        assert space.inputs == ("drivers.crank", "drivers.crank rate", "drivers.crank acceleration")
+        np.testing.assert_allclose(space.D[:3], [[z, 0, 0], [0, 0, 0], [-x, 0, 0]], atol=1e-12)
+        twice = -x * acceleration - z * rate**2
+        np.testing.assert_allclose(space.D[3], [twice, -2.0 * x * rate, z], atol=1e-11)
+        twice = -z * acceleration + x * rate**2
+        np.testing.assert_allclose(space.D[5], [twice, -2.0 * z * rate, -x], atol=1e-11)
+        return
+    equations = second_order(point, chart)
+    assert chart.free == 1
+    p_rate, w_rate = (-each[0, 0] / equations.mass[0, 0] for each in (equations.stiffness, equations.damping))
+    k = system.layout.frame_v[system.layout.bodies["left"]] + 4  # of its turn about y
+    angle_change = np.array([chart.H[k, 0], 0.0])
+    rate_change = np.array([chart.eta_p[k, 0], chart.H[k, 0]])
+    found = np.array([chart.alpha_p[k, 0] + chart.H[k, 0] * p_rate, chart.alpha_w[k, 0] + chart.H[k, 0] * w_rate])
+    inertia, weight = 2.0 * (0.1 + 1.2 * 0.25) + 2.0, 9.81 * (2.0 * 1.2 * 0.5 + 2.0)
+    wanted = (weight * np.cos(angle) - 7.0) / inertia * angle_change - 0.3 / inertia * rate_change
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-11 * np.abs(wanted).max())
 
 
 # Multi-blade coordinates
@@ -493,12 +550,17 @@ def test_functions_of_the_state_are_refused_by_name():
         linearize(model)
 
 
-def test_loops_in_motion_are_refused():
-    model, _ = four_bar()
-    system = System(model)
-    system = system.starting_at(system.q0, system.v0 + 0.1)
-    with pytest.raises(ModelError, match=r"closed loops.* are linearised at rest only"):
-        linearize(system)
+def test_driven_orientations_in_motion_are_refused():
+    for rate, refused in ((0.0, False), (1.0, True)):
+        model = Model("turntable")
+        model.add(RigidBody("table", mass=1.0, inertia=1.0))
+        ends = Place("ground"), Place("table")
+        model.add(OrientationDriver("drive", *ends, third_angle=lambda t, w=rate: (w * t, w, 0.0)))
+        if refused:
+            with pytest.raises(ModelError, match="orientations are driven at this start"):
+                linearize(model)
+        else:
+            assert len(linearize(model).states) == 6  # it is free to move
 
 
 @pytest.mark.parametrize("name", ["bodies.x.turn", "bodies.b1.colour", "joints.j1.length", "nothing", "beams.a.b.c"])

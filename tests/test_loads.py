@@ -337,12 +337,12 @@ def _on_hub():
 
 
 @pytest.mark.parametrize(
-    ("options", "rounding"),
-    [({"rtol": 1e-6}, 1e-11), ({"method": "rk", "rtol": 1e-8, "atol": Tolerances(time=0.1)}, 1e-8)],
+    ("options", "rounding", "strain"),
+    [({"rtol": 1e-6}, 1e-11, 1e-11), ({"method": "rk", "rtol": 1e-8, "atol": Tolerances(time=0.1)}, 1e-8, 1e-7)],
 )
-def test_free_fall_of_a_flexible_satellite(options, rounding):
+def test_free_fall_of_a_flexible_satellite(options, rounding, strain):
     """Without spin nothing bends: every node falls with g exactly, whatever the stiffness. (The explicit method, at its
-    limit of stability, keeps rounding alive in the strains.)"""
+    limit of stability, keeps rounding alive in the strains, up to what their absolute tolerance of 1e-7 lets pass.)"""
     g = np.array([0.5, -1.0, -9.0])
     model = satellite(gravity=g, velocity=(1.0, 2.0, 3.0))
     results = simulate(model, duration=1.0, output_interval=0.25, **options)
@@ -351,7 +351,7 @@ def test_free_fall_of_a_flexible_satellite(options, rounding):
     for name in ("right", "left"):
         moved = results.beams[name].displacement
         np.testing.assert_allclose(moved, np.broadcast_to(fall[:, None], moved.shape), rtol=0.0, atol=10.0 * rounding)
-        assert np.max(np.abs(results.beams[name].strain)) < rounding
+        assert np.max(np.abs(results.beams[name].strain)) < strain
     np.testing.assert_allclose(results.audit.energy_error, 0.0, atol=100.0 * rounding)
 
 

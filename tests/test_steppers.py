@@ -663,6 +663,16 @@ def test_rk4_beyond_its_limit():
         simulate(satellite(), step=6e-5, **short)
 
 
+def test_gauss_beyond_its_limit():
+    """Its iteration does not contract for the axial modes of metal beams, nor for a spring stiffer than the step."""
+    short = {"duration": 0.05, "output_interval": 0.01, "method": "gauss", "step": 1e-3}
+    with pytest.raises(SolveError, match=r"gauss stopped at t = 0 s with step 0\.001 s .*try a smaller step"):
+        simulate(satellite(), **short)
+    message = r"stages of the Gauss step of 0\.001 s at t = 0 s did not settle .*smaller step.*\"radau\""
+    with pytest.raises(SolveError, match=message):
+        simulate(oscillator(k=1e8), **short)
+
+
 def test_rk4_of_a_force_grows_to_infinity():
     message = r"rk4 stopped at t = .* s with step 0\.8 s \(the state is not finite\)"
     with pytest.raises(SolveError, match=message):

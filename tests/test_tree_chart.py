@@ -6,6 +6,9 @@ from random_trees import random_model, random_state
 
 from femb import kinematics, rotations
 from femb.formulations.joint_tree import JointTree, Root
+from femb.linear.chart import frames_chart
+from femb.linear.closed import closed_chart
+from femb.linear.linearise import second_order
 from femb.linear.point import OperatingPoint
 from femb.linear.tree import tree_chart
 from femb.system import System
@@ -85,3 +88,39 @@ def test_chart(root, ground):
             found = chart.moved(1e-6 * e, 0.0 * e)
             np.testing.assert_allclose(system.tangents(Q, (found[0] - Q)[None])[0], 1e-6 * chart.H[:, k], atol=1e-10)
             np.testing.assert_allclose(found[1] - V, 1e-6 * chart.eta_p[:, k], atol=1e-10 * (1.0 + np.abs(V).max()))
+
+
+def accelerations(point, chart):
+    """Changes (n_v, P) of all accelerations with coordinates and with speeds, by the equations of small motions."""
+    equations, P = second_order(point, chart), chart.free
+    by_p, by_w = (np.linalg.solve(equations.mass[:, :P], each) for each in (equations.stiffness, equations.damping))
+    return chart.alpha_p - chart.H @ by_p, chart.alpha_w - chart.H @ by_w
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0])
+@pytest.mark.parametrize("ground", [True, False])
+def test_charts_of_different_coordinates_agree(ground, size):
+    """Joints as constraints on all frames give the same small motions as the coordinates of the tree; at rest and not.
+
+    Two derivations share the tangents of the elements and nothing else: one sweeps along the tree, the other
+    differentiates the rows of the constraints, with their reactions.
+    """
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        system = System(random_model(rng, 5, ground=ground))
+        tree = JointTree(system)
+        q, u = random_state(tree, rng, size)
+        Q, V = (each[0] for each in tree.configuration(q[None], u[None]))
+        point = OperatingPoint.of(system.at(Q), Q, V)
+        one = tree_chart(point, tree)
+        wanted = accelerations(point, one)
+        scale = max(1.0, *(np.abs(each).max() for each in wanted))
+        other = closed_chart(point, frames_chart(point))
+        assert other.free == one.free
+        # the same motion in both: H p and the velocities
+        T = np.linalg.lstsq(other.H, one.H, rcond=None)[0]
+        T1 = np.linalg.lstsq(other.H, one.eta_p - other.eta_p @ T, rcond=None)[0]
+        np.testing.assert_allclose(other.H @ T, one.H, atol=1e-12)
+        by_p, by_w = accelerations(point, other)
+        np.testing.assert_allclose(by_p @ T + by_w @ T1, wanted[0], rtol=0.0, atol=1e-11 * scale)
+        np.testing.assert_allclose(by_w @ T, wanted[1], rtol=0.0, atol=1e-11 * scale)

@@ -21,6 +21,7 @@ from femb.errors import ModelError
 from femb.linear.point import OperatingPoint
 from femb.types import Floats
 
+STEADY = 1e-6  # m/s2 or rad/s2: what counts as equilibrium
 DEPENDENT = 1e-9  # of a pivot, relative to the largest, below which a row of constraints says nothing new
 
 
@@ -32,8 +33,8 @@ class Chart:
     makes of the forces that the constraints balance, and of the multipliers' own change of direction. rates (P + D,) :
     of the speeds at the point itself. moved : the state q, v of the System after finite changes p, w (P + D,), on the
     constraints. apart : the other way, p and w (2 P,) of the free coordinates from the point to a state q, v, angles
-    less whole turns; None for a point at rest in constraints. joints : the coordinate that a joint's coordinate is, by
-    its number.
+    less whole turns; None where the choice of coordinates may differ from state to state. joints : the coordinate that
+    a joint's coordinate is, by its number.
     """
 
     names: tuple[str, ...]
@@ -55,30 +56,33 @@ class Chart:
         return len(self.names)
 
 
-def free_chart(point: OperatingPoint) -> Chart:
-    """Displacements of every frame in its own axes, its turn, and strains; with constraints, an independent part.
+def frames_chart(point: OperatingPoint) -> Chart:
+    """Displacements of every frame in its own axes, its turn, and strains, as if there were no constraints.
 
     In axes that move with the frames a steadily turning structure has constant coefficients. The speeds are the
     velocities in the same axes, and the angular velocities.
+    """
+    axes, eta, alpha_p, alpha_w, E, rates = _own_axes(point)
+    ways = (lambda p, w: _carried(point, p, w)), (lambda q, v: _apart(point, q, v))
+    zero = np.zeros((point.system.n_v, point.system.n_v))
+    return Chart(_names(point.system), (), axes, eta, alpha_p, alpha_w, E, zero, rates, *ways)
 
-    Raises ModelError for constraints in motion, whose independent velocities change along it.
+
+def resting_chart(point: OperatingPoint) -> Chart:
+    """An independent part of the coordinates of all frames, in equilibrium, for any constraints.
+
+    Raises ModelError elsewhere, where velocities and accelerations change with the coordinates.
     """
     system = point.system
-    axes, eta, alpha_p, alpha_w, E, rates = _own_axes(point)
-    names = _names(system)
-    if not system.n_c:
-        zero = np.zeros((system.n_v, system.n_v))
-        ways = (lambda p, w: _carried(point, p, w)), (lambda q, v: _apart(point, q, v))
-        return Chart(names, (), axes, eta, alpha_p, alpha_w, E, zero, rates, *ways)
-    if not point.at_rest:
+    if not point.at_rest or np.max(np.abs(point.a), initial=0.0) > STEADY:
         raise ModelError.at(
-            ("joints",),
-            "closed loops, and drivers of anything but a joint's coordinate, are linearised at rest only; this start "
-            "moves: start at rest, in equilibrium, or open the loop",
+            ("drivers",), "orientations are driven at this start, which is linearised in equilibrium only"
         )
+    axes, _, _, _, _, rates = _own_axes(point)
+    names = _names(system)
     J = system.jacobian(point.u, point.q).toarray() @ axes
     driven, slopes = driver_slopes(point)
-    dependent, independent = _parted(J)
+    dependent, independent = parted(J)
     solve = np.linalg.pinv(J[:, dependent])
     spread = np.zeros((system.n_v, len(independent) + len(driven)))
     spread[independent, np.arange(len(independent))] = 1.0
@@ -88,16 +92,15 @@ def free_chart(point: OperatingPoint) -> Chart:
     nothing = np.zeros_like(H)
     turning = H[:, : len(independent)].T @ (point.reaction_stiffness() @ H)
     chosen = tuple(names[k] for k in independent)
-    # at rest nothing else changes
-    count = H.shape[1]
+    # in equilibrium nothing else changes
+    zero = np.zeros((H.shape[1], H.shape[1]))
+    speeds = np.concatenate([rates[independent], np.zeros(len(driven))])
 
     def moved(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q = point.q + system.rates(point.q[None], (H @ p)[None])[0]
         system.normalise(q)
         return system.projected(point.u, q, point.v + H @ w)
 
-    zero = np.zeros((count, count))
-    speeds = np.concatenate([rates[independent], np.zeros(len(driven))])
     return Chart(chosen, driven, H, nothing, nothing, nothing, zero, turning, speeds, moved)
 
 
@@ -196,7 +199,7 @@ def _names(system: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _parted(J: Floats) -> tuple[Any, Any]:
+def parted(J: Floats) -> tuple[Any, Any]:
     """Columns that the constraints determine, and the others."""
     from scipy.linalg import qr
 

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from femb.elements import OrientationDriver
 from femb.errors import ModelError
 from femb.formulations.joint_tree import JointTree
-from femb.linear.chart import Chart, free_chart
+from femb.linear.chart import Chart, frames_chart, resting_chart
+from femb.linear.closed import closed_chart
 from femb.linear.outputs import Output, default_outputs, output
 from femb.linear.point import OperatingPoint
 from femb.linear.statespace import StateSpace
@@ -54,8 +56,8 @@ def linearize(
     bodies and joints. Inputs are the factors of loads and motors, and of every driver what it prescribes with its rate
     and acceleration.
 
-    Raises ModelError: loads that are functions of the state without derivatives, closed loops in motion, unknown
-    outputs.
+    Raises ModelError: loads that are functions of the state without derivatives, orientations that are driven
+    elsewhere than in equilibrium, unknown outputs.
     """
     from femb.system import System
 
@@ -73,14 +75,22 @@ def _row(each: Output, pose: Floats, velocity: Floats, acceleration: Floats, p: 
 
 
 def chart_of(point: OperatingPoint) -> Chart:
-    """The chart of a point: the coordinates of its joints where they form trees, else an independent part of all."""
-    if not point.system.n_c:
-        return free_chart(point)
+    """The chart of a point: the coordinates of its joints where they form trees, else an independent part of all.
+
+    Raises ModelError for driven orientations elsewhere than in equilibrium.
+    """
+    system = point.system
+    if not system.n_c:
+        return frames_chart(point)
     try:
-        tree = JointTree(point.system)
+        tree = JointTree(system)
     except ModelError:
-        return free_chart(point)  # closed loops, and joints without coordinates
-    return tree_chart(point, tree) if covers(point.system, tree) else free_chart(point)
+        tree = None  # closed loops, and joints without coordinates
+    if tree is not None and covers(system, tree):
+        return tree_chart(point, tree)
+    if any(isinstance(each, OrientationDriver) for each in system.model.tables["drivers"].values()):
+        return resting_chart(point)
+    return closed_chart(point, frames_chart(point))
 
 
 def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
@@ -115,7 +125,7 @@ def state_space(point: OperatingPoint, equations: SecondOrder, outputs: Sequence
     balance[:, 2 * P : 2 * P + m] += equations.forces
     rate[:P] = cho_solve(factor, balance)
     change = (chart.E @ p + w)[:P]
-    names = default_outputs(point.system) if outputs is None else outputs
+    names = default_outputs(point, chart) if outputs is None else outputs
     rows = [output(point, chart, name) for name in names]
     pose, velocity = chart.H @ p, chart.eta_p @ p + chart.H @ w
     acceleration = chart.alpha_p @ p + chart.alpha_w @ w + chart.H @ rate

@@ -6,7 +6,6 @@ joints.NAME.COORDINATE, joints.NAME.COORDINATE rate
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -35,9 +34,9 @@ class Output:
     speed: int = -1
 
 
-def default_outputs(system: Any) -> tuple[str, ...]:
-    """Position, turn and their rates of every moving body, and every joint's coordinates with their rates."""
-    layout = system.layout
+def default_outputs(point: OperatingPoint, chart: Chart) -> tuple[str, ...]:
+    """Position, turn and their rates of every moving body, and every joint's coordinates with their rates if known."""
+    layout = point.system.layout
     moving = [name for name, frame in layout.bodies.items() if layout.frames[frame].freedom]
     names = [
         f"bodies.{name}.{word}"
@@ -46,7 +45,9 @@ def default_outputs(system: Any) -> tuple[str, ...]:
         if layout.frames[layout.bodies[name]].freedom == 6 or word in ("position", "velocity")
     ]
     for name, joint in layout.joints.items():
-        names += [f"joints.{name}.{each.name}{rate}" for each in joint.coordinates for rate in ("", " rate")]
+        for k, each in enumerate(joint.coordinates, start=joint.part.start):
+            known = point.at_rest or k in chart.joints
+            names += [f"joints.{name}.{each.name}{rate}" for rate in (("", " rate") if known else ("",))]
     return tuple(names)
 
 
@@ -110,6 +111,10 @@ def _of_station(point: OperatingPoint, station: Station, name: str, word: str) -
 
 def _of_joint(point: OperatingPoint, number: int, name: str, rate: bool) -> Output:
     """A joint's coordinate by its gradient, and its rate at rest, where a change of pose makes none."""
+    if rate and not point.at_rest:
+        raise ModelError(
+            f"output {name!r}: rates of joints in closed loops are known at rest only; take those of bodies"
+        )
     system, layout = point.system, point.system.layout
     gradient = system.coordinates_of_joints.measure(point.q[None], point.v[None])[2][0, number]
     rows, nothing = np.zeros((2, 1, system.n_v))

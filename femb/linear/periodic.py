@@ -74,7 +74,7 @@ def periodic(
     vary : names of states, as `linearize` gives them, that may change; by default all. intervals : of the period, for
     the linearised motion. rtol, atol : of the integration. Angles of joints may have gained whole turns.
 
-    Raises ModelError: a period that is not positive, an unknown name, closed loops in motion; SolveError where no such
+    Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where no such
     motion is found, or the motion cannot be integrated.
     """
     from femb.system import System
@@ -86,7 +86,7 @@ def periodic(
         start = OperatingPoint.of(system)
         chart = chart_of(start)
         if chart.apart is None:
-            raise ModelError("periodic motion: closed loops in motion are not linearised; open the loop")
+            raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
         states = (*chart.names, *(f"{name} rate" for name in chart.names))
         end, Phi = _flow(system, period, intervals, rtol, atol)
         off = chart.apart(*end)

@@ -10,7 +10,6 @@ the change of R y is R (phi x y + delta y), that of X y is X delta y - (S p) x X
 Source: docs/theory/linearisation.md, section 3.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,49 +18,11 @@ from femb import rotations
 from femb.formulations.joint_tree_kernels import BALL
 from femb.linear.chart import Chart
 from femb.linear.joint_turn import JointTurn
+from femb.linear.motion import Arm, Motion
 from femb.linear.point import OperatingPoint
 from femb.linear.tree_state import apart, in_own_axes, is_root, moved
 from femb.rotations import cross_matrix
 from femb.types import Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Motion:
-    """Motion of a frame (axes R; omega and its rate in them), and its changes (3, 2 N) by coordinates and speeds."""
-
-    R: Floats
-    omega: Floats
-    spin: Floats
-    turn: Floats
-    place: Floats
-    velocity: Floats
-    acceleration: Floats
-    omega_change: Floats
-    spin_change: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Arm:
-    """An arm y to a joint in axes that turn, with its rate and second rate y1, y2, and their changes d (3, 2 N)."""
-
-    y: Floats
-    y1: Floats
-    y2: Floats
-    d: Floats
-    d1: Floats
-    d2: Floats
-
-    def moved(self, on: _Motion) -> tuple[Floats, Floats, Floats]:
-        """Changes of R y, of its rate and of its second rate, the frame's own displacement left out; inertial axes."""
-        omega, spin, tilde = on.omega, on.spin, cross_matrix
-        rate = np.cross(omega, self.y) + self.y1
-        second = np.cross(spin, self.y) + np.cross(omega, rate + self.y1) + self.y2
-        d_rate = tilde(omega) @ self.d - tilde(self.y) @ on.omega_change + self.d1
-        d_second = tilde(spin) @ self.d - tilde(self.y) @ on.spin_change - tilde(rate + self.y1) @ on.omega_change
-        d_second += tilde(omega) @ (d_rate + self.d1) + self.d2
-        pairs = ((self.y, self.d), (rate, d_rate), (second, d_second))
-        first, then, last = (on.R @ (change - tilde(value) @ on.turn) for value, change in pairs)
-        return first, then, last
 
 
 def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
@@ -78,7 +39,7 @@ def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
     u, rate, G = in_own_axes(tree, point, u, _rates(tree, sweep, point, u))
     rows = np.zeros((3, system.n_v, 2 * N))
     E = np.zeros((N, N))
-    motions: list[_Motion] = []
+    motions: list[Motion] = []
     for each in tree.frames:
         parent = motions[each.parent] if each.parent >= 0 else _fixed(layout, each, N)
         motions.append(_hung(point, each, parent, q, u, rate, N))
@@ -127,16 +88,16 @@ def _rates(tree: Any, sweep: list[Floats], point: OperatingPoint, u: Floats) -> 
     return rate
 
 
-def _fixed(layout: Any, each: Any, N: int) -> _Motion:
+def _fixed(layout: Any, each: Any, N: int) -> Motion:
     """The ground, or the inertial axes that free roots hang on."""
     R = np.eye(3)
     if each.above.frame >= 0:
         R = rotations.rotation_matrix(layout.frames[each.above.frame].quaternion)
     nothing = np.zeros((3, 2 * N))
-    return _Motion(R, np.zeros(3), np.zeros(3), nothing, nothing, nothing, nothing, nothing, nothing)
+    return Motion(R, np.zeros(3), np.zeros(3), nothing, nothing, nothing, nothing, nothing, nothing)
 
 
-def _hung(point: OperatingPoint, each: Any, h: _Motion, q: Floats, u: Floats, rate: Floats, N: int) -> _Motion:
+def _hung(point: OperatingPoint, each: Any, h: Motion, q: Floats, u: Floats, rate: Floats, N: int) -> Motion:
     """The motion of a frame from that of its parent."""
     layout, tilde = point.system.layout, cross_matrix
     i = layout.frame_q[each.frame]
@@ -156,14 +117,14 @@ def _hung(point: OperatingPoint, each: Any, h: _Motion, q: Floats, u: Floats, ra
     else:
         omega, spin = np.zeros((2, 3))
         turn, omega_change, spin_change = np.zeros((3, 3, 2 * N))
-    own = _Motion(R, omega, spin, turn, turn, turn, turn, omega_change, spin_change)
+    own = Motion(R, omega, spin, turn, turn, turn, turn, omega_change, spin_change)
     g, b = _arms(each, own, q, u, rate, N)
     parts = zip(g.moved(h), b.moved(own), (h.place, h.velocity, h.acceleration), strict=True)
     place, velocity, acceleration = (base + up - down for up, down, base in parts)
-    return _Motion(R, omega, spin, turn, place, velocity, acceleration, omega_change, spin_change)
+    return Motion(R, omega, spin, turn, place, velocity, acceleration, omega_change, spin_change)
 
 
-def _arms(each: Any, own: _Motion, q: Floats, u: Floats, rate: Floats, N: int) -> tuple[_Arm, _Arm]:
+def _arms(each: Any, own: Motion, q: Floats, u: Floats, rate: Floats, N: int) -> tuple[Arm, Arm]:
     """The arms from the parent's origin and from the frame's to the joint."""
     count = len(each.strokes)
     places = range(each.u.start, each.u.start + count)
@@ -177,19 +138,19 @@ def _arms(each: Any, own: _Motion, q: Floats, u: Floats, rate: Floats, N: int) -
         second = d2 + np.cross(own.omega, d1)
         first_change = R @ (by_w - tilde(d1) @ own.turn)
         second_change = tilde(own.omega) @ by_w - tilde(d1) @ own.omega_change - tilde(second) @ own.turn
-        moving = _Arm(d, R @ d1, R @ second, R @ by_p, first_change, R @ second_change)
+        moving = Arm(d, R @ d1, R @ second, R @ by_p, first_change, R @ second_change)
     else:
         end = each.below if each.backward else each.above
         axes = rotations.rotation_matrix(end.rotation)[:, list(each.strokes)]
         by_p, by_w = np.zeros((2, 3, 2 * N))
         by_p[:, places], by_w[:, [N + k for k in places]] = axes, axes
-        moving = _Arm(end.offset + axes @ d, axes @ d1, axes @ d2, by_p, by_w, nothing)
+        moving = Arm(end.offset + axes @ d, axes @ d1, axes @ d2, by_p, by_w, nothing)
     end = each.above if each.backward else each.below
-    still = _Arm(end.offset, np.zeros(3), np.zeros(3), nothing, nothing, nothing)
+    still = Arm(end.offset, np.zeros(3), np.zeros(3), nothing, nothing, nothing)
     return (still, moving) if each.backward else (moving, still)
 
 
-def _kinematics(each: Any, own: _Motion, u: Floats, E: Floats) -> None:
+def _kinematics(each: Any, own: Motion, u: Floats, E: Floats) -> None:
     """Rows of E of what is not simply p' = w: turns of balls, displacements in the frame's axes."""
     turn, strokes = slice(each.u.stop - 3, each.u.stop), slice(each.u.start, each.u.start + 3)
     if each.turn == BALL:

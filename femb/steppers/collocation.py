@@ -177,8 +177,8 @@ class Collocation:
     def _failure(self, change: float) -> SolveError:
         return SolveError(
             f"the stages of the Gauss step of {self.h:.6g} s at t = {self.t:.6g} s did not settle (last relative change"
-            f" {change:.2g}): the step is too long for the fastest motion. Try a smaller step, or give a jacobian for "
-            "stiff springs"
+            f" {change:.2g}): the step is too long for the fastest motion. Try a smaller step; for stiff members a "
+            'jacobian of the rates, or another method such as "radau"'
         )
 
 

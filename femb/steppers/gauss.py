@@ -29,27 +29,27 @@ class Gauss:
         self.system, self.run, self.order = system, run, run.order
         self.n_q, self.t, self.work = system.n_q, 0.0, 0.0
         y = np.concatenate([system.q0, system.v0])
-        self._core = Collocation(self._rates, y, float(run.step or run.duration), stages=run.order // 2)
-        self.statistics = self._core.statistics
+        self.core = Collocation(self._rates, y, float(run.step or run.duration), stages=run.order // 2)
+        self.statistics = self.core.statistics
 
     @property
     def q(self) -> Floats:
         """Coordinates (n_q,)."""
-        return self._core.y[: self.n_q]
+        return self.core.y[: self.n_q]
 
     @property
     def v(self) -> Floats:
         """Velocities, or what the form has in their place (n_v,)."""
-        return self._core.y[self.n_q :]
+        return self.core.y[self.n_q :]
 
     def restart(self) -> None:
         """Predict from nothing: inputs may jump here."""
-        self._core.begin(self.t, self._core.y)
+        self.core.begin(self.t, self.core.y)
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Start afresh from a state within the last step."""
         self.t, self.work = t, work
-        self._core.begin(t, np.concatenate([q, v]))
+        self.core.begin(t, np.concatenate([q, v]))
 
     def rate(self, t: float, y: Floats) -> tuple[Floats, float]:
         """y' and the power of loads and dampers at one state."""
@@ -66,7 +66,7 @@ class Gauss:
 
     def step(self, limit: float) -> Step:
         """One step; raises SolveError where its stages have no solution near by."""
-        core, start, length = self._core, self.t, float(self.run.step or self.run.duration)
+        core, start, length = self.core, self.t, float(self.run.step or self.run.duration)
         left = limit - start
         landing = length >= left * (1.0 - 1e-9)
         h = left if landing else length
@@ -96,7 +96,7 @@ class Gauss:
         return _Between(self, start, end, (y0, work), (core.y.copy(), self.work), self._powers)
 
     def _settled(self) -> tuple[Floats, Floats, Floats]:
-        core = self._core
+        core = self.core
         try:
             return core.stages()
         except SolveError as problem:
@@ -108,7 +108,7 @@ class Gauss:
 
     def _project(self, t: float) -> None:
         """Unit quaternions, and the state on the constraints, in place."""
-        system, y = self.system, self._core.y
+        system, y = self.system, self.core.y
         system.normalise(y[: self.n_q])
         if system.n_c:
             u = system.inputs_at(t, y[: self.n_q], y[self.n_q :])
@@ -134,11 +134,6 @@ class _Between:
         if self._inside is None:
             instants = self.start, before(self.end, self.start)
             first, last = (self._state(t, *end) for t, end in zip(instants, self._ends, strict=True))
-            stages = self._stepper._core.c, self._powers
+            stages = self._stepper.core.c, self._powers
             self._inside = HermiteStep(self._system, self.start, self.end, first, last, stages)
-        q, v, work = self._inside(times)
-        # at its ends without the rounding of a polynomial, so that an event there is on the same side for both steps
-        for at, (y, done) in zip((self.start, self.end), self._ends, strict=True):
-            for k in np.flatnonzero(times == at):
-                q[k], v[k], work[k] = y[: q.shape[1]], y[q.shape[1] :], done
-        return q, v, work
+        return self._inside(times)

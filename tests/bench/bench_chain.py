@@ -1,12 +1,14 @@
 """What the rates of a chain in momenta cost by the energy matrix and by recursion, from 2 to 500 segments.
 
-PINOCCHIO=interpreter that has it (pip install pin) adds its articulated-body accelerations of the same chain, and
-compares.
+With Pinocchio (extra ``bench``), in this interpreter or that of PINOCCHIO, its articulated-body accelerations of the
+same chain stand beside them, and are compared.
 """
 
 import json
 import os
 import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -44,13 +46,14 @@ def state(segments):
 
 def peers():
     """Pinocchio's accelerations and times by number of segments; empty without it."""
-    if "PINOCCHIO" not in os.environ:
+    interpreter = os.environ.get("PINOCCHIO") or (sys.executable if find_spec("pinocchio") else None)
+    if interpreter is None:
         return {}, "-"
     script = Path(__file__).with_name("pinocchio_chain.py")
     cases = [dict(zip(("q", "rate"), map(list, state(n)), strict=True)) for n in SIZES]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
-        [os.environ["PINOCCHIO"], script],
+        [interpreter, script],
         input=json.dumps(cases),
         capture_output=True,
         text=True,

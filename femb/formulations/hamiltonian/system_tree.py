@@ -41,7 +41,7 @@ class SystemTree:
         self._plain: Ints = np.array(segments.plain, dtype=np.int64).reshape(-1, 3).T
         hinges = np.full(self.joints.n_q, -1)
         hinges[self._plain[1]] = self._plain[0]
-        self.hinge_of: Ints = hinges[self.joints.place]
+        self.hinge_of: Ints = np.where(self.joints.place >= 0, hinges[self.joints.place], -1)
         self.native = _linear_springs(system)
         base = None
         if self._root is not None:

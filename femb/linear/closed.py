@@ -1,0 +1,209 @@
+"""Closed chart: constraints imposed on a chart, in any motion; an independent part of its coordinates is left.
+
+Every row Phi = 0 of a joint or driver is made of points and axes of two frames. To first order, at given w',
+
+    J p = 0,    J w + Phi_p p = 0,    J w' + Phi_pp p + Phi_pw w = 0
+
+from the changes of Phi, Phi' and Phi''; the dependent coordinates, speeds and rates follow from the independent ones.
+Source: docs/theory/linearisation.md, section 2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.elements.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, ORIENTATION, POINT
+from femb.errors import ModelError
+from femb.linear.chart import Chart, parted
+from femb.linear.motion import Arm, Motion
+from femb.linear.point import OperatingPoint
+from femb.types import Floats
+
+ZERO = np.zeros(3)
+
+
+@dataclass(frozen=True, eq=False)
+class _Vector:
+    """A vector (3,) in inertial axes with its two rates, and their changes (3, 2 M) by coordinates and speeds."""
+
+    x: Floats
+    x1: Floats
+    x2: Floats
+    d: Floats
+    d1: Floats
+    d2: Floats
+
+    def __sub__(self, other: "_Vector") -> "_Vector":
+        return _Vector(*(getattr(self, f) - getattr(other, f) for f in ("x", "x1", "x2", "d", "d1", "d2")))
+
+    def dot(self, b: "_Vector") -> Floats:
+        """(3, 2 M): the changes of the product with another, of its rate and of its second rate."""
+        a = self
+        first = a.x @ b.d + b.x @ a.d
+        then = a.x1 @ b.d + b.x @ a.d1 + a.x @ b.d1 + b.x1 @ a.d
+        last = a.x2 @ b.d + b.x @ a.d2 + a.x @ b.d2 + b.x2 @ a.d + 2.0 * (a.x1 @ b.d1 + b.x1 @ a.d1)
+        return np.stack([first, then, last])
+
+
+def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
+    """A chart of the coordinates of another, all of them free, that the constraints of the system leave independent.
+
+    What drivers prescribe comes last. Raises ModelError, by name, for drivers of orientations.
+    """
+    system, n = point.system, base.free
+    driven, places = _driven(system)
+    D = len(driven)
+    M = n + D
+    padded = {k: np.pad(getattr(base, k), ((0, 0), (0, D))) for k in ("H", "eta_p", "alpha_p", "alpha_w")}
+    wide = replace(base, **padded)  # type: ignore[arg-type]
+    rows = [_row(point, wide, row, u, places, n) for row, u in _listed(system)]
+    changes = np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M)
+    J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
+    dependent, independent = parted(J[:, :n])
+    solve = np.linalg.pinv(J[:, dependent])
+    kept = np.concatenate([independent, np.arange(n, M)])
+    S, S1, S2, S3 = np.zeros((4, M, len(kept)))
+    S[kept, np.arange(len(kept))] = 1.0
+    S[dependent] = -solve @ J[:, kept]
+    S1[dependent] = -solve @ P @ S
+    S2[dependent] = -solve @ (Qp @ S + Qw @ S1)
+    S3[dependent] = -solve @ Qw @ S
+    H, free = wide.H @ S, len(independent)
+    turning = H[:, :free].T @ (point.reaction_stiffness() @ H)
+    for _, (column, force) in rows:
+        if column >= 0:
+            # the direction of this reaction follows the driver
+            turning[:, free + column - n] += S[:n, :free].T @ force
+    E = np.pad(base.E, ((0, D), (0, D))) @ S
+    q_and_v = base.moved
+
+    def moved(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+        q, v = q_and_v((S @ p)[:n], (S @ w + S1 @ p)[:n])
+        return system.projected(point.u, q, v)
+
+    return Chart(
+        tuple(base.names[k] for k in independent),
+        driven,
+        H,
+        wide.eta_p @ S + wide.H @ S1,
+        wide.alpha_p @ S + wide.alpha_w @ S1 + wide.H @ S2,
+        wide.alpha_w @ S + wide.H @ S3,
+        E[kept],
+        turning,
+        np.concatenate([base.rates[independent], np.zeros(D)]),
+        moved,
+    )
+
+
+def _driven(system: Any) -> tuple[tuple[str, ...], dict[int, int]]:
+    """Names of what drivers prescribe, and the column of each by its place among the inputs."""
+    names: list[str] = []
+    places: dict[int, int] = {}
+    for batch in system.held:
+        at = batch.first_input
+        for each in batch.inputs:
+            if each.width > 3:
+                raise ModelError(f"{each.label}: a driven orientation is linearised in equilibrium only")
+            if each.width == 3 and not each.of_discrete:
+                places[at] = len(names)
+                names.append(each.label.removesuffix(".motion"))
+            at += each.width
+    return tuple(names), places
+
+
+def _listed(system: Any) -> Iterator[tuple[Any, tuple[int, int]]]:
+    """Rows of constraints, with the places of what each follows and is in force by, among the inputs; -1 for none."""
+    for batch in system.held:
+        for row, index in zip(batch.listed, batch.index, strict=True):
+            yield row, (int(index[8]), int(index[9]))
+
+
+def _row(
+    point: OperatingPoint, chart: Chart, row: Any, inputs: tuple[int, int], places: dict[int, int], n: int
+) -> tuple[Floats, tuple[int, Floats]]:
+    """Changes (3, 2 M) of a row and its rates, the column of what it follows if its direction does, and that force."""
+    M = chart.H.shape[1]
+    follows, in_force = inputs
+    nothing: tuple[int, Floats] = (-1, np.zeros(n))
+    if row.primitive == ORIENTATION or (in_force >= 0 and point.u[in_force] == 0.0):
+        return np.zeros((3, 2 * M)), nothing
+    f, f1, f2 = point.u[follows : follows + 3] if follows >= 0 else (0.0, 0.0, 0.0)
+    column = n + places[follows] if follows in places else -1
+    first, second = _motion(point, chart, row.first), _motion(point, chart, row.second)
+    e = _axis(first, row.first_axis, M)
+    if row.primitive == ANGLE:
+        g, h = row.first_axis, row.first_axis_2
+        y, slope = -np.sin(f) * g + np.cos(f) * h, -np.cos(f) * g - np.sin(f) * h
+        by = np.zeros((3, 3, 2 * M))
+        if column >= 0:
+            by[:, :, column] = slope, -y * f1, -slope * f1**2 - y * f2
+            by[1, :, M + column], by[2, :, M + column] = slope, -2.0 * y * f1
+        arm = Arm(y, slope * f1, -y * f1**2 + slope * f2, *by)
+        other = _axis(second, row.second_axis, M)
+        turned = _axis(first, slope, M).dot(other)[0, :n]
+        multiplier = point.multipliers[point.system.layout.row_c[row.number]]
+        return _carried(first, arm).dot(other), (column, turned * multiplier) if column >= 0 else nothing
+    if row.primitive == DOT1:
+        found = e.dot(_axis(second, row.second_axis, M))
+    else:
+        d = _point(point, second, row.second, row.second_point, M) - _point(point, first, row.first, row.first_point, M)
+        if row.primitive == POINT:
+            still = np.zeros((3, 2 * M))
+            found = _Vector(row.first_axis, ZERO, ZERO, still, still, still).dot(d)
+        elif row.primitive == DOT2:
+            found = e.dot(d)
+        else:
+            assert row.primitive == DISTANCE
+            found = d.dot(d) / (2.0 * row.constant)
+    if column >= 0:
+        scale = f / row.constant if row.primitive == DISTANCE else 1.0
+        found[0, column] -= scale
+        found[1, M + column] -= scale
+        if row.primitive == DISTANCE:
+            found[1, column] -= f1 / row.constant
+            found[2, column] -= f2 / row.constant
+            found[2, M + column] -= 2.0 * f1 / row.constant
+    return found, nothing
+
+
+def _motion(point: OperatingPoint, chart: Chart, frame: int) -> Motion:
+    """A frame's motion, with its changes in a chart."""
+    layout, M = point.system.layout, chart.H.shape[1]
+    each, nothing = layout.frames[frame], np.zeros((3, 2 * M))
+    if not each.freedom:
+        R = rotations.rotation_matrix(each.quaternion)
+        return Motion(R, ZERO, ZERO, nothing, nothing, nothing, nothing, nothing, nothing)
+    i, j = layout.frame_q[frame], layout.frame_v[frame]
+    pose = np.hstack([chart.H, np.zeros_like(chart.H)])
+    velocity, acceleration = np.hstack([chart.eta_p, chart.H]), np.hstack([chart.alpha_p, chart.alpha_w])
+    line, turn = slice(j, j + 3), slice(j + 3, j + 6)
+    lines = pose[line], velocity[line], acceleration[line]
+    if each.freedom == 3:
+        return Motion(np.eye(3), ZERO, ZERO, nothing, *lines, nothing, nothing)
+    R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
+    return Motion(R, point.v[turn], point.a[turn], pose[turn], *lines, velocity[turn], acceleration[turn])
+
+
+def _carried(on: Motion, arm: Arm) -> _Vector:
+    x, x1, x2 = arm.values(on)
+    return _Vector(x, x1, x2, *arm.moved(on))
+
+
+def _axis(on: Motion, axis: Floats, M: int) -> _Vector:
+    """An axis of a frame."""
+    still = np.zeros((3, 2 * M))
+    return _carried(on, Arm(np.asarray(axis, dtype=float), ZERO, ZERO, still, still, still))
+
+
+def _point(point: OperatingPoint, on: Motion, frame: int, at: Floats, M: int) -> _Vector:
+    """A point of a frame."""
+    layout = point.system.layout
+    each, i, j = layout.frames[frame], layout.frame_q[frame], layout.frame_v[frame]
+    line = slice(j, j + 3)
+    base = (point.q[i : i + 3], point.v[line], point.a[line]) if each.freedom else (each.position, ZERO, ZERO)
+    arm = _axis(on, at, M)
+    x, x1, x2 = (own + y for own, y in zip(base, (arm.x, arm.x1, arm.x2), strict=True))
+    return _Vector(x, x1, x2, on.place + arm.d, on.velocity + arm.d1, on.acceleration + arm.d2)
