@@ -1,6 +1,7 @@
-"""Make every picture of the documentation: ``python docs/make_images.py``, less than a minute.
+"""Make the pictures of the documentation: ``python docs/make_images.py``, less than a minute.
 
-Runs the cases of ``cases/`` into a temporary folder and draws into ``docs/images``.
+Runs the cases of ``cases/`` into a temporary folder and draws into ``docs/images``; that of docs/performance.md is
+drawn by ``tests/bench/bench_mechanisms.py``.
 """
 
 import tempfile

@@ -23,13 +23,13 @@ def factor(  # type: ignore[no-untyped-def]
     The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks hold L and U, the blocks
     (b, later) hold A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the rows of each block that are independent;
     own (n,) is what the velocities alone add to the diagonal of multipliers, of which ``dependent`` is the least part
-    that an independent row leaves.
+    that an independent row leaves; before, it is zero, or minus infinity for rows to be left out.
     """
     if own is not None:
         for b in range(diagonal.size):
             n = start[b + 1] - start[b]
             for i in range(n):
-                own[start[b] + i] = abs(data[diagonal[b] + i * n + i])
+                own[start[b] + i] += abs(data[diagonal[b] + i * n + i])
     t = 0
     for step in range(order.size):
         b = order[step]

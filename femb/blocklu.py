@@ -7,6 +7,7 @@ and what its rows add to those eliminated before shows in the pivots: a row that
 left out with a multiplier of zero.
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,9 @@ class Factorisation:
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
-        self._own = np.empty(n) if n > solver.pattern.n_v else None
+        self._own = np.zeros(n) if n > solver.pattern.n_v else None
+        if self._own is not None:
+            self._own[solver.pattern.n_v :][solver.left_out] = -np.inf
         bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._own, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
@@ -67,6 +70,13 @@ class LinearSolver:
         self.pattern = pattern
         self.sizes: Ints = np.diff(pattern.block_start)
         self.places, self.targets = pattern.places, pattern.targets
+        self.left_out = np.zeros(pattern.n - pattern.n_v, dtype=bool)
+
+    def without(self, rows: Any) -> "LinearSolver":
+        """A solver that leaves out rows of constraints (n_c,) bool, whatever they leave of their diagonals."""
+        other = copy(self)
+        other.left_out = rows
+        return other
 
     def multiply(self, data: Floats, x: Floats) -> Floats:
         """A x (n,) for block data A."""

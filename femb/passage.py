@@ -55,8 +55,13 @@ class Passage:
         self._look = None
 
     def step(self, stepper: Any, limit: float) -> Step:
-        """A step of the stepper to ``limit`` at most, or a passage. Raises SolveError as the stepper does."""
+        """A step of the stepper to ``limit`` at most, or a passage. Raises SolveError as the stepper does.
+
+        Rows that depend on others at the start are left out throughout the step.
+        """
         left, angle = self._time_left(stepper)
+        if self._look is not None and np.any(self._look[1] == 0.0):
+            stepper.system = stepper.system.without_rows(self._look[1] == 0.0)
         while stepper.t + 1.2 * left < limit and self._begin >= LEAST:
             begin = min(1.0, self._begin / angle) * left
             if left > 1.2 * begin:

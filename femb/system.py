@@ -104,6 +104,16 @@ class System:
         other.discrete = discrete
         return other
 
+    def without_rows(self, rows: Any) -> "System":
+        """The same system, in which rows of constraints (n_c,) bool are left out of every solution.
+
+        Rows that depend on others where the constraints are met do not where they are not quite, as within a step: they
+        would hold a mechanism that moves.
+        """
+        other = copy(self)
+        other.solver = self.solver.without(rows)
+        return other
+
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Coordinates, unwrapped, and rates (m,) of all joints at one state, as in ``coordinates_of_joints``."""
         values, rates, _ = self.coordinates_of_joints.measure(q[None], v[None])

@@ -54,7 +54,9 @@ def test_locks_at_an_angle(method):
     kinetic = audit.kinetic_energy
     assert loss > 0.0
     last, first = np.flatnonzero(~after)[-1], np.flatnonzero(after)[0]
-    assert kinetic[last] - kinetic[first] == pytest.approx(loss, rel=1e-6 if method in loose else 1e-8)
+    assert kinetic[last] - kinetic[first] == pytest.approx(
+        loss, rel={"bdf": 1e-6, "generalized-alpha": 1e-5}.get(method, 1e-8)
+    )
     assert np.max(np.abs(audit.energy_error)) < (1e-5 if method in loose else 1e-8)
 
 

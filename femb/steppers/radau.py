@@ -126,6 +126,7 @@ class Radau:
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
         rejected = False
+        self._leave_out()
         h = min(self.h, self.max_step)
         cause = ABOVE_TOLERANCE
         while True:
@@ -182,6 +183,13 @@ class Radau:
             next_h = min(next_h, self._ceiling)
             self._ceiling *= RECOVERY
             return self._accept(h, end, next_h, reached, stages, renew=keep)
+
+    def _leave_out(self) -> None:
+        """Take rows that are left out from now on to multipliers of zero: extrapolated, theirs would grow unchecked."""
+        system = self.system
+        if system is system.velocity_form and self.multipliers[system.solver.left_out].any():
+            self.multipliers = system.forward(self._u, self.q, self.v)[1]
+            self._multiplier_polynomial, self._matrices = None, None
 
     # Newton
 
@@ -272,7 +280,7 @@ class Radau:
         """L (3, n_c) by extrapolating the polynomial through the last step's stages."""
         if not self.multipliers.size:
             return np.empty((3, 0))
-        if self._polynomial is None:
+        if self._polynomial is None or self._multiplier_polynomial is None:
             return np.tile(self.multipliers, (3, 1))
         old_h, _ = self._polynomial
         theta = 1.0 + C * h / old_h
