@@ -7,7 +7,7 @@ import numpy as np
 from femb import rotations
 from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.errors import SolveError
+from femb.errors import ModelError, SolveError
 from femb.kinematics import error_norm
 from femb.options import Tolerances
 from femb.start import components
@@ -31,8 +31,15 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     with the iteration tangent under the whole load, and if that fails with the exact tangent in load steps.
 
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
-    not a principal one; or where the iteration does not converge.
+    not a principal one; or where the iteration does not converge. Raises ModelError where there are joints or drivers.
     """
+    if system.n_c:
+        names = ", ".join([*system.layout.joints, *system.layout.drivers][:3])
+        raise ModelError.at(
+            ("run", "start"),
+            f"'equilibrium' is found without joints and drivers, got {names}; use 'as_given' or 'assembled' with some "
+            "damping, or femb.linear.trim",
+        )
     motions = [_Motion(system, frames) for frames in _structures(system)]
     for motion in motions:
         motion.check_axis()

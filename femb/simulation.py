@@ -106,7 +106,7 @@ def _freedom_lines(system: Any) -> list[str]:
     found = freedom(system, system.q0)
     plural = "" if found.degrees == 1 else "s"
     lines = [
-        f"{len(system.layout.joints)} joints, {found.rows} equations of constraint: {found.degrees} degree{plural} of "
+        f"{_count(len(system.layout.joints), 'joint')}, {found.rows} equations of constraint: {found.degrees} degree{plural} of "
         "freedom at the start"
     ]
     if found.dependent:
