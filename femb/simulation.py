@@ -104,11 +104,8 @@ def _freedom_lines(system: Any) -> list[str]:
     from femb.assembly import freedom
 
     found = freedom(system, system.q0)
-    plural = "" if found.degrees == 1 else "s"
-    lines = [
-        f"{_count(len(system.layout.joints), 'joint')}, {found.rows} equations of constraint: {found.degrees} degree{plural} of "
-        "freedom at the start"
-    ]
+    degrees = f"{found.degrees} degree{'' if found.degrees == 1 else 's'} of freedom at the start"
+    lines = [f"{_count(len(system.layout.joints), 'joint')}, {found.rows} equations of constraint: {degrees}"]
     if found.dependent:
         lines += [
             f"equations that depend on the others: {len(found.dependent)}, {_by_item(found.dependent)}",

@@ -33,7 +33,8 @@ def linearized(
 
 
 def _heading(space: StateSpace, rates: np.ndarray) -> str:
-    counts = f"{len(space.states)} states, {len(space.inputs)} inputs, {len(space.outputs)} outputs"
+    numbers = {"state": len(space.states), "input": len(space.inputs), "output": len(space.outputs)}
+    counts = ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for word, number in numbers.items())
     largest = float(np.max(np.abs(rates), initial=0.0))
     if largest < 1e-6:
         return f"{counts}; about steady motion"
