@@ -737,7 +737,7 @@ damping = 0.5
     inertia = 0.3 + 2.0 * 0.64
     wanted = np.roots([inertia, 0.5, 2.0 * 9.81 * 0.8])
     np.testing.assert_allclose(np.sort_complex(space.eigenvalues()), np.sort_complex(wanted), rtol=1e-10)
-    assert "2 states, 0 inputs, 1 outputs; about steady motion" in done.output
+    assert "2 states, 0 inputs, 1 output; about steady motion" in done.output
     assert f"{wanted[0].real:.6g}" in done.output
     assert Path("out/rod/linear.mat").is_file()
     unsteady = CliRunner().invoke(cli, ["linearize", "rod.toml", "--quiet"])
