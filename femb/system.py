@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from femb import kinematics, rotations
+from femb import kinematics
 from femb.assembly import assembled, check_pairs
 from femb.batch import Batch, FoldedError, Input, InputError, TrialError, merged
 from femb.blocklu import Factorisation, LinearSolver, SingularError
@@ -31,6 +31,7 @@ from femb.model import Model
 from femb.options import Tolerances
 from femb.pattern import Pattern
 from femb.placement import Placement
+from femb.places import Places
 from femb.posture import watch
 from femb.start import start_velocities
 from femb.state import State
@@ -74,7 +75,8 @@ class System:
             [batch for kind in kinds if items[kind] for batch in kind.batches(items[kind], layout, model)]
         ):
             self._add(batch)
-        self._list_coordinates()
+        self.places = Places(layout)
+        self.coordinates, self.turning = self.places.coordinates, self.places.turning
         self.coordinates_of_joints = JointCoordinates(layout)
         engaged = np.array([float(latch.item.engaged) for latch in layout.latches])
         self.discrete = Discrete(np.zeros(self.coordinates_of_joints.count), engaged, np.zeros(len(engaged)))
@@ -130,30 +132,6 @@ class System:
         self.inputs += batch.inputs
         batch.couple(self.pattern)
         self.batches.append(batch)
-
-    def _list_coordinates(self) -> None:
-        layout = self.layout
-        freedom = np.array([frame.freedom for frame in layout.frames])
-        poses = freedom == 6
-        axes = np.arange(3)
-        moving = freedom > 0
-        linear_q = (layout.frame_q[moving][:, None] + axes).ravel()
-        linear_v = (layout.frame_v[moving][:, None] + axes).ravel()
-        self.coordinates = (
-            np.concatenate([linear_q, layout.strain_q]),
-            np.concatenate([linear_v, layout.strain_v]),
-            layout.frame_q[poses] + 3,
-            layout.frame_v[poses] + 3,
-        )
-        # Frames that stiff members are on, by the places of their quaternions and angular velocities: a Newton
-        # iteration turns their forces back to the attitude of its matrices. Those of others it leaves as they are,
-        # so that their sum, the change of linear momentum, is kept to rounding.
-        members = {frame for frames, _ in layout.couplings for frame in frames}
-        turned = np.array([frame in members for frame in range(len(freedom))], dtype=bool) & poses
-        self.turning = (layout.frame_q[turned] + 3, layout.frame_v[turned] + 3)
-        # groups of components for the error norm, by kind of quantity: positions, quaternions, strains
-        self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.strain_q)
-        self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.strain_v)
 
     # Inputs
 
@@ -356,19 +334,8 @@ class System:
         return self.pattern.to_csc(data)[self.n_v :, : self.n_v]
 
     def rigid_velocities(self, q: Floats) -> Floats:
-        """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes.
-
-        Rotations are about the origin.
-        """
-        out = np.zeros((6, self.n_v))
-        for k, frame in enumerate(self.layout.frames):
-            i, j = self.layout.frame_q[k], self.layout.frame_v[k]
-            if frame.freedom:
-                out[:3, j : j + 3] = np.eye(3)
-                out[3:, j : j + 3] = np.cross(np.eye(3), q[i : i + 3])
-            if frame.freedom == 6:
-                out[3:, j + 3 : j + 6] = rotations.rotation_matrix(q[i + 3 : i + 7])
-        return out
+        """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes."""
+        return self.places.rigid_velocities(q)
 
     # Energy, momentum, errors
 
@@ -407,10 +374,4 @@ class System:
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
-        absolute = atol.values(rtol)
-        result = []
-        for groups, sizes, time in ((self._groups_q, (3, 4, 1), 1.0), (self._groups_v, (3, 3, 1), atol.time)):
-            counts = [len(group) for group in groups]
-            scale = np.repeat(np.array(absolute) / time, counts)
-            result.append((np.concatenate(groups), np.repeat(sizes, counts), scale, rtol))
-        return result[0], result[1]
+        return self.places.error_scale(rtol, atol)
