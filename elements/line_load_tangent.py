@@ -20,13 +20,10 @@ from femb.elements.beam_strain import (
     twist_angles,
     twist_directions,
 )
-from femb.elements.beam_tangent import twist_hessian
+from femb.elements.beam_tangent_strain import AXIS, SHAPE, twist_hessian
 from femb.elements.line_load_kernels import CUBICS, ends_force, local_vectors, row_force, section_at, spin_gradient
 from femb.jit import kernel
 from femb.smallmath import dot, turn_back
-
-AXIS = np.array([0, 1, 2, 0, 0, 1, 2])
-SHAPE = np.array([1, 1, 1, 0, 2, 2, 2])
 
 
 @kernel

@@ -16,6 +16,13 @@ def shown(value: Any) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
+def numbered(number: int, word: str) -> str:
+    """A number of things by name, as '1 body' or '2 bodies'."""
+    if number == 1:
+        return f"1 {word}"
+    return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
+
+
 def as_numbers(value: Any) -> Floats | None:
     """``value`` as a float array; None where not all of it is numbers (text and truth values are not)."""
     try:

@@ -77,17 +77,16 @@ def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple
     """Run a case in every formulation that admits it, and tabulate the largest differences in DIR/comparison.csv."""
     with _reported():
         loaded = _loaded(case, overrides)
-        folder = out or Path("out") / case.stem
+        folder = _folder(case, out)
         check_writable(folder / "comparison.csv")
         module = importlib.import_module("femb.comparison")
         progress = Progress(loaded.run.duration, quiet)
         other = None if against is None else _result_file(against)
         try:
-            found = module.compare(
-                loaded.model, loaded.run, against=other, out=folder, case_text=loaded.text, progress=progress
-            )
-        except ModelError as error:
-            raise loaded.located(error) from error
+            with _located(loaded):
+                found = module.compare(
+                    loaded.model, loaded.run, against=other, out=folder, case_text=loaded.text, progress=progress
+                )
         finally:
             progress.close()
         paths = found.write(folder)
@@ -113,13 +112,11 @@ def linearize(
 
     with _reported():
         loaded = load_case(case, overrides)
-        folder = out or Path("out") / case.stem
+        folder = _folder(case, out)
         check_writable(folder / "linear.npz")
         module = importlib.import_module("femb.linear.report")
-        try:
+        with _located(loaded):
             space, text = module.linearized(loaded.model, loaded.run, trimmed, outputs or None)
-        except ModelError as error:
-            raise loaded.located(error) from error
         paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
         if not quiet:
             click.echo("\n".join([text, "", *map(str, paths)]))
@@ -134,10 +131,8 @@ def check(case: Path, overrides: tuple[str, ...]) -> None:
 
     with _reported():
         loaded = load_case(case, overrides)
-        try:
+        with _located(loaded):
             click.echo(importlib.import_module("femb.simulation").summary(loaded.model, loaded.run))
-        except ModelError as error:
-            raise loaded.located(error) from error
 
 
 @cli.command()
@@ -184,6 +179,11 @@ def plot(results: Path, out: Path | None, what: str | None) -> None:
         click.echo(importlib.import_module("femb.plots").plot(data, picture, what))
 
 
+def _folder(case: Path, out: Path | None) -> Path:
+    """Where results of a case go."""
+    return out or Path("out") / case.stem
+
+
 def _loaded(case: Path, overrides: tuple[str, ...]) -> Any:
     """A case that has a ``[run]``."""
     from femb.case import CaseError, load_case
@@ -198,16 +198,17 @@ def _analyse(module: str, function: str, case: Path, out: Path | None, overrides
     """Carry out an analysis over the time of ``[run]``, with its progress, and print its audit."""
     with _reported():
         loaded = _loaded(case, overrides)
-        file = (out or Path("out") / case.stem) / "results.h5"
+        file = _folder(case, out) / "results.h5"
         check_writable(file)
         analysis = getattr(importlib.import_module(module), function)
         before = _stamp(file)
         progress = Progress(loaded.run.duration, quiet)
         try:
-            results = analysis(loaded.model, loaded.run, out=file, case_text=loaded.text, progress=progress)
-        except ModelError as error:
+            with _located(loaded):
+                results = analysis(loaded.model, loaded.run, out=file, case_text=loaded.text, progress=progress)
+        except ModelError:
             progress.close()
-            raise loaded.located(error) from error
+            raise
         except (FembError, OSError, KeyboardInterrupt) as error:
             progress.close()
             interrupted = isinstance(error, KeyboardInterrupt)
@@ -273,6 +274,15 @@ def check_writable(file: Path) -> None:
         raise ResultError(f"{file}: cannot be written: {folder} is not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ResultError(f"{file}: cannot be written: no permission to write in {folder}; try --out DIR")
+
+
+@contextlib.contextmanager
+def _located(loaded: Any) -> Iterator[None]:
+    """Give the problems of a model the lines of its case file."""
+    try:
+        yield
+    except ModelError as error:
+        raise loaded.located(error) from error
 
 
 @contextlib.contextmanager

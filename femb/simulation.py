@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.checks import numbered
 from femb.errors import FembError, ModelError
 from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
@@ -45,10 +46,7 @@ def simulate(
 
     system = System(model, assemble=run.start == "assembled")
     compile_first(system, progress)
-    if run.start == "equilibrium":
-        from femb.equilibrium import steady_start
-
-        system = system.starting_at(*steady_start(system))
+    system = started(system, run)
     form, outcome = make_formulation(system, run.formulation), Outcome([])
     with Recording(system, run.method, out, case_text) as recording:
         stepper = make_stepper(form, run)
@@ -60,6 +58,15 @@ def simulate(
         said = [f"stopped by event {outcome.stopped_by!r}"] if outcome.stopped_by else []
         recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
     return recording.results()
+
+
+def started(system: Any, run: Run | None) -> Any:
+    """The system at the start that a run asks for; raises as ``femb.equilibrium.steady_start``."""
+    if run is None or run.start != "equilibrium":
+        return system
+    from femb.equilibrium import steady_start
+
+    return system.starting_at(*steady_start(system))
 
 
 def summary(model: Model, run: Run | None = None) -> str:
@@ -75,11 +82,11 @@ def summary(model: Model, run: Run | None = None) -> str:
     if run is not None:
         make_formulation(system, run.formulation)
     elements = sum(beam.elements for beam in model.beams.values())
-    beams = _count(len(model.beams), "beam") + (f" of {_count(elements, 'element')}" if elements else "")
-    parts = (_count(len(model.bodies), "body"), beams, _count(len(model.loads), "load"))
+    beams = numbered(len(model.beams), "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
+    parts = (numbered(len(model.bodies), "body"), beams, numbered(len(model.loads), "load"))
     lines = [
         model.title or "untitled model",
-        ", ".join((*parts, _count(len(model.springs), "spring"))),
+        ", ".join((*parts, numbered(len(model.springs), "spring"))),
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
@@ -92,20 +99,13 @@ def summary(model: Model, run: Run | None = None) -> str:
     return "\n".join(lines)
 
 
-def _count(number: int, word: str) -> str:
-    """The number of things by name, as '1 body' or '2 bodies'."""
-    if number == 1:
-        return f"1 {word}"
-    return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
-
-
 def _freedom_lines(system: Any) -> list[str]:
     """Degrees of freedom, and what depends on what, at the start."""
     from femb.assembly import freedom
 
     found = freedom(system, system.q0)
-    degrees = f"{found.degrees} degree{'' if found.degrees == 1 else 's'} of freedom at the start"
-    lines = [f"{_count(len(system.layout.joints), 'joint')}, {found.rows} equations of constraint: {degrees}"]
+    degrees = f"{numbered(found.degrees, 'degree')} of freedom at the start"
+    lines = [f"{numbered(len(system.layout.joints), 'joint')}, {found.rows} equations of constraint: {degrees}"]
     if found.dependent:
         lines += [
             f"equations that depend on the others: {len(found.dependent)}, {_by_item(found.dependent)}",

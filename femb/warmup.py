@@ -7,10 +7,12 @@ both halves, after an installation for instance.
 """
 
 import gc
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,14 @@ def compile_first(system: Any, progress: Any = None) -> None:
     if progress is not None:
         progress.message("compiling kernels: once on this machine, 15 to 20 s")
     silent = subprocess.DEVNULL
-    beside = subprocess.Popen([sys.executable, "-m", "femb.warmup", "beside"], stdout=silent, stderr=silent)
+    # Both must be of the same files, or neither finds the other's: a checkout in the current folder would come first.
+    where = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
+    beside = subprocess.Popen(
+        [sys.executable, "-P", "-m", "femb.warmup", "beside"],
+        env={**os.environ, "PYTHONPATH": where.rstrip(os.pathsep)},
+        stdout=silent,
+        stderr=silent,
+    )
     try:
         with _no_collection():
             _compile_forces(system)

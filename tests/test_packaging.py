@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import femb
+from femb import jit, warmup
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -95,3 +96,27 @@ def test_everything_imported_is_declared():
     optional = {"mpl_toolkits", "control"}  # the latter an extra
     missing = {DISTRIBUTIONS.get(name, name) for name in ours - optional} - declared
     assert missing == set()
+
+
+def test_both_processes_that_compile_are_of_the_same_files(tmp_path, monkeypatch):
+    """Though a folder named femb is in the current one, as in a checkout where another femb is installed."""
+    started = []
+
+    class Recorded:
+        def __init__(self, command, **options):
+            started.append((command, options))
+
+        def wait(self):
+            pass
+
+    monkeypatch.setattr(warmup.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(jit, "is_compiled", lambda: False)
+    monkeypatch.setattr(warmup, "_compile_forces", lambda system: None)
+    warmup.compile_first(warmup._clamped_beam())
+    monkeypatch.undo()
+    ((command, options),) = started
+    (tmp_path / "femb").mkdir()
+    (tmp_path / "femb" / "__init__.py").write_text("")
+    asked = [*command[: command.index("-m")], "-c", "import femb; print(femb.__file__)"]
+    done = subprocess.run(asked, env=options["env"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()) == Path(femb.__file__).resolve()

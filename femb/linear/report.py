@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from femb.checks import numbered
 from femb.linear.linearise import chart_of, second_order, state_space
 from femb.linear.point import OperatingPoint
 from femb.linear.statespace import StateSpace
 from femb.linear.trim import trim
 from femb.model import Model
 from femb.options import Run
+from femb.simulation import started
 
 
 def linearized(
@@ -20,12 +22,9 @@ def linearized(
     Raises as femb.linear.linearize and femb.linear.trim; SolveError where the run starts in an equilibrium that is not
     there.
     """
-    from femb.equilibrium import steady_start
     from femb.system import System
 
-    system = System(model, assemble=run is not None and run.start == "assembled")
-    if run is not None and run.start == "equilibrium":
-        system = system.starting_at(*steady_start(system))
+    system = started(System(model, assemble=run is not None and run.start == "assembled"), run)
     point = trim(system) if trimmed else OperatingPoint.of(system)
     chart = chart_of(point)
     space = state_space(point, second_order(point, chart), outputs)
@@ -33,8 +32,8 @@ def linearized(
 
 
 def _heading(space: StateSpace, rates: np.ndarray) -> str:
-    numbers = {"state": len(space.states), "input": len(space.inputs), "output": len(space.outputs)}
-    counts = ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for word, number in numbers.items())
+    named = {"state": space.states, "input": space.inputs, "output": space.outputs}
+    counts = ", ".join(numbered(len(names), word) for word, names in named.items())
     largest = float(np.max(np.abs(rates), initial=0.0))
     if largest < 1e-6:
         return f"{counts}; about steady motion"
