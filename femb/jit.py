@@ -15,6 +15,8 @@ from typing import Any
 
 import numba
 
+from femb.kernel_compiler import KernelCompiler
+
 
 @cache
 def cache_folder() -> Path:
@@ -49,6 +51,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+        return numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, pipeline_class=KernelCompiler)(
+            function
+        )
     finally:
         numba.config.CACHE_DIR = before
