@@ -49,8 +49,10 @@ class BeamBatch(Batch):
         self.data: Floats = np.array(data, dtype=float)
         # whether the mass of some section lies beside its axis; None is a type of its own to numba
         self.beside = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
+        self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
+        self._elements = self.index, self.ends, self.data, self.beside
 
     def couple(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
@@ -63,10 +65,6 @@ class BeamBatch(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._force(q, v, a, True, True, 1.0, out)
-
-    @property
-    def _elements(self) -> tuple[Any, ...]:
-        return self.index, self.ends, self.data, self.beside
 
     def _force(self, q: Floats, v: Floats, a: Floats, elastic: bool, inertial: bool, sign: float, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
@@ -101,7 +99,7 @@ class BeamBatch(Batch):
         self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
 
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        if np.any(self.data[:, columns.DAMPING]):
+        if self.damped:
             self._force(q, v, v, False, False, -1.0, out)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:

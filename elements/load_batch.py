@@ -37,6 +37,8 @@ class LoadBatch(Batch):
             if load.torque is not None or load.damping is not None:
                 self._torque(load, station, self._input(load, "torque", inputs))
         self.inputs = tuple(inputs)
+        kinds = (load_kernels.applied, self.forces), (torque_kernels.applied, self.torques)
+        self._kinds = [each for each in kinds if len(each[1].index)]
 
     def _input(self, load: Any, word: str, inputs: list[Input]) -> tuple[Floats, int, int]:
         """Matrix (3, 3) from the inputs to the components, first input and number of inputs."""
@@ -91,9 +93,8 @@ class LoadBatch(Batch):
         self._apply(u, q, v, 1.0, out)
 
     def _apply(self, u: Floats, q: Floats, v: Floats, sign: float, out: Floats) -> None:
-        for rows, kernels in ((self.forces, load_kernels), (self.torques, torque_kernels)):
-            if len(rows.index):
-                kernels.applied(rows.index, rows.data, u, q, v, sign, out)
+        for applied, rows in self._kinds:
+            applied(rows.index, rows.data, u, q, v, sign, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._add_tangent(u, q, v, damping, stiffness)

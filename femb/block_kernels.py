@@ -239,3 +239,11 @@ def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):  #
                 for j in range(m):
                     y[o + i] += data[lower[e] + m * i + j] * x[p + j]
                     y[p + j] += data[upper[e] + n * j + i] * x[o + i]
+
+
+@kernel
+def shift(mass, damping, stiffness, mu, out):  # type: ignore[no-untyped-def]
+    """out = mu mass + damping + stiffness / mu, block data; mu real or complex."""
+    inverse = 1.0 / mu
+    for i in range(out.size):
+        out[i] = mu * mass[i] + damping[i] + inverse * stiffness[i]

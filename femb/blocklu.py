@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.block_kernels import factor, kept_parts, multiply, solve
+from femb.block_kernels import factor, kept_parts, multiply, shift, solve
 from femb.pattern import Pattern
 from femb.types import Floats, Ints
 
@@ -84,6 +84,12 @@ class LinearSolver:
         start, _, *rest = self.places
         multiply(start, *rest, data, x, y)
         return y
+
+    def shifted(self, mass: Floats, damping: Floats, stiffness: Floats, mu: complex) -> Any:
+        """Block data of mu M + C + K / mu, of the numbers that mu is of."""
+        data = np.empty(len(mass), dtype=type(mu))
+        shift(mass, damping, stiffness, mu, data)
+        return data
 
     def factorise(self, data: Any, dependent: float = DEPENDENT) -> Factorisation:
         """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards.

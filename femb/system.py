@@ -135,7 +135,7 @@ class System:
 
     # Inputs
 
-    @property
+    @cached_property
     def n_u(self) -> int:
         """Number of inputs."""
         return sum(each.width for each in self.inputs)
@@ -157,20 +157,24 @@ class System:
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
         """u (n_u,) at time t and state q (n_q,), v (n_v,). Raises InputError where one is not finite."""
         u = np.empty(self.n_u)
-        at = 0
         state = self.state(t, q, v) if self.inputs_of_state else None
-        for each in self.inputs:
+        for each, part in self._parts_of_inputs:
             if each.of_discrete:
                 value = each.function(self.discrete)
             else:
                 value = each.function(t, state) if each.of_state else each.function(t)
             if each.of_state and np.shape(value) != (each.width,):
                 raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
-            u[at : at + each.width] = value
-            if not all(map(isfinite, u[at : at + each.width])):
+            u[part] = value
+            if not all(map(isfinite, u[part])):
                 raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
-            at += each.width
         return u
+
+    @cached_property
+    def _parts_of_inputs(self) -> list[tuple[Input, slice]]:
+        """Every input and its part of u."""
+        ends = np.cumsum([each.width for each in self.inputs]).tolist()
+        return [(each, slice(end - each.width, end)) for each, end in zip(self.inputs, ends, strict=True)]
 
     # Equations of motion
 
@@ -354,11 +358,10 @@ class System:
 
     def _discrete_inputs(self) -> Floats:
         """u (n_u,) with what depends on the discrete state alone; zero for the rest."""
-        u, at = np.zeros(self.n_u), 0
-        for each in self.inputs:
+        u = np.zeros(self.n_u)
+        for each, part in self._parts_of_inputs:
             if each.of_discrete:
-                u[at : at + each.width] = each.function(self.discrete)
-            at += each.width
+                u[part] = each.function(self.discrete)
         return u
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:

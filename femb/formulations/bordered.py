@@ -31,6 +31,10 @@ class BorderedSolver:
         """Factors of the matrix, which has no dependent rows, whatever ``dependent``; raises SingularError."""
         return Factors(matrix)
 
+    def shifted(self, mass: Any, damping: Any, stiffness: Any, mu: complex) -> Any:
+        """mu M + C + K / mu."""
+        return mu * mass + damping + stiffness / mu
+
     def multiply(self, matrix: Any, x: Floats) -> Floats:
         """A x (n,)."""
         return matrix @ x

@@ -210,7 +210,7 @@ class Bdf:
         if self._factored_mu > 0.0 and abs(mu / self._factored_mu - 1.0) <= REFACTOR:
             return
         mass, damping, stiffness = self._matrices  # type: ignore[misc]
-        self._factored = self.system.solver.factorise(mu * mass + damping + stiffness / mu)
+        self._factored = self.system.solver.factorise(self.system.solver.shifted(mass, damping, stiffness, mu))
         self._factored_mu = mu
         self.statistics.factorizations += 1
 

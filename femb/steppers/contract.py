@@ -1,6 +1,7 @@
 """The stepper contract.
 
-A stepper advances the state of a System from one accepted step to the next. It must
+A stepper advances the state of a System import math
+from one accepted step to the next. It must
 
 1.  start at the system's q0, v0 with ``work`` zero, and take its tolerances from a Run;
 2.  see the system through M, f, tangents and inputs at (t, q, v), never as y' = f(t, y) alone;
@@ -20,10 +21,9 @@ A stepper advances the state of a System from one accepted step to the next. It 
 13. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
 """
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
-
-import numpy as np
 
 from femb.errors import SolveError
 from femb.types import Floats
@@ -89,12 +89,12 @@ class Stepper(Protocol):
 
 def before(t: float, start: float) -> float:
     """The instant just before t, coming from start: where inputs have their left-hand value."""
-    return float(np.nextafter(t, start))
+    return math.nextafter(t, start)
 
 
 def too_small(limit: float, h: float) -> bool:
     """Whether a step h towards ``limit`` is no more than the rounding of times there."""
-    return h < SMALLEST_STEP * float(np.spacing(abs(limit)))
+    return h < SMALLEST_STEP * math.ulp(limit)
 
 
 def step_failure(t: float, h: float, cause: str) -> SolveError:

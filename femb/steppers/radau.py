@@ -15,6 +15,7 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.8 
 step-size control); the application to M v' = f with q' = H v is described in docs/theory/integration.md.
 """
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,12 @@ from femb.options import Run
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
 from femb.steppers.radau_kernels import (
-    frame_turns,
-    stage_coordinates,
+    estimate_force,
+    estimate_size,
+    finish_iteration,
+    start_estimate,
+    start_stages,
     to_eigenvectors,
-    turn_frames,
-    turn_frames_back,
-    update_velocities,
 )
 from femb.types import Floats
 
@@ -90,6 +91,12 @@ class Radau:
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self.h = run.first_step or 0.0
         self.max_step = run.max_step or np.inf
+        n_q, n_v, n_c, frames = system.n_q, system.n_v, system.n_c, system.turning[0].size
+        # Z, V, K, Q, L of the stages and the turns of frames to them; right-hand sides; the error estimate's arrays
+        self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
+        self._turns = np.empty((3, frames, 3, 3))
+        self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
+        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 3, 3)))
         self._matrices: tuple[Floats, Floats, Floats] | None = None
         self._factored_h, self._dependent = 0.0, DEPENDENT
         self._old_error = self._old_h = 0.0
@@ -101,10 +108,16 @@ class Radau:
         self._u = self.system.inputs_at(self.t, self.q, self.v)
         self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
-        self._polynomial: tuple[float, Any] | None = None
+        self._extrapolate_nothing()
         self._starting, self._fresh = True, False
         if not self.h:
             self.h = self._first_step()
+
+    def _extrapolate_nothing(self) -> None:
+        """Begin the next step along the acceleration, at the same multipliers."""
+        along, same = np.zeros((3, self.system.n_v)), np.zeros((3, self.system.n_c))
+        along[0], same[0] = self.a, self.multipliers
+        self._polynomials = 1.0, along, same
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Start afresh from a state within the last step."""
@@ -135,11 +148,12 @@ class Radau:
                 raise step_failure(self.t, h, cause)
             end = limit if h == limit - self.t else self.t + h
             try:
-                solved, iterations, stages, rate = self._newton(h, end)
+                solved, iterations, rate = self._newton(h, end)
                 cause = cause if solved else "Newton's iteration did not converge"
                 if solved and self.system.watched:
-                    _, Q, V, _ = stages
-                    self.system.watch(self.t, np.vstack([self.q, Q]), np.vstack([self.v, V]))
+                    self.system.watch(
+                        self.t, np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
+                    )
             except (TrialError, SingularError) as problem:
                 solved, cause = False, str(problem)
             if not solved and self._fresh and self._leave_nearly_dependent():
@@ -151,10 +165,9 @@ class Radau:
                     h *= 0.5
                 self._fresh_matrices()
                 if not self.system.layout.has_loops:
-                    self._polynomial = None
+                    self._extrapolate_nothing()
                 continue
-            Z, Q, V, _ = stages
-            error = self._error(Z, Q, h)
+            error = self._error(h)
             safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + iterations)
             factor = self._factor(h, error)
             if error > 1.0:
@@ -165,7 +178,7 @@ class Radau:
                     self._fresh_matrices()
                 continue
             try:
-                reached = self._projected(Q[2], V[2])
+                reached = self._projected()
             except TrialError as problem:
                 self.statistics.rejected += 1
                 h, rejected, cause = 0.5 * h, True, str(problem)
@@ -182,14 +195,18 @@ class Radau:
                 next_h = max(next_h, self.h * min(1.0, grow))
             next_h = min(next_h, self._ceiling)
             self._ceiling *= RECOVERY
-            return self._accept(h, end, next_h, reached, stages, renew=keep)
+            return self._accept(h, end, next_h, reached, renew=keep)
 
     def _leave_out(self) -> None:
         """Take rows that are left out from now on to multipliers of zero: extrapolated, theirs would grow unchecked."""
         system = self.system
-        if system is system.velocity_form and self.multipliers[system.solver.left_out].any():
+        if not system.n_c or system is not system.velocity_form:
+            return
+        if self.multipliers[system.solver.left_out].any():
             self.multipliers = system.forward(self._u, self.q, self.v)[1]
-            self._multiplier_polynomial, self._matrices = None, None
+            self._polynomials[2][:] = 0.0
+            self._polynomials[2][0] = self.multipliers
+            self._matrices = None
 
     # Newton
 
@@ -205,11 +222,9 @@ class Radau:
             self._fresh_matrices()
         if self._factored_h == h:
             return
-        mass, damping, stiffness = self._matrices  # type: ignore[misc]
-        mu, nu = REAL / h, COMPLEX / h
-        factorise = self.system.solver.factorise
-        self._real = factorise(mu * mass + damping + stiffness / mu, self._dependent)
-        self._complex = factorise(nu * mass + damping + stiffness / nu, self._dependent)
+        solver = self.system.solver
+        shifted = [solver.shifted(*self._matrices, mu) for mu in (REAL / h, COMPLEX / h)]  # type: ignore[misc]
+        self._factors = [solver.factorise(matrix, self._dependent) for matrix in shifted]
         self._factored_h = h
         self.statistics.factorizations += 2
 
@@ -224,107 +239,87 @@ class Radau:
         self._dependent, self._factored_h = NEARLY_DEPENDENT, 0.0
         return True
 
-    def _newton(self, h: float, end: float) -> Any:
-        """(converged, iterations, (Z^v, Q, V, L), rate) of the stage equations."""
-        system, n = self.system, self.system.n_v + self.system.n_c
+    def _newton(self, h: float, end: float) -> tuple[bool, int, float]:
+        """Whether the stage equations converged, after how many iterations, and at which rate."""
+        system = self.system
         self._factorise(h)
-        times = self.t + h * C
-        times[2] = before(end, self.t)
-        Z = self._predict(h)
-        V, Q, L = np.empty((3, system.n_v)), np.empty((3, system.n_q)), self._predict_multipliers(h)
-        stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 3, True)
-        quaternion_q, omega_v = system.turning
-        turns = np.empty((3, omega_v.size, 3, 3))
-        frame_turns(quaternion_q, self._matrices_q, Q, turns)
+        t = self.t
+        times = t + C[0] * h, t + C[1] * h, before(end, t)
+        _, V, K, Q, L = stages = self._stages
+        real, pair, turns = self._real, self._pair, self._turns
+        of_real, of_pair = self._factors
+        turned_q, turned_v = system.turning
+        old_h, *polynomials = self._polynomials
+        state = self.q, self.v
+        start_stages(
+            *system.coordinates, turned_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
+            *stages, turns,
+        )  # fmt: skip
+        scale = solution_scale(self.scale_q, self.scale_v, *state, h)
+        tableau = (*system.coordinates, turned_v, A, INVERSE, T, h, scale)
         u = None
-        real, pair = np.empty(n), np.empty(n, dtype=complex)
-        scale = solution_scale(self.scale_q, self.scale_v, self.q, self.v, h)
         rate, previous = 0.0, 0.0
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
-                u = np.stack([system.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
-            residual = system.equations(u, Q, V, INVERSE @ Z / h, L)
+                u = np.array([system.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
+            residual = system.equations(u, Q, V, K, L)
+            to_eigenvectors(T_INVERSE, turns, turned_v, residual, real, pair)
+            of_real.solve(real)
+            of_pair.solve(pair)
+            size = finish_iteration(*tableau, *state, turns, real, pair, *stages)
             self.statistics.evaluations += 3
-            to_eigenvectors(T_INVERSE, turns, omega_v, residual, real, pair)
-            self._real.solve(real)
-            self._complex.solve(pair)
-            size = update_velocities(T, turns, omega_v, real, pair, scale, self.v, Z, L)
-            stage_coordinates(*system.coordinates, h * A, self.q, self.v, Z, V, Q, 2, False)
             self.statistics.newton_iterations += 1
-            if not np.isfinite(size):
-                return False, iteration, None, 1.0
-            if size <= NEGLIGIBLE * self.tolerance:
-                # of a change as small as this, rounding alone may be the half, and its rate says nothing
-                self._u_stages = u
-                return True, iteration + 1, (Z, Q, V, L), rate
-            if iteration > 0:
+            if not isfinite(size):
+                return False, iteration, 1.0
+            # of a change as small as this, rounding alone may be the half, and its rate says nothing
+            done = size <= NEGLIGIBLE * self.tolerance
+            if iteration > 0 and not done:
                 rate = size / previous if previous > 0.0 else 0.0
                 left = MAX_ITERATIONS - 1 - iteration
                 if rate >= 1.0 or rate**left / (1.0 - rate) * size > self.tolerance:
-                    return False, iteration, None, rate
-            if iteration > 0 and rate / (1.0 - rate) * size < self.tolerance:
+                    return False, iteration, rate
+                done = rate / (1.0 - rate) * size < self.tolerance
+            if done:
                 self._u_stages = u
-                return True, iteration + 1, (Z, Q, V, L), rate
+                return True, iteration + 1, rate
             previous = size
-        return False, MAX_ITERATIONS, None, rate
-
-    def _predict(self, h: float) -> Floats:
-        """Z^v (3, n_v) by extrapolating the last step's collocation polynomial, or along the acceleration."""
-        if self._polynomial is None:
-            return h * C[:, None] * self.a
-        old_h, coefficients = self._polynomial
-        theta = 1.0 + C * h / old_h
-        return (theta[:, None] ** np.arange(1, 4) - 1.0) @ coefficients
-
-    def _predict_multipliers(self, h: float) -> Floats:
-        """L (3, n_c) by extrapolating the polynomial through the last step's stages."""
-        if not self.multipliers.size:
-            return np.empty((3, 0))
-        if self._polynomial is None or self._multiplier_polynomial is None:
-            return np.tile(self.multipliers, (3, 1))
-        old_h, _ = self._polynomial
-        theta = 1.0 + C * h / old_h
-        return theta[:, None] ** np.arange(3) @ self._multiplier_polynomial
+        return False, MAX_ITERATIONS, rate
 
     # Error and acceptance
 
-    def _error(self, Z: Floats, Q: Floats, h: float) -> float:
+    def _error(self, h: float) -> float:
         """Norm of Hairer's filtered estimate; where it is above one, filtered once more.
 
         The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
         with their forces; the second removes what an L-stable step will damp anyway.
         """
-        change_v = ESTIMATE @ Z / h
-        change_q = ESTIMATE @ (Q - self.q) / h
-        quaternion_q, _ = self.system.turning
-        turns = np.empty((1, quaternion_q.size, 3, 3))
-        frame_turns(quaternion_q, self._matrices_q, self.q[None], turns)
-        error_q, error_v, norm = self._filter(self.q, self.v, change_q, change_v, h, turns[0])
-        if norm > 1.0:
-            _, _, norm = self._filter(self.q + error_q, self.v + error_v, change_q, change_v, h, turns[0])
+        error_q, error_v, norm = self._filter(self.q, self.v, h)
+        if 1.0 < norm < np.inf:
+            _, _, norm = self._filter(self.q + error_q, self.v + error_v, h)
         return norm
 
-    def _filter(self, q: Floats, v: Floats, change_q: Floats, change_v: Floats, h: float, turns: Floats) -> Any:
+    def _filter(self, q: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:
+        """Estimate from forces at q, v: in coordinates, in velocities, and its norm."""
         system, mu = self.system, REAL / h
-        rate = system.rates(q[None], v[None])[0] + change_q
-        drift = system.tangents(self.q, rate[None])[0]
+        turned_q, turned_v = system.turning
+        coordinates, here, at = system.coordinates, (self.q[None], self.v[None]), (q[None], v[None])
+        Z, _, _, Q, _ = self._stages
+        change, rate, drift, turns = self._estimate
+        start_estimate(
+            *coordinates, turned_q, turned_v, self._matrices_q, ESTIMATE, h, here[0], *at, Z, Q, *self._estimate
+        )
         try:
-            force = -system.equations(self._u[None], q[None], v[None], -change_v[None], self.multipliers[None])[0]
+            force = system.equations(self._u[None], *at, change, self.multipliers[None])
         except TrialError:
-            return rate, v, np.inf
+            return q, v, np.inf
         self.statistics.evaluations += 1
-        stiffness, omega_v = self._matrices[2], system.turning[1]  # type: ignore[index]
-        if system.n_c:
-            drift = np.concatenate([drift, np.zeros(system.n_c)])
-        turn_frames_back(turns, omega_v, force)
-        turn_frames_back(turns, omega_v, drift)
-        force -= system.solver.multiply(stiffness, drift) / mu
-        force[system.n_v :] = 0.0
-        error_v = self._real.solve(force)[: system.n_v]
-        turn_frames(turns, omega_v, error_v)
-        error_q = (system.rates(self.q[None], error_v[None])[0] + rate) / mu
-        norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
-        return error_q, error_v, norm
+        pull = system.solver.multiply(self._matrices[2], drift[0])  # type: ignore[index]
+        estimate_force(turned_v, system.n_v, turns, mu, force, pull)
+        error_v = self._factors[0].solve(force[0])
+        error_q = np.empty_like(rate)
+        scales = self.scale_q, self.scale_v
+        norm = estimate_size(*coordinates, turned_v, *scales, mu, *here, turns, rate, error_v[None], error_q)
+        return error_q[0], error_v[: system.n_v], norm
 
     def _factor(self, h: float, error: float) -> float:
         """Step-size factor: Gustafsson's prediction from the last two steps, or the plain one."""
@@ -335,28 +330,28 @@ class Radau:
             return float(min(plain, plain * h / self._old_h * (self._old_error / error) ** 0.25))
         return float(plain)
 
-    def _projected(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def _projected(self) -> tuple[Floats, Floats]:
         """The end of a step with unit quaternions, on the constraints."""
-        q = q.copy()
+        _, V, _, Q, _ = self._stages
+        q = Q[2].copy()
         self.system.normalise(q)
-        return self.system.projected(self._u_stages[2], q, v, self._real)
+        return self.system.projected(self._u_stages[2], q, V[2].copy(), self._factors[0])
 
-    def _accept(self, h: float, end: float, next_h: float, reached: Any, stages: Any, renew: bool) -> Step:
+    def _accept(self, h: float, end: float, next_h: float, reached: Any, renew: bool) -> Step:
         system = self.system
-        Z, Q, V, L = stages
+        Z, V, K, Q, L = self._stages
         power = system.power(self._u_stages, Q, V, L)
         # the collocation polynomial of v through (0, 0) and the stages
-        coefficients = FROM_ZERO @ Z
-        self._polynomial = (h, coefficients)
-        self._multiplier_polynomial = THROUGH_STAGES @ L
+        motion = FROM_ZERO @ Z
+        self._polynomials = h, motion, THROUGH_STAGES @ L if system.n_c else L
         # Members that start out of equilibrium have accelerations the step does not resolve: they would swing the dense
         # output, so that it takes the polynomial's own at the start of a stretch.
-        a = coefficients[0] / h if self._starting else self.a
+        a = motion[0] / h if self._starting else self.a
         self._starting = False
         old = (self.q, self.v, a, self.work, self.power)
         start = self.t
-        self.t, (self.q, self.v), self.multipliers = end, reached, L[2]
-        self.a = INVERSE[2] @ Z / h
+        self.t, (self.q, self.v), self.multipliers = end, reached, L[2].copy()
+        self.a = K[2].copy()
         self.work += h * float(A[2] @ power)
         self.power = float(power[2])
         self._u = self._u_stages[2]

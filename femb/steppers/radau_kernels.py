@@ -3,8 +3,11 @@
 import numpy as np
 
 from femb.jit import kernel
-from femb.kinematics import error_norm
+from femb.kinematics import error_norm, rates, tangents
 from femb.smallmath import rotation
+
+# For a literal number, numba would compile a variant of the called kernel.
+TWO, THREE = np.int64(2), np.int64(3)
 
 
 @kernel
@@ -62,51 +65,77 @@ def to_eigenvectors(inverse, turns, omega_v, residual, real, pair):  # type: ign
 
 
 @kernel
-def update_velocities(T, turns, omega_v, real, pair, scale, v, Z, L):  # type: ignore[no-untyped-def]
-    """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), turned on to the stages; returns the norm of the largest
-    change of Z."""
+def start_stages(  # type: ignore[no-untyped-def]
+    linear_q, linear_v, quaternion_q, omega_v, turned_q, frame_q, C, A, inverse, h, ratio, polynomial, of_multipliers,
+    q, v, Z, V, K, Q, L, turns,
+):  # fmt: skip
+    """Stages of a step h before the first iteration, and the turns of frames to them from those at ``frame_q`` (n_q,).
+
+    Z (3, n_v), L (3, n_c) : extrapolated from polynomials of the last step, coefficients (3, ...) of powers 1 to 3 and
+    0 to 2 of the fraction of it; ratio : h over its length. V, Q : see ``stage_coordinates``. K = A^-1 Z / h.
+    """
+    for i in range(3):
+        theta = 1.0 + C[i] * ratio
+        for k in range(v.size):
+            a, b, c = polynomial[0, k], polynomial[1, k], polynomial[2, k]
+            Z[i, k] = (theta - 1.0) * a + (theta * theta - 1.0) * b + (theta * theta * theta - 1.0) * c
+        for k in range(L.shape[1]):
+            a, b, c = of_multipliers[0, k], of_multipliers[1, k], of_multipliers[2, k]
+            L[i, k] = a + theta * (b + theta * c)
+    for i in range(3):
+        for k in range(q.size):
+            Q[i, k] = q[k]
+    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, THREE)
+    frame_turns(turned_q, frame_q, Q, turns)
+
+
+@kernel
+def finish_iteration(  # type: ignore[no-untyped-def]
+    linear_q, linear_v, quaternion_q, omega_v, turned_v, A, inverse, T, h, scale, q, v, turns, real, pair,
+    Z, V, K, Q, L,
+):  # fmt: skip
+    """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), turned on to the stages, and V, K, Q with them.
+
+    Returns the norm of the largest change of Z.
+    """
     n_v = v.size
-    change = np.empty((3, real.size))
+    start, size, atol, rtol = scale
+    change = np.empty(real.size)
+    worst = 0.0
     for i in range(3):
         for k in range(real.size):
-            change[i, k] = T[i, 0] * real[k] + T[i, 1] * pair[k].real + T[i, 2] * pair[k].imag
-        turn_frames(turns[i], omega_v, change[i])
+            change[k] = T[i, 0] * real[k] + T[i, 1] * pair[k].real + T[i, 2] * pair[k].imag
+        turn_frames(turns[i], turned_v, change)
         for k in range(n_v):
-            Z[i, k] += change[i, k]
+            Z[i, k] += change[k]
         for k in range(n_v, real.size):
-            L[i, k - n_v] += change[i, k]
-    worst = 0.0
-    start, size, atol, rtol = scale
-    for i in range(3):
-        worst = max(worst, error_norm(start, size, atol, rtol, change[i], v))
+            L[i, k - n_v] += change[k]
+        worst = max(worst, error_norm(start, size, atol, rtol, change, v))
+    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, TWO)
     return worst
 
 
 @kernel
 def stage_coordinates(  # type: ignore[no-untyped-def]
-    linear_q, linear_v, quaternion_q, omega_v, hA, q, v, Z, V, Q, sweeps, afresh
+    linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, sweeps
 ):
-    """V = v + Z and Q = q + h A (H(Q) V), the quaternions by fixed-point sweeps from Q, or from q if ``afresh``."""
+    """V = v + Z, K = A^-1 Z / h and Q = q + h A (H(Q) V), the quaternions by fixed-point sweeps from Q."""
     for i in range(3):
         for k in range(v.size):
             V[i, k] = v[k] + Z[i, k]
+            K[i, k] = (inverse[i, 0] * Z[0, k] + inverse[i, 1] * Z[1, k] + inverse[i, 2] * Z[2, k]) / h
+        a, b, c = h * A[i, 0], h * A[i, 1], h * A[i, 2]
         for k in range(linear_q.size):
-            Q[i, linear_q[k]] = q[linear_q[k]]
-    for i in range(3):
-        for j in range(3):
-            for k in range(linear_q.size):
-                Q[i, linear_q[k]] += hA[i, j] * V[j, linear_v[k]]
+            o, w = linear_q[k], linear_v[k]
+            Q[i, o] = q[o] + a * (v[w] + Z[0, w]) + b * (v[w] + Z[1, w]) + c * (v[w] + Z[2, w])
     for k in range(quaternion_q.size):
         o, w = quaternion_q[k], omega_v[k]
-        if afresh:
-            for i in range(3):
-                for m in range(4):
-                    Q[i, o + m] = q[o + m]
         for _ in range(sweeps):
             r0, r1, r2 = rates_of(Q[0], V[0], o, w), rates_of(Q[1], V[1], o, w), rates_of(Q[2], V[2], o, w)
             for i in range(3):
+                a, b, c = h * A[i, 0], h * A[i, 1], h * A[i, 2]
                 for m in range(4):
-                    Q[i, o + m] = q[o + m] + hA[i, 0] * r0[m] + hA[i, 1] * r1[m] + hA[i, 2] * r2[m]
+                    Q[i, o + m] = q[o + m] + a * r0[m] + b * r1[m] + c * r2[m]
 
 
 @kernel
@@ -115,3 +144,52 @@ def rates_of(q, v, o, w):  # type: ignore[no-untyped-def]
     a, b, c = 0.5 * v[w], 0.5 * v[w + 1], 0.5 * v[w + 2]
     p0, p1, p2, p3 = q[o], q[o + 1], q[o + 2], q[o + 3]
     return (-p1 * a - p2 * b - p3 * c, p0 * a + p2 * c - p3 * b, p0 * b + p3 * a - p1 * c, p0 * c + p1 * b - p2 * a)
+
+
+# The error estimate; see Radau._error.
+
+
+@kernel
+def start_estimate(  # type: ignore[no-untyped-def]
+    linear_q, linear_v, quaternion_q, omega_v, turned_q, turned_v, frame_q, weights, h, q0, q, v, Z, Q,
+    change, rate, drift, turns,
+):  # fmt: skip
+    """What the estimate at q, v (1, ...) of a step from q0 (1, n_q) takes besides forces, from Z and Q of its stages.
+
+    change (1, n_v) : minus the weighted sum of Z over h. rate (1, n_q) : H(q) v and that of Q - q0. drift (1, n), zero
+    on entry : rate as velocities, its frames turned back by turns (1, F, 3, 3) to their attitude at frame_q (n_q,).
+    """
+    a, b, c = weights[0] / h, weights[1] / h, weights[2] / h
+    for k in range(change.shape[1]):
+        change[0, k] = -(a * Z[0, k] + b * Z[1, k] + c * Z[2, k])
+    rates(linear_q, linear_v, quaternion_q, omega_v, q, v, rate)
+    for k in range(rate.shape[1]):
+        rate[0, k] += a * (Q[0, k] - q0[0, k]) + b * (Q[1, k] - q0[0, k]) + c * (Q[2, k] - q0[0, k])
+    tangents(linear_q, linear_v, quaternion_q, omega_v, q0[0], rate, drift)
+    frame_turns(turned_q, frame_q, q0, turns)
+    turn_frames_back(turns[0], turned_v, drift[0])
+
+
+@kernel
+def estimate_force(turned_v, n_v, turns, mu, residual, pull):  # type: ignore[no-untyped-def]
+    """residual (1, n) becomes the right-hand side: minus itself, turned back, less pull (n,) / mu; 0 beyond n_v."""
+    turn_frames_back(turns[0], turned_v, residual[0])
+    for k in range(n_v):
+        residual[0, k] = -residual[0, k] - pull[k] / mu
+    for k in range(n_v, pull.size):
+        residual[0, k] = 0.0
+
+
+@kernel
+def estimate_size(  # type: ignore[no-untyped-def]
+    linear_q, linear_v, quaternion_q, omega_v, turned_v, scale_q, scale_v, mu, q0, v0, turns, rate, error_v, error_q
+):
+    """Norm of the estimate; error_v (1, n) is turned on, error_q (1, n_q) = (H(q0) error_v + rate) / mu."""
+    turn_frames(turns[0], turned_v, error_v[0])
+    rates(linear_q, linear_v, quaternion_q, omega_v, q0, error_v, error_q)
+    for k in range(error_q.shape[1]):
+        error_q[0, k] = (error_q[0, k] + rate[0, k]) / mu
+    start, size, atol, rtol = scale_q
+    norm = error_norm(start, size, atol, rtol, error_q[0], q0[0])
+    start, size, atol, rtol = scale_v
+    return max(norm, error_norm(start, size, atol, rtol, error_v[0], v0[0]))

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from femb.blocklu import SingularError
+from femb.formulations.bordered import BorderedSolver
 from femb.types import Floats
 
 
@@ -33,13 +34,9 @@ def solve_positive(matrix: Floats, x: Floats) -> Floats:
     return solution
 
 
-class DenseSolver:
+class DenseSolver(BorderedSolver):
     """Factorises and multiplies matrices (n, n)."""
 
-    def factorise(self, matrix: Any, dependent: float = 0.0) -> Factors:
+    def factorise(self, matrix: Any, dependent: float = 0.0) -> Factors:  # type: ignore[override]
         """Factors of the matrix; raises SingularError, also where rows depend on others."""
         return Factors(matrix)
-
-    def multiply(self, matrix: Any, x: Floats) -> Floats:
-        """A x (n,)."""
-        return matrix @ x
