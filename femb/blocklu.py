@@ -40,6 +40,7 @@ class Factorisation:
         self._own = np.zeros(n) if n > solver.pattern.n_v else None
         if self._own is not None:
             self._own[solver.pattern.n_v :][solver.left_out] = -np.inf
+        self._factors = (*self.places, data, self.pivots, self.rank, self._own)
         bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._own, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
@@ -59,7 +60,7 @@ class Factorisation:
 
     def solve(self, x: Any) -> Any:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
-        solve(*self.places, self.data, self.pivots, self.rank, self._own, x)
+        solve(*self._factors, x)
         return x
 
 
@@ -70,6 +71,7 @@ class LinearSolver:
         self.pattern = pattern
         self.sizes: Ints = np.diff(pattern.block_start)
         self.places, self.targets = pattern.places, pattern.targets
+        self._blocks = (self.places[0], *self.places[2:])
         self.left_out = np.zeros(pattern.n - pattern.n_v, dtype=bool)
 
     def without(self, rows: Any) -> "LinearSolver":
@@ -80,9 +82,8 @@ class LinearSolver:
 
     def multiply(self, data: Floats, x: Floats) -> Floats:
         """A x (n,) for block data A."""
-        y = np.empty_like(x)
-        start, _, *rest = self.places
-        multiply(start, *rest, data, x, y)
+        y = np.empty(len(x))
+        multiply(*self._blocks, data, x, y)
         return y
 
     def shifted(self, mass: Floats, damping: Floats, stiffness: Floats, mu: complex) -> Any:

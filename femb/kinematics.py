@@ -6,8 +6,6 @@ the places where they and their angular velocities begin.
 
 import math
 
-import numpy as np
-
 from femb.jit import kernel
 
 
@@ -80,15 +78,15 @@ def error_norm(start, size, atol, rtol, error, x):  # type: ignore[no-untyped-de
 
 
 @kernel
-def solution_scale(scale_q, scale_v, q, v, h):  # type: ignore[no-untyped-def]
-    """Arguments of ``error_norm``, before the error, that measure what is left of the velocities (n_v,) of a step h.
+def solution_limits(scale_q, scale_v, q, v, h, limits):  # type: ignore[no-untyped-def]
+    """limits (groups,) that measure what is left of the velocities (n_v,) of a step h, as absolute tolerances.
 
+    ``error_norm`` takes them, with a relative tolerance of zero, in the place of those of velocities.
     A velocity that is off by x makes its quantity off by h x: each group may be off by the tolerance of the velocity
     at v, or by that of the quantity at q over h, whichever is less. Groups of q and of v are of the same frames.
     """
     start_q, size_q, atol_q, rtol = scale_q
     start, size, atol, _ = scale_v
-    limits = np.empty(start.size)
     for k in range(start.size):
         x = 0.0
         y = 0.0
@@ -99,4 +97,3 @@ def solution_scale(scale_q, scale_v, q, v, h):  # type: ignore[no-untyped-def]
         for i in range(start[k], start[k] + size[k]):
             y += v[i] * v[i]
         limits[k] = min(atol[k] + rtol * math.sqrt(y), (atol_q[k] + rtol * math.sqrt(x)) / h)
-    return start, size, limits, 0.0

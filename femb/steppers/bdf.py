@@ -20,7 +20,7 @@ import numpy as np
 
 from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
-from femb.kinematics import error_norm, solution_scale
+from femb.kinematics import error_norm, solution_limits
 from femb.options import Run
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
 from femb.steppers.bdf_kernels import correct, implicit_coordinates, normalise_history
@@ -234,7 +234,8 @@ class Bdf:
                 self._form(self._u, self.q, self.v)
             self._factorise(mu)
         turns = np.empty((1, omega_v.size, 3, 3))
-        scale = solution_scale(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu)
+        scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+        solution_limits(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
         t, u, previous, multipliers = before(end, self.t), None, 0.0, self.multipliers
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:

@@ -22,7 +22,7 @@ import numpy as np
 
 from femb.batch import TrialError
 from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
-from femb.kinematics import error_norm, solution_scale
+from femb.kinematics import error_norm, solution_limits
 from femb.options import Run
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
@@ -97,6 +97,8 @@ class Radau:
         self._turns = np.empty((3, frames, 3, 3))
         self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
         self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 3, 3)))
+        # arguments of error_norm for what Newton's iteration leaves of velocities
+        self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         self._matrices: tuple[Floats, Floats, Floats] | None = None
         self._factored_h, self._dependent = 0.0, DEPENDENT
         self._old_error = self._old_h = 0.0
@@ -255,8 +257,8 @@ class Radau:
             *system.coordinates, turned_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
             *stages, turns,
         )  # fmt: skip
-        scale = solution_scale(self.scale_q, self.scale_v, *state, h)
-        tableau = (*system.coordinates, turned_v, A, INVERSE, T, h, scale)
+        solution_limits(self.scale_q, self.scale_v, *state, h, self._scale[2])
+        tableau = (*system.coordinates, turned_v, A, INVERSE, T, h, self._scale)
         u = None
         rate, previous = 0.0, 0.0
         for iteration in range(MAX_ITERATIONS):
