@@ -25,7 +25,8 @@ class LoadBatch(Batch):
 
     def __init__(self, loads: list[Any], layout: Layout) -> None:
         self.layout = layout
-        self.forces, self.torques = _Rows(5, 12), _Rows(6, 25)
+        # torques that are constant in their frame have kernels of their own, without bases, damping or tangents
+        self.forces, self.torques, self.steady_torques = _Rows(5, 12), _Rows(6, 25), _Rows(3, 9)
         self.postures = ()
         self._locks: list[tuple[int, int, int, Floats]] = []
         inputs: list[Input] = []
@@ -37,7 +38,11 @@ class LoadBatch(Batch):
             if load.torque is not None or load.damping is not None:
                 self._torque(load, station, self._input(load, "torque", inputs))
         self.inputs = tuple(inputs)
-        kinds = (load_kernels.applied, self.forces), (torque_kernels.applied, self.torques)
+        kinds = (
+            (load_kernels.applied, self.forces),
+            (torque_kernels.applied, self.torques),
+            (torque_kernels.applied_steady, self.steady_torques),
+        )
         self._kinds = [each for each in kinds if len(each[1].index)]
 
     def _input(self, load: Any, word: str, inputs: list[Input]) -> tuple[Floats, int, int]:
@@ -69,10 +74,13 @@ class LoadBatch(Batch):
 
     def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> None:
         matrix, first, count = source
-        first_axis, last_axis, sign = axes_of(load.sequence)
         axes = rotation_matrix(station.rotation)
-        last = axes[:, last_axis]
         where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
+        if load.frame == "body" and load.damping is None:
+            self.steady_torques.add([where[1], first, count], (axes @ matrix).ravel())
+            return
+        first_axis, last_axis, sign = axes_of(load.sequence)
+        last = axes[:, last_axis]
         damping = np.zeros(3) if load.damping is None else np.broadcast_to(load.damping, 3)
         self.torques.add(
             [*where, first, count, BASES[load.frame], first_axis],
@@ -83,8 +91,8 @@ class LoadBatch(Batch):
             self._locks.append((*where, first_axis, last))
 
     def couple(self, pattern: Any) -> None:
-        for rows in (self.forces, self.torques):
-            rows.couple(pattern, self.first_input)
+        for rows, first_input, frame in ((self.forces, 2, 1), (self.torques, 2, 1), (self.steady_torques, 1, 0)):
+            rows.couple(pattern, self.first_input, first_input, frame)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._apply(u, q, v, -1.0, out)
@@ -144,11 +152,12 @@ class _Rows:
         self.data: Floats = np.zeros((0, length))
         self._first = 0
 
-    def add(self, index: list[Any], data: list[Any]) -> None:
+    def add(self, index: list[Any], data: Any) -> None:
         self.index = np.vstack([self.index, np.array([index], dtype=np.int64)])
         self.data = np.vstack([self.data, np.array([data], dtype=float)])
 
-    def couple(self, pattern: Any, first_input: int) -> None:
-        self.index[:, 2] += first_input - self._first
-        self._first = first_input
-        self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
+    def couple(self, pattern: Any, first: int, first_input: int, frame: int) -> None:
+        """Count inputs from ``first``; first_input, frame : columns of the index."""
+        self.index[:, first_input] += first - self._first
+        self._first = first
+        self.offset, self.stride = pattern.offsets(self.index[:, frame : frame + 1])

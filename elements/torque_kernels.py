@@ -4,7 +4,8 @@
 
 with b_m the inertial axes, the axes of the station (a body, or the section of a beam node), the Euler basis or its
 dual. The power of T_m is T_m b_m . omega: b_m . omega is what it is conjugate to, an Euler rate for the dual basis.
-All vectors are in the axes of the frame that carries the station.
+All vectors are in the axes of the frame that carries the station. Undamped along the axes of the station they are
+``steady`` there: index (n, 3) int, of the frame in v, first input, number of inputs; data (n, 9), matrix from them.
 
 index (n, 6) int: of the frame in q, in v, first input, number of inputs, basis, first axis of the Euler sequence.
 data (n, 25): matrix (9) from the inputs to u_m, damping (3), axes (9) of the station in the frame, last axis (3) of
@@ -60,6 +61,17 @@ def applied(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
             components(index[k], data[k], u[s], v[s, j + 3 : j + 6], b, T)
             for o in range(3):
                 out[s, j + 3 + o] += sign * (T[0] * b[0, o] + T[1] * b[1, o] + T[2] * b[2, o])
+
+
+@kernel
+def applied_steady(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
+    """out (s, n_v) += sign times the torques that are steady in their frames."""
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            j, first, count = index[k, 0], index[k, 1], index[k, 2]
+            for o in range(3):
+                for i in range(count):
+                    out[s, j + 3 + o] += sign * data[k, 3 * o + i] * u[s, first + i]
 
 
 @kernel

@@ -55,11 +55,12 @@ def _no_collection() -> Iterator[None]:
 
 
 def _compile_forces(system: Any) -> None:
-    """Compile kinematics, then forces and energies of a system, those of beams first, and matrices of all but beams."""
+    """Compile kinematics and solving, forces and energies of a system, beams first, and matrices of all but beams."""
     from femb.elements.beam_batch import BeamBatch
 
     q, v = system.q0, system.v0
     rates = system.rates(q[None], v[None])
+    _compile_solving(1.0)
     system.solver.multiply(np.zeros(system.pattern.size), np.zeros(system.pattern.n))
     system.tangents(q, rates)
     system.normalise(q.copy())
@@ -75,21 +76,31 @@ def _compile_forces(system: Any) -> None:
 
 
 def _compile_beside() -> None:
-    """Compile stepping and solving, by a run without beams, and then the matrices of beams."""
+    """Compile solving and stepping, by a run without beams, and then the matrices of beams."""
+    from femb.simulation import simulate
+
+    # Complex numbers first, while the first process is at real ones and at the vector algebra that a body needs too.
+    _compile_solving(1.0j)
+    simulate(_one_body(), duration=1e-3)
+    beam = _clamped_beam()
+    beam.matrices(np.zeros(0), beam.q0, beam.v0)
+
+
+def _compile_solving(unit: complex) -> None:
+    """Compile factorisation and solution, without multipliers, in the numbers that ``unit`` is of."""
+    from femb.system import System
+
+    solver = System(_one_body()).solver
+    solver.factorise(unit * np.eye(6).ravel()).solve(unit * np.ones(6))
+
+
+def _one_body() -> Any:
     from femb.elements import RigidBody
     from femb.model import Model
-    from femb.simulation import simulate
-    from femb.system import System
 
     model = Model()
     model.add(RigidBody("b", mass=1.0, inertia=1.0))
-    # Solving first, since the first process begins with the vector algebra that a body needs too.
-    solver = System(model).solver
-    for unit in (1.0, 1.0j):
-        solver.factorise(unit * np.eye(6).ravel()).solve(unit * np.ones(6))
-    simulate(model, duration=1e-3)
-    beam = _clamped_beam()
-    beam.matrices(np.zeros(0), beam.q0, beam.v0)
+    return model
 
 
 def _clamped_beam() -> Any:
