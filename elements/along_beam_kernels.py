@@ -10,11 +10,11 @@ from femb.elements.beam_columns import LENGTH
 from femb.elements.beam_ends import end_pose, force_to_frame
 from femb.elements.beam_matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
 from femb.elements.beam_strain import natural_coordinates
-from femb.jit import kernel
+from femb.jit import inner
 from femb.smallmath import turn, turn_back
 
 
-@kernel
+@inner
 def locate(index, ends, data, q, fixed, r, R, X):  # type: ignore[no-untyped-def]
     """Axes R (5, 3, 3) and natural coordinates X (8,) of one element at q (n_q,); r (2, 3) its ends."""
     end_pose(index[0], ends[0], q, fixed, r[0], R[0], R[1])
@@ -22,7 +22,7 @@ def locate(index, ends, data, q, fixed, r, R, X):  # type: ignore[no-untyped-def
     natural_coordinates(r[0], R[1], q[index[4]], r[1], R[3], q[index[5]], data[LENGTH], R[4], X)
 
 
-@kernel
+@inner
 def add_force(index, ends, R, f, sign, work, out):  # type: ignore[no-untyped-def]
     """out (n_v,) += sign times a force f (14,) on the ends: axes of the first section, spins in own axes.
 
@@ -41,7 +41,7 @@ def add_force(index, ends, R, f, sign, work, out):  # type: ignore[no-untyped-de
         out[index[6 + end]] += sign * f[o + 6]
 
 
-@kernel
+@inner
 def add_section_force(R, f, sign, work, section):  # type: ignore[no-untyped-def]
     """section (2, 6) += the share of a residual force sign f in the section forces (see ``beam_force.forces``)."""
     F, own = work[0], work[1]
@@ -54,7 +54,7 @@ def add_section_force(R, f, sign, work, section):  # type: ignore[no-untyped-def
             section[end, 3 + i] += outward * f[o + 3 + i]
 
 
-@kernel
+@inner
 def add_tangent(ends, offset, stride, R, T, f, A, out):  # type: ignore[no-untyped-def]
     """Add the change A (14, 14) of the residual force f (14,) with the ends' motion to block data; changes A.
 
@@ -69,7 +69,7 @@ def add_tangent(ends, offset, stride, R, T, f, A, out):  # type: ignore[no-untyp
     scatter_ends(A, offset, stride, out)
 
 
-@kernel
+@inner
 def helix(turning, stretched, d, Q):  # type: ignore[no-untyped-def]
     """Chord d (3,) and turn Q (3, 3) of a beam of that length whose section turns by ``turning`` (3,) in all, evenly.
 

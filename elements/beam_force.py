@@ -11,11 +11,11 @@ from femb.elements.beam_columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, R
 from femb.elements.beam_ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam_inertia import centreline_acceleration, centreline_rate, inertia_force
 from femb.elements.beam_strain import WEIGHTS, end_gradient, strains
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import turn, turn_back
 
 
-@kernel
+@inner
 def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ignore[no-untyped-def]
     """n (8,): force on the natural coordinates by elastic (if asked for) and damping stress, at ends' motion (11,)."""
     length, damping = data[LENGTH], data[DAMPING]
@@ -53,7 +53,7 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ign
                 n[m] += stress * E[i, j, m]
 
 
-@kernel
+@inner
 def element_force(  # type: ignore[no-untyped-def]
     index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial,
     R, small, vectors, X, n, f11, e, E, turned, rows, f,

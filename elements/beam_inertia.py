@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.elements.beam_mass_axis import offset_force
 from femb.elements.beam_strain import HERMITE, POINTS, WEIGHTS
-from femb.jit import kernel
+from femb.jit import inner
 from femb.smallmath import dot, turn
 
 # Integrals of the products of the cubic Hermite functions, and of the functions alone.
@@ -30,7 +30,7 @@ HERMITE_MASS = (
 HERMITE_MEAN = np.array([1.0 / 2.0, 1.0 / 12.0, 1.0 / 2.0, -1.0 / 12.0])
 
 
-@kernel
+@inner
 def centreline_rate(eps_rate, omega, s, length, out):  # type: ignore[no-untyped-def]
     """out (3,): rate of g = s e1, in the axes of its own end; s = length (1 + eps)."""
     out[0] = length * eps_rate
@@ -38,7 +38,7 @@ def centreline_rate(eps_rate, omega, s, length, out):  # type: ignore[no-untyped
     out[2] = -s * omega[1]
 
 
-@kernel
+@inner
 def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):  # type: ignore[no-untyped-def]
     """out (3,): second rate of g = s e1, in the axes of its own end; alpha is the angular acceleration."""
     out[0] = length * eps_acc - s * (omega[1] * omega[1] + omega[2] * omega[2])
@@ -46,7 +46,7 @@ def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):  #
     out[2] = -2.0 * length * eps_rate * omega[1] + s * (omega[0] * omega[2] - alpha[1])
 
 
-@kernel
+@inner
 def section_axes(X, i, spin_symmetric, t, m, n):  # type: ignore[no-untyped-def]
     """Axes t, m, n (3,) of the section at strain point i and the length of r' there.
 
@@ -73,7 +73,7 @@ def section_axes(X, i, spin_symmetric, t, m, n):  # type: ignore[no-untyped-def]
     return g
 
 
-@kernel
+@inner
 def twist_rates(Q, beta, omega1, w2, alpha1, a2):  # type: ignore[no-untyped-def]
     """Rate and second rate of the twist alpha; all vectors (3,) in the axes of the first section."""
     c = 1.0 / (1.0 + Q[0, 0])
@@ -92,7 +92,7 @@ def twist_rates(Q, beta, omega1, w2, alpha1, a2):  # type: ignore[no-untyped-def
     return rate, second
 
 
-@kernel
+@inner
 def at_point(i, x, out):  # type: ignore[no-untyped-def]
     """out (3,): derivative by xi, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
     n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
@@ -100,7 +100,7 @@ def at_point(i, x, out):  # type: ignore[no-untyped-def]
         out[k] = n3 * (x[2, k] - x[0, k]) + n2 * x[1, k] + n4 * x[3, k]
 
 
-@kernel
+@inner
 def tangent_rates(t, g, ud, udd, td, tdd):  # type: ignore[no-untyped-def]
     """td, tdd (3,): rate and second rate of the tangent t of r' = g t, from those of r'.
 
@@ -116,7 +116,7 @@ def tangent_rates(t, g, ud, udd, td, tdd):  # type: ignore[no-untyped-def]
     return along, along2, speed2
 
 
-@kernel
+@inner
 def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
     """Spin of the swung section about t, and its rate: [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t), l = e1.
 
@@ -140,7 +140,7 @@ def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
     return spin, (num_rate - spin * den_rate) * d, num_rate, den_rate
 
 
-@kernel
+@inner
 def inertia_force(  # type: ignore[no-untyped-def]
     X, Q, beta, length, mass, inertia, beside, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
@@ -206,7 +206,7 @@ def inertia_force(  # type: ignore[no-untyped-def]
     return twist_force
 
 
-@kernel
+@inner
 def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):  # type: ignore[no-untyped-def]
     """rows (3, 11): spin of the section at strain point i about t, m, n by the ends' motion (as in end_gradient)."""
     g = section_axes(X, i, symmetric, t, m, n)
@@ -237,7 +237,7 @@ def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):  # type
         rows[0, 7 + k] += x * gamma[k]
 
 
-@kernel
+@inner
 def translation_mass(Q, s1, s2, length, mass, G, M):  # type: ignore[no-untyped-def]
     """M (14, 14) += mass of the centreline's translation, by the end velocities in the axes of the first section.
 

@@ -9,7 +9,7 @@ Source: docs/theory/beam.md, equations (29) to (33).
 import numpy as np
 
 from femb.elements.beam_strain import POINTS
-from femb.jit import kernel
+from femb.jit import inner
 from femb.smallmath import cross, dot
 
 # The Hermite functions N1 to N4 at the strain points: positions by (r_I, g_I, r_II, g_II).
@@ -26,7 +26,7 @@ HERMITE_VALUES = np.ascontiguousarray(
 )
 
 
-@kernel
+@inner
 def value_at(i, x, out):  # type: ignore[no-untyped-def]
     """out (3,): the cubic with end values and derivatives x (4, 3) at strain point i."""
     for k in range(3):
@@ -35,7 +35,7 @@ def value_at(i, x, out):  # type: ignore[no-untyped-def]
             out[k] += HERMITE_VALUES[i, a] * x[a, k]
 
 
-@kernel
+@inner
 def centre_acceleration(cy, cz, w, w_rate, out):  # type: ignore[no-untyped-def]
     """out (3,): acceleration of the mass centre against the reference axis, section axes: w' x c + w x (w x c)."""
     along = w[1] * cy + w[2] * cz
@@ -45,7 +45,7 @@ def centre_acceleration(cy, cz, w, w_rate, out):  # type: ignore[no-untyped-def]
     out[2] = w_rate[0] * cy + w[2] * along - square * cz
 
 
-@kernel
+@inner
 def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):  # type: ignore[no-untyped-def]
     """Add to F (4, 3), conjugate to x, and to moment (3,), section axes, what the offset does at strain point i.
 
@@ -66,7 +66,7 @@ def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):  # type
             F[a, k] += HERMITE_VALUES[i, a] * f
 
 
-@kernel
+@inner
 def offset_force_change(  # type: ignore[no-untyped-def]
     i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_rate, dx2, dwork, dF, dmoment
 ):
@@ -93,7 +93,7 @@ def offset_force_change(  # type: ignore[no-untyped-def]
             dF[a, k] += HERMITE_VALUES[i, a] * f
 
 
-@kernel
+@inner
 def offset_mass(i, mass, cy, cz, axes, spin, G, M):  # type: ignore[no-untyped-def]
     """M (14, 14) += what the offset adds at strain point i, by the end velocities in the axes of the first section.
 
@@ -119,7 +119,7 @@ def offset_mass(i, mass, cy, cz, axes, spin, G, M):  # type: ignore[no-untyped-d
                 M[a, b] += mass * (V[j, a] * H[j, b] + H[j, a] * V[j, b] + H[j, a] * H[j, b])
 
 
-@kernel
+@inner
 def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):  # type: ignore[no-untyped-def]
     """Add to out (8,) - energies and momenta as in ``energy_momentum`` - what the offset adds at strain point i.
 

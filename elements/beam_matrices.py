@@ -8,10 +8,10 @@ from femb.elements.beam_force import shape_force
 from femb.elements.beam_inertia import rotary_rows, translation_mass
 from femb.elements.beam_mass_axis import offset_mass
 from femb.elements.beam_strain import WEIGHTS, geometric_stiffness, shape_gradient, strains
-from femb.jit import kernel
+from femb.jit import inner, kernel
 
 
-@kernel
+@inner
 def frame_map(R, ends, T):  # type: ignore[no-untyped-def]
     """T (2, 3, 3): per end, what its frame's spin adds to its velocity, -(R1^T Rn) d~, axes of the first section."""
     for end in range(2):
@@ -26,7 +26,7 @@ def frame_map(R, ends, T):  # type: ignore[no-untyped-def]
             T[end, i, 2] = b * d1 - a * d2
 
 
-@kernel
+@inner
 def ends_stiffness(K8, B, KB, K):  # type: ignore[no-untyped-def]
     """K (11, 11) = B^T K8 B with B (8, 11) mostly zeros; KB (8, 11) is a work array.
 
@@ -48,7 +48,7 @@ def ends_stiffness(K8, B, KB, K):  # type: ignore[no-untyped-def]
                     K[i, j] += x * KB[k, j]
 
 
-@kernel
+@inner
 def scatter_ends(local, offset, stride, data):  # type: ignore[no-untyped-def]
     """``smallmath.scatter`` for the groups of a beam element, frame and strain of each end, with loops unrolled."""
     for a in range(2):
@@ -69,7 +69,7 @@ def scatter_ends(local, offset, stride, data):  # type: ignore[no-untyped-def]
             data[offset[2 * a + 1, 2 * b + 1]] += local[7 * a + 6, 7 * b + 6]
 
 
-@kernel
+@inner
 def expand(A, B):  # type: ignore[no-untyped-def]
     """B (14, 14) += A (11, 11), whose first three coordinates are r_II - r_I."""
     for i in range(11):
@@ -91,7 +91,7 @@ def expand(A, B):  # type: ignore[no-untyped-def]
             B[i, j + 3] -= A[i, j]
 
 
-@kernel
+@inner
 def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
     """A (14, 14) from end velocities in the axes of the first section to velocities of the frames, both sides.
 
@@ -123,7 +123,7 @@ def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
                 A[o + j, i] = R1[j, 0] * a + R1[j, 1] * b + R1[j, 2] * c
 
 
-@kernel
+@inner
 def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):  # type: ignore[no-untyped-def]
     """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
 
@@ -221,7 +221,7 @@ def matrices(  # type: ignore[no-untyped-def]
     return -1
 
 
-@kernel
+@inner
 def attachment_stiffness(force1, force2, ends, R, A):  # type: ignore[no-untyped-def]
     """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the frame's turn, per end.
 

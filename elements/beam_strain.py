@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import product_left_back
 
 SHAPE = 8  # natural coordinates
@@ -69,7 +69,7 @@ def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):  # type: igno
     X[7] = 2.0 * math.atan2(Q[2, 1] - Q[1, 2], 1.0 + Q[0, 0] + Q[1, 1] + Q[2, 2])
 
 
-@kernel
+@inner
 def twist_rule(X):  # type: ignore[no-untyped-def]
     """First and last + 1 of the points that an element of this shape needs."""
     bend = max(max(abs(X[1]), abs(X[2])), max(abs(X[5]), abs(X[6])))
@@ -78,7 +78,7 @@ def twist_rule(X):  # type: ignore[no-untyped-def]
     return FEW, TWIST_POINTS.size
 
 
-@kernel
+@inner
 def twist_angles(X, turned, rows):  # type: ignore[no-untyped-def]
     """Turn of the section about the tangent, relative to the swung section of end I, at the strain points.
 
@@ -219,7 +219,7 @@ def strains(X, length, source, turned, rows, e, E):  # type: ignore[no-untyped-d
     return True
 
 
-@kernel
+@inner
 def twist_directions(Q, beta, gamma):  # type: ignore[no-untyped-def]
     """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in its own section's axes."""
     c = 1.0 / (1.0 + Q[0, 0])
@@ -230,7 +230,7 @@ def twist_directions(Q, beta, gamma):  # type: ignore[no-untyped-def]
         gamma[i] = Q[0, i] * c
 
 
-@kernel
+@inner
 def end_gradient(X, Q, beta, gamma, length, n, out):  # type: ignore[no-untyped-def]
     """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
 
@@ -251,7 +251,7 @@ def end_gradient(X, Q, beta, gamma, length, n, out):  # type: ignore[no-untyped-
     out[10] = length * (Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6])
 
 
-@kernel
+@inner
 def shape_gradient(X, Q, beta, gamma, length, B):  # type: ignore[no-untyped-def]
     """B (8, 11), the gradient of the natural coordinates by the ends' motion, as a matrix."""
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
@@ -271,7 +271,7 @@ def shape_gradient(X, Q, beta, gamma, length, B):  # type: ignore[no-untyped-def
     B[3, 6] = length
 
 
-@kernel
+@inner
 def geometric_stiffness(X, Q, beta, gamma, length, n, K):  # type: ignore[no-untyped-def]
     """K (11, 11) += the change of B^T n with the ends' motion at constant n (8,): the director-stress part.
 

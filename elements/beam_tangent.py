@@ -29,11 +29,11 @@ from femb.elements.beam_tangent_inertia import (
     twist_changes,
 )
 from femb.elements.beam_tangent_strain import strain_stiffness, twist_hessian
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, dot, turn
 
 
-@kernel
+@inner
 def add_arm(A, B, R, Rn, end, arm, sign):  # type: ignore[no-untyped-def]
     """A (14, 14) += B times sign * (R1^T Rn arm~) in the rows of an end's translation and the columns of its spin."""
     P, o = np.empty((3, 3)), 7 * end
@@ -49,7 +49,7 @@ def add_arm(A, B, R, Rn, end, arm, sign):  # type: ignore[no-untyped-def]
             A[i, o + 3 + j] += B[i, o] * P[0, j] + B[i, o + 1] * P[1, j] + B[i, o + 2] * P[2, j]
 
 
-@kernel
+@inner
 def frame_matrix(R, ends, T):  # type: ignore[no-untyped-def]
     """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
     T[:] = 0.0
@@ -76,7 +76,7 @@ def frame_matrix(R, ends, T):  # type: ignore[no-untyped-def]
         T[o + 6, o + 6] = 1.0
 
 
-@kernel
+@inner
 def attached_tangent(index, ends, R, v, a, T, f, M, C, K):  # type: ignore[no-untyped-def]
     """Turn K, C (14, 14) by the ends' motion, axes of the first section, into those by the frames' motion.
 

@@ -15,14 +15,14 @@ from femb.elements.beam_inertia import (
 )
 from femb.elements.beam_mass_axis import offset_force, offset_force_change
 from femb.elements.beam_strain import HERMITE, POINTS, WEIGHTS
-from femb.jit import kernel
+from femb.jit import inner
 from femb.smallmath import cross, dot, turn, turn_back
 
 ENDS = 11  # directions of one kind
 ALL = 22
 
 
-@kernel
+@inner
 def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):  # type: ignore[no-untyped-def]
     """Changes of g = s e1 and of its rates (see ``centreline_acceleration``) in the axes of its end, into column
     0 with the strain, 1 with the strain rate and 2, 3, 4 with the angular velocity; dg, dv, dx2 (5, 3)."""
@@ -42,7 +42,7 @@ def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):  
     dx2[4, 0], dx2[4, 1], dx2[4, 2] = -2.0 * s * w3, 2.0 * length * eps_rate, s * w1
 
 
-@kernel
+@inner
 def motion_changes(  # type: ignore[no-untyped-def]
     Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, v, x2, spins, dx, dv, dx2, dspins, dl
 ):
@@ -100,7 +100,7 @@ def motion_changes(  # type: ignore[no-untyped-def]
         turn(Q, da2[o], dx2[ENDS * o + 10, 3])
 
 
-@kernel
+@inner
 def turn_with(Q, e, x, out):  # type: ignore[no-untyped-def]
     """out = (Q e) x x: change of the vector x of end II, axes of end I, as end II turns about e in its own axes."""
     a = Q[0, 0] * e[0] + Q[0, 1] * e[1] + Q[0, 2] * e[2]
@@ -111,7 +111,7 @@ def turn_with(Q, e, x, out):  # type: ignore[no-untyped-def]
     out[2] = a * x[1] - b * x[0]
 
 
-@kernel
+@inner
 def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):  # type: ignore[no-untyped-def]
     """dtwist (22, 3): changes of the twist alpha, its rate and its second rate; other arguments as above."""
     w = np.empty((5, 3))
@@ -154,7 +154,7 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):  # type: ignore[no
         dtwist[k, 2] = dsecond
 
 
-@kernel
+@inner
 def inertia_changes(  # type: ignore[no-untyped-def]
     X, data, beside, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
 ):
@@ -277,7 +277,7 @@ def inertia_changes(  # type: ignore[no-untyped-def]
             dforce[k] += x * dmt
 
 
-@kernel
+@inner
 def inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C):  # type: ignore[no-untyped-def]
     """K, C (14, 14) += the changes of the inertia force on the ends, from those of ``inertia_changes``.
 

@@ -17,7 +17,7 @@ from femb.elements.beam_strain import (
     WEIGHTS,
     twist_rule,
 )
-from femb.jit import kernel
+from femb.jit import inner
 from femb.smallmath import dot
 
 # r' depends on the natural coordinate k < 7 through its component AXIS[k] and the Hermite function number SHAPE[k]
@@ -25,7 +25,7 @@ AXIS = np.array([0, 1, 2, 0, 0, 1, 2])
 SHAPE = np.array([1, 1, 1, 0, 2, 2, 2])
 
 
-@kernel
+@inner
 def twist_hessian(X, S):  # type: ignore[no-untyped-def]
     """S (4, 8, 8): second derivatives of ``twist_angles`` by X.
 
@@ -89,7 +89,7 @@ def twist_hessian(X, S):  # type: ignore[no-untyped-def]
             S[3, p, q] = -S[3, p, q]
 
 
-@kernel
+@inner
 def strain_changes(X, length, source, turned, rows, S, D, dE):  # type: ignore[no-untyped-def]
     """dE (n, 3, 4, 8): changes of the gradient E of ``strains`` as X changes along the directions D (n, 8).
 
@@ -190,7 +190,7 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):  # type: ignore[n
                 dE[n, i, 1, m] = x / length
 
 
-@kernel
+@inner
 def strain_stiffness(X, data, B, turned, rows, S, e, E, Xd, dXd, K, C):  # type: ignore[no-untyped-def]
     """K, C (11, 11) += changes of the elastic and damping force with the ends' motion and with their velocities, at
     held directions in which it acts (``geometric_stiffness`` adds their turning).

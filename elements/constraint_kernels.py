@@ -20,14 +20,14 @@ import math
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, dot, rotation, turn, turn_back
 
 POINT, DISTANCE, DOT1, DOT2, ANGLE, ORIENTATION = range(6)
 INPUTS = (3, 3, 3, 3, 3, 10)  # width of the input that each primitive follows
 
 
-@kernel
+@inner
 def frame_motion(i, j, axes, q, v, fixed, R, r, rate, w):  # type: ignore[no-untyped-def]
     """Axes R, position r, velocity ``rate`` and angular velocity w of a frame."""
     for k in range(3):
@@ -44,7 +44,7 @@ def frame_motion(i, j, axes, q, v, fixed, R, r, rate, w):  # type: ignore[no-unt
         rotation(fixed[-1 - i, 3:7], R)
 
 
-@kernel
+@inner
 def relative_orientation(index, data, u, q, fixed, pd, y):  # type: ignore[no-untyped-def]
     """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
     pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
@@ -62,7 +62,7 @@ def relative_orientation(index, data, u, q, fixed, pd, y):  # type: ignore[no-un
         y[k] /= size
 
 
-@kernel
+@inner
 def orientation(index, data, u, q, fixed, wi, wj, J):  # type: ignore[no-untyped-def]
     """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
     pd, y = np.empty(4), np.empty(4)
@@ -103,7 +103,7 @@ def orientation(index, data, u, q, fixed, wi, wj, J):  # type: ignore[no-untyped
     return y[c + 1], phi_t, gamma
 
 
-@kernel
+@inner
 def hamilton(a, b, out):  # type: ignore[no-untyped-def]
     """out = a b, quaternions."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
@@ -112,7 +112,7 @@ def hamilton(a, b, out):  # type: ignore[no-untyped-def]
     out[3] = a[0] * b[3] + a[3] * b[0] + a[1] * b[2] - a[2] * b[1]
 
 
-@kernel
+@inner
 def quaternion_times(a, w, out):  # type: ignore[no-untyped-def]
     """out = a (0, w)."""
     out[0] = -a[1] * w[0] - a[2] * w[1] - a[3] * w[2]
@@ -121,7 +121,7 @@ def quaternion_times(a, w, out):  # type: ignore[no-untyped-def]
     out[3] = a[0] * w[2] + a[1] * w[1] - a[2] * w[0]
 
 
-@kernel
+@inner
 def times_quaternion(w, a, out):  # type: ignore[no-untyped-def]
     """out = (0, w) a."""
     out[0] = -w[0] * a[1] - w[1] * a[2] - w[2] * a[3]
@@ -130,13 +130,13 @@ def times_quaternion(w, a, out):  # type: ignore[no-untyped-def]
     out[3] = w[2] * a[0] + w[0] * a[2] - w[1] * a[1]
 
 
-@kernel
+@inner
 def dot4(a, b):  # type: ignore[no-untyped-def]
     """a . b of quaternions."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
-@kernel
+@inner
 def spin_terms(R, w, a, e, rate, second, work):  # type: ignore[no-untyped-def]
     """e = R a of a vector a fixed in a frame, its rate R w~ a, and ``second`` = R w~ w~ a."""
     turn(R, a, e)
@@ -148,7 +148,7 @@ def spin_terms(R, w, a, e, rate, second, work):  # type: ignore[no-untyped-def]
     turn(R, work, second)
 
 
-@kernel
+@inner
 def row(index, data, u, q, v, fixed, J, R, W):  # type: ignore[no-untyped-def]
     """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : to work in."""
     kind, first = index[7], index[8]
@@ -228,13 +228,13 @@ def row(index, data, u, q, v, fixed, J, R, W):  # type: ignore[no-untyped-def]
     return phi, phi_t, gamma
 
 
-@kernel
+@inner
 def inactive(index, u):  # type: ignore[no-untyped-def]
     """Whether a row is not in force."""
     return index[9] >= 0 and u[index[9]] == 0.0
 
 
-@kernel
+@inner
 def rate_of(index, v, J):  # type: ignore[no-untyped-def]
     """J v of a row."""
     rate = 0.0

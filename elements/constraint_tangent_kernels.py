@@ -25,11 +25,11 @@ from femb.elements.constraint_kernels import (
     relative_orientation,
     times_quaternion,
 )
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, dot, rotation, turn, turn_back
 
 
-@kernel
+@inner
 def turning(K, at, sign, a, R, y, local):  # type: ignore[no-untyped-def]
     """K += sign (l a^T - (a.l) 1) at the turn of a frame with axes R, l = R^T y."""
     turn_back(R, y, local)
@@ -40,7 +40,7 @@ def turning(K, at, sign, a, R, y, local):  # type: ignore[no-untyped-def]
         K[at + k, at + k] -= sign * along
 
 
-@kernel
+@inner
 def swept(X, at, sign, a, R):  # type: ignore[no-untyped-def]
     """X (3, 12) = -sign R a~ at the turn of a frame: what R a changes by, times sign."""
     for k in range(3):
@@ -120,7 +120,7 @@ def second(index, data, u, q, v, fixed, K, T):  # type: ignore[no-untyped-def]
                 K[k, n] += X[c, k] * Y[c, n] + Y[c, k] * X[c, n]
 
 
-@kernel
+@inner
 def orientation_second(index, data, u, q, fixed, K, T):  # type: ignore[no-untyped-def]
     """K and T of an ORIENTATION row."""
     pd, y, a, b = np.empty(4), np.empty(4), np.empty(4), np.empty(4)

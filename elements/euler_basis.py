@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, dot, rotation
 from femb.types import Floats
 
@@ -77,7 +77,7 @@ def basis(g1, g3, sign, dual, b):  # type: ignore[no-untyped-def]
             b[2, o] = g3[o]
 
 
-@kernel
+@inner
 def basis_change(g1, g3, sign, dual, b, change):  # type: ignore[no-untyped-def]
     """change (3, 3, 3): [m, :, k] is the rate of base vector m, in axes fixed to g_3, as these turn about their axis k.
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from femb.elements.constraint_kernels import row
 from femb.elements.constraint_tangent_kernels import second as row_second
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import scatter
 
 SPRING, FRICTION, STOPS, MOTOR = range(4)
@@ -82,7 +82,7 @@ def spread(frames, gradients, L, elastic, rest, out):  # type: ignore[no-untyped
                         out[s, j + k] += force * gradients[s, n, 6 * e + k]
 
 
-@kernel
+@inner
 def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):  # type: ignore[no-untyped-def]
     """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : to work in.
 

@@ -23,7 +23,7 @@ from femb.elements.beam_strain import (
     twist_angles,
     twist_directions,
 )
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import turn, turn_back
 
 # N1, N2, N3, N4 at the strain points
@@ -40,7 +40,7 @@ CUBICS = np.ascontiguousarray(
 )
 
 
-@kernel
+@inner
 def section_at(X, i, psi, S):  # type: ignore[no-untyped-def]
     """S (3, 3): tangent, y and z axes, as columns, of the section at strain point i; returns the length of r'.
 
@@ -60,7 +60,7 @@ def section_at(X, i, psi, S):  # type: ignore[no-untyped-def]
     return g
 
 
-@kernel
+@inner
 def spin_gradient(i, g, S, rows, W):  # type: ignore[no-untyped-def]
     """W (3, 8): spin of the section at strain point i against the first one, by the natural coordinates.
 
@@ -86,7 +86,7 @@ def spin_gradient(i, g, S, rows, W):  # type: ignore[no-untyped-def]
             W[2, m] += t1 * b - t2 * a + t3 * swing
 
 
-@kernel
+@inner
 def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n, M1):  # type: ignore[no-untyped-def]
     """Forces on the centreline G (4, 3), conjugate to (r_I, g_I, r_II, g_II), on the natural coordinates n (8,) and,
     besides both, on the spin of end I M1 (3,)."""
@@ -109,7 +109,7 @@ def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n
                 M1[k] += c[k]
 
 
-@kernel
+@inner
 def local_vectors(R, kind, values, weight, S, f, c):  # type: ignore[no-untyped-def]
     """f, c (3,): weighted force and moment at one point in the axes of the first section."""
     if kind == 0:
@@ -123,7 +123,7 @@ def local_vectors(R, kind, values, weight, S, f, c):  # type: ignore[no-untyped-
         c[k] *= weight
 
 
-@kernel
+@inner
 def ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f):  # type: ignore[no-untyped-def]
     """f (14,) minus the force on the two ends, so that it is a residual: axes of the first section, spins in own."""
     s1 = X[3]

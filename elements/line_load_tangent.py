@@ -22,11 +22,11 @@ from femb.elements.beam_strain import (
 )
 from femb.elements.beam_tangent_strain import AXIS, SHAPE, twist_hessian
 from femb.elements.line_load_kernels import CUBICS, ends_force, local_vectors, row_force, section_at, spin_gradient
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import dot, turn_back
 
 
-@kernel
+@inner
 def vector_changes(f, spin, follows, change):  # type: ignore[no-untyped-def]
     """change (3, 11): of a vector in the axes of the first section; spin (3, 11) of the section against them."""
     for j in range(11):
@@ -40,7 +40,7 @@ def vector_changes(f, spin, follows, change):  # type: ignore[no-untyped-def]
         change[2, j] = a * f[1] - b * f[0]
 
 
-@kernel
+@inner
 def centreline_tangent(Q, length, s1, s2, G, dG, D):  # type: ignore[no-untyped-def]
     """D (14, 11) += change of the force on the ends by forces G (4, 3) on the centreline.
 
@@ -81,7 +81,7 @@ def centreline_tangent(Q, length, s1, s2, G, dG, D):  # type: ignore[no-untyped-
         D[13, j] += length * down[0]
 
 
-@kernel
+@inner
 def spread_columns(D, A):  # type: ignore[no-untyped-def]
     """A (14, 14) -= D (14, 11), whose first three columns are r_II - r_I."""
     for i in range(14):
@@ -185,7 +185,7 @@ def moment_tangent(  # type: ignore[no-untyped-def]
     return -1
 
 
-@kernel
+@inner
 def spin_change(i, g, S, rows, second, c, H):  # type: ignore[no-untyped-def]
     """H (8, 8) += the transpose of d(W^T c)/dX at a held moment c (3,), W as in ``spin_gradient``.
 

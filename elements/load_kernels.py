@@ -6,7 +6,7 @@ point without axes. data (n, 12): offset (3) in the frame, matrix (9) from the i
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, rotation, scatter, turn, turn_back
 
 INERTIAL, BODY, POINT = 0, 1, 2
@@ -14,7 +14,7 @@ STARTS = np.array([0])
 SIZES = np.array([6])
 
 
-@kernel
+@inner
 def vector(index, data, u, F):  # type: ignore[no-untyped-def]
     """F (3,) of one force in its own axes."""
     for i in range(3):

@@ -6,7 +6,7 @@ frame axes, inertia (9) about the mass centre in frame axes. Source: docs/theory
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, dot, rotation, scatter, turn, turn_back
 
 STARTS = np.array([0])
@@ -14,7 +14,7 @@ SIZES = np.array([6])
 POINT_SIZES = np.array([3])
 
 
-@kernel
+@inner
 def unpack(data, s, inertia):  # type: ignore[no-untyped-def]
     """Offset s (3,) and inertia (3, 3) from a row of data."""
     for i in range(3):

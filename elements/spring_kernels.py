@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, dot, rotation, scatter, turn, turn_back
 
 STARTS = np.array([0, 3, 6, 9])
 SIZES = np.array([3, 3, 3, 3])
 
 
-@kernel
+@inner
 def end_motion(index, point, q, v, fixed, R, r, rate, w):  # type: ignore[no-untyped-def]
     """Position r, velocity ``rate`` (inertial axes), w = omega x point (frame axes) of one end; R its frame's axes."""
     i, j = index[0], index[1]
@@ -50,7 +50,7 @@ def end_motion(index, point, q, v, fixed, R, r, rate, w):  # type: ignore[no-unt
             rate[k] += v[j + k]
 
 
-@kernel
+@inner
 def line(index, data, q, v, fixed, R, w, d, rate, n):  # type: ignore[no-untyped-def]
     """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate and the direction n, zero where d is."""
     work = np.empty((4, 3))
@@ -109,7 +109,7 @@ def energy(index, data, q, v, fixed, out):  # type: ignore[no-untyped-def]
             out[s, 1] += 0.5 * data[k, 6] * (length - data[k, 8]) ** 2
 
 
-@kernel
+@inner
 def arms(R, point, side, A):  # type: ignore[no-untyped-def]
     """A (3, 3) = -side R point~: what a turn of the frame does to d."""
     x, y, z = side * point[0], side * point[1], side * point[2]

@@ -22,14 +22,14 @@ import math
 import numpy as np
 
 from femb.elements.euler_basis import basis, basis_change
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, dot, product, rotation, scatter, turn_back
 
 STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])
 
 
-@kernel
+@inner
 def quaternion_of(i, q, fixed, station, p):  # type: ignore[no-untyped-def]
     """p (4,) of a station: that of its frame times its own."""
     f = q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7]
@@ -39,7 +39,7 @@ def quaternion_of(i, q, fixed, station, p):  # type: ignore[no-untyped-def]
     p[3] = f[0] * station[3] + f[1] * station[2] - f[2] * station[1] + f[3] * station[0]
 
 
-@kernel
+@inner
 def relative(index, data, q, v, fixed, p, R, w, z):  # type: ignore[no-untyped-def]
     """p (4,), R (3, 3): turn of station b against a; w: angular velocity of b against a, z: that of a; axes of b."""
     work, spin = np.empty((2, 4)), np.empty(3)
@@ -76,7 +76,7 @@ def twist(p, f, h):  # type: ignore[no-untyped-def]
     return 2.0 * math.atan2(y, x) if x >= 0.0 else 2.0 * math.atan2(-y, -x)
 
 
-@kernel
+@inner
 def twist_change(p, f, h, change):  # type: ignore[no-untyped-def]
     """change (3, 3): [:, k] is the rate of h as b turns about its axis k, p' = p (0, e_k)/2."""
     work = np.empty((5, 3))
@@ -100,7 +100,7 @@ def twist_change(p, f, h, change):  # type: ignore[no-untyped-def]
             change[o, k] = (top - grown * h[o]) / square
 
 
-@kernel
+@inner
 def euler_angles(R, i, j, k, theta):  # type: ignore[no-untyped-def]
     """theta (3,) of the sequence with axes i, j, k: first and last in [-pi, pi]; see femb.euler."""
     e = 1.0 if (j - i) % 3 == 1 else -1.0
@@ -115,7 +115,7 @@ def euler_angles(R, i, j, k, theta):  # type: ignore[no-untyped-def]
         theta[2] = math.atan2(R[i, j], e * R[i, m])
 
 
-@kernel
+@inner
 def angles(index, data, p, R, w, theta, rate, h, b):  # type: ignore[no-untyped-def]
     """theta, rate (3,); h (3, 3) rows whose products with w are the true rates; b (3, 3) rows the moments act along."""
     kind = index[6]

@@ -24,7 +24,7 @@ from femb.elements.beam_strain import (
     twist_directions,
 )
 from femb.elements.beam_tangent_strain import strain_changes, twist_hessian
-from femb.jit import kernel
+from femb.jit import inner, kernel
 
 
 @kernel
@@ -63,7 +63,7 @@ def thermal_strains(free, length, curvature, off, source, out):  # type: ignore[
     return -1
 
 
-@kernel
+@inner
 def thermal_force(data, thermal, E, n):  # type: ignore[no-untyped-def]
     """n (8,) = minus length sum w E^T D e_T: the residual force on the natural coordinates."""
     n[:] = 0.0
@@ -77,7 +77,7 @@ def thermal_force(data, thermal, E, n):  # type: ignore[no-untyped-def]
                 n[m] += stress * E[i, j, m]
 
 
-@kernel
+@inner
 def ends_force(n, f11, f):  # type: ignore[no-untyped-def]
     """f (14,) of the force f11 (11,) by chord, spins and strain rates."""
     for k in range(3):

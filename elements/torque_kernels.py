@@ -16,7 +16,7 @@ Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 import numpy as np
 
 from femb.elements.euler_basis import basis, basis_change
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import dot, rotation, scatter
 
 INERTIAL, BODY, EULER, DUAL = 0, 1, 2, 3
@@ -24,7 +24,7 @@ STARTS = np.array([0])
 SIZES = np.array([6])
 
 
-@kernel
+@inner
 def base_vectors(index, data, R, b):  # type: ignore[no-untyped-def]
     """b (3, 3): the base vectors of one torque, a row each, for the frame's axes R."""
     kind = index[4]
@@ -40,7 +40,7 @@ def base_vectors(index, data, R, b):  # type: ignore[no-untyped-def]
         basis(R[index[5]], data[21:24], data[24], kind == 3, b)
 
 
-@kernel
+@inner
 def components(index, data, u, omega, b, T):  # type: ignore[no-untyped-def]
     """T (3,) of one torque."""
     for m in range(3):

@@ -5,7 +5,7 @@ Matrices without multipliers, whose ``own`` is None, have kernels of their own, 
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 
 # For a literal 1, numba would compile a variant of the called kernel.
 ONE = np.int64(1)
@@ -82,7 +82,7 @@ def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):  # type: i
                 parts[i], parts[j] = parts[j], parts[i]
 
 
-@kernel
+@inner
 def factor_velocities(data, D, n, pivots, o):  # type: ignore[no-untyped-def]
     """LU of the block (n, n) at D with partial pivoting; whether it is regular."""
     for k in range(n):
@@ -101,7 +101,7 @@ def factor_velocities(data, D, n, pivots, o):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel
+@inner
 def factor_rows(data, D, n, pivots, o, own, dependent):  # type: ignore[no-untyped-def]
     """LU of a block of multipliers with diagonal pivoting; returns how many rows do not depend on the others."""
     for k in range(n):
@@ -123,7 +123,7 @@ def factor_rows(data, D, n, pivots, o, own, dependent):  # type: ignore[no-untyp
     return n
 
 
-@kernel
+@inner
 def eliminate(data, D, n, k):  # type: ignore[no-untyped-def]
     """Take row k of the block (n, n) at D from those below it."""
     inverse = 1.0 / data[D + k * n + k]
@@ -134,14 +134,14 @@ def eliminate(data, D, n, k):  # type: ignore[no-untyped-def]
             data[D + i * n + j] -= f * data[D + k * n + j]
 
 
-@kernel
+@inner
 def exchange(x, X, row, other, m):  # type: ignore[no-untyped-def]
     """Exchange two rows of the block of m columns at X."""
     for j in range(m):
         x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
 
 
-@kernel
+@inner
 def substitute(data, D, n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
     """Solve for the block (r, m) at X with the first r rows of the factors at D."""
     for k in range(r):
@@ -162,7 +162,7 @@ def substitute(data, D, n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-de
                 x[X + i * m + j] -= f * x[X + k * m + j]
 
 
-@kernel
+@inner
 def put_back(n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
     """Multipliers in their own order after ``substitute``; those of dependent rows are zero."""
     for i in range(r * m, n * m):
@@ -172,7 +172,7 @@ def put_back(n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
             exchange(x, X, k, pivots[o + k], m)
 
 
-@kernel
+@inner
 def subtract_product(data, U, X, T, m, n, c):  # type: ignore[no-untyped-def]
     """The block (m, c) at T less the product of the blocks (m, n) at U and (n, c) at X."""
     # views, since the product is never one of its factors, which lets the inner loop run in registers
@@ -210,7 +210,7 @@ def solve(  # type: ignore[no-untyped-def]
             x[i] = 0.0
 
 
-@kernel
+@inner
 def subtract_vector(data, A, m, n, x, o, p):  # type: ignore[no-untyped-def]
     """x[p:] (m,) less the block (m, n) at A times x[o:] (n,)."""
     for i in range(m):

@@ -1,4 +1,4 @@
-"""Compiled kernels: one decorator, and a cache that notices every edit.
+"""Compiled kernels: two decorators, and a cache that notices every edit.
 
 numba's own cache key is the file of the compiled function, so an edit in a file that it calls into would go
 unnoticed; the cache folder is therefore named by a hash of all of femb's sources that hold kernels.
@@ -8,14 +8,17 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 
-from femb.kernel_compiler import KernelCompiler
+from femb.kernel_compiler import InnerKernel, KernelCompiler
+
+OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 @cache
@@ -26,7 +29,7 @@ def cache_folder() -> Path:
     for folder in (package, package / "elements"):
         for source in sorted(folder.rglob("*.py")):
             text = source.read_bytes()
-            if b"@kernel" in text:
+            if b"@kernel" in text or b"@inner" in text:
                 digest.update(text)
     root = Path(os.environ.get("FEMB_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = root / "femb" / digest.hexdigest()[:16]
@@ -48,11 +51,26 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Division by zero gives inf, as in numpy: the steppers test what they get for finiteness.
     """
+    with _cached():
+        return numba.njit(cache=True, pipeline_class=KernelCompiler, **OPTIONS)(function)
+
+
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``kernel`` that only kernels call. It takes an eighth less time to compile; called from Python it raises."""
+    if numba.config.DISABLE_JIT:
+        return function
+    options = {"nopython": True, "no_cpython_wrapper": True, **OPTIONS}
+    with _cached():
+        dispatcher = InnerKernel(function, targetoptions=options, pipeline_class=KernelCompiler)
+        dispatcher.enable_caching()
+    return dispatcher
+
+
+@contextmanager
+def _cached() -> Iterator[None]:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, pipeline_class=KernelCompiler)(
-            function
-        )
+        yield
     finally:
         numba.config.CACHE_DIR = before

@@ -12,6 +12,7 @@ from numba.core import types, untyped_passes
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
+from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import AnnotateTypes, NopythonRewrites, NoPythonSupportedFeatureValidation
 
 NOTHING_TO_DO = {
@@ -74,3 +75,14 @@ class KernelCompiler(CompilerBase):
         """Compile a function, and those that it calls."""
         with global_compiler_lock, _overloads_remembered():
             return super().compile_extra(func)
+
+
+class InnerKernel(CPUDispatcher):
+    """A kernel that only kernels call: compiled without the entrance by which Python would call it."""
+
+    def add_overload(self, cres: Any) -> None:
+        """Keep a compiled version for kernels, but not among those that Python chooses from."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is called by kernels only; to call it from Python, mark it @kernel")

@@ -1,9 +1,9 @@
 """Vector algebra for kernels: three-vectors and 3 x 3 matrices in preallocated arrays."""
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 
 
-@kernel
+@inner
 def rotation(p, R):  # type: ignore[no-untyped-def]
     """R (3, 3), body to inertial, of the quaternion p (4,); p is scaled to unit length first.
 
@@ -22,7 +22,7 @@ def rotation(p, R):  # type: ignore[no-untyped-def]
     R[2, 1] = b * p[3] + a * p[0]
 
 
-@kernel
+@inner
 def pose(i, q, fixed, r, R):  # type: ignore[no-untyped-def]
     """Position r (3,) and axes R (3, 3) of the frame at q[i:i+7]; a negative i is row -1-i of ``fixed``."""
     if i >= 0:
@@ -35,7 +35,7 @@ def pose(i, q, fixed, r, R):  # type: ignore[no-untyped-def]
         rotation(fixed[-1 - i, 3:7], R)
 
 
-@kernel
+@inner
 def cross(a, b, out):  # type: ignore[no-untyped-def]
     """out = a x b; out may be neither a nor b."""
     out[0] = a[1] * b[2] - a[2] * b[1]
@@ -43,27 +43,27 @@ def cross(a, b, out):  # type: ignore[no-untyped-def]
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@kernel
+@inner
 def dot(a, b):  # type: ignore[no-untyped-def]
     """a . b of three-vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@inner
 def turn(R, a, out):  # type: ignore[no-untyped-def]
     """out = R a."""
     for i in range(3):
         out[i] = R[i, 0] * a[0] + R[i, 1] * a[1] + R[i, 2] * a[2]
 
 
-@kernel
+@inner
 def turn_back(R, a, out):  # type: ignore[no-untyped-def]
     """out = R^T a."""
     for i in range(3):
         out[i] = R[0, i] * a[0] + R[1, i] * a[1] + R[2, i] * a[2]
 
 
-@kernel
+@inner
 def product(A, B, out):  # type: ignore[no-untyped-def]
     """out = A B."""
     for i in range(3):
@@ -71,7 +71,7 @@ def product(A, B, out):  # type: ignore[no-untyped-def]
             out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
 
 
-@kernel
+@inner
 def product_left_back(A, B, out):  # type: ignore[no-untyped-def]
     """out = A^T B."""
     for i in range(3):

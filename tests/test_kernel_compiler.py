@@ -6,6 +6,7 @@ from numba import njit
 from numba.core import errors, types
 
 from femb.kernel_compiler import KernelCompiler
+from femb.smallmath import turn
 
 
 def inner(x, k, out):
@@ -57,3 +58,20 @@ def test_numba_is_left_as_it_was():
     with pytest.raises(errors.TypingError):
         wrong(1.0)
     assert "get_call_type" not in vars(types.Function)
+
+
+def test_inner_kernels_say_that_python_cannot_call_them():
+    x = np.arange(3.0)
+    with pytest.raises(TypeError, match="turn is called by kernels only"):
+        turn(np.eye(3), x, x)
+    # not even once it has been compiled, by a kernel that calls it
+    moved = np.empty(3)
+
+    @njit(pipeline_class=KernelCompiler)
+    def entrance(matrix, x, out):
+        turn(matrix, x, out)
+
+    entrance(2.0 * np.eye(3), x, moved)
+    assert np.array_equal(moved, 2.0 * x)
+    with pytest.raises(TypeError, match="turn is called by kernels only"):
+        turn(np.eye(3), x, moved)

@@ -17,13 +17,13 @@ import math
 import numpy as np
 
 from femb.elements.constraint_kernels import hamilton
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import cross, pose, product, product_left_back, rotation, turn
 
 NONE, ONE, TWO, BALL, POINT = range(5)
 
 
-@kernel
+@inner
 def times_skew(A, x, out):  # type: ignore[no-untyped-def]
     """out = A x~."""
     for i in range(3):
@@ -32,7 +32,7 @@ def times_skew(A, x, out):  # type: ignore[no-untyped-def]
         out[i, 2] = A[i, 0] * x[1] - A[i, 1] * x[0]
 
 
-@kernel
+@inner
 def relative(kind, Z, q, i, u, j, p, C, S, S1):  # type: ignore[no-untyped-def]
     """Quaternion p and axes C, first to second end; S and its rate S1 (3, 3): second's axes, by the speeds at u[j:]."""
     y, z = np.zeros(4), np.zeros(4)
@@ -64,7 +64,7 @@ def relative(kind, Z, q, i, u, j, p, C, S, S1):  # type: ignore[no-untyped-def]
         S1[0, 0], S1[1, 0] = u[j + 1] * S[1, 0], -u[j + 1] * S[0, 0]
 
 
-@kernel
+@inner
 def reverse(C, u, j, S, S1):  # type: ignore[no-untyped-def]
     """S, S1 of the first end relative to the second, in the first's axes: -C S and its rate."""
     w, X, Y = np.zeros(3), np.empty((3, 3)), np.empty((3, 3))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.kinematics import error_norm, rates, tangents
 from femb.smallmath import rotation
 
@@ -115,7 +115,7 @@ def finish_iteration(  # type: ignore[no-untyped-def]
     return worst
 
 
-@kernel
+@inner
 def stage_coordinates(  # type: ignore[no-untyped-def]
     linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, sweeps
 ):
@@ -138,7 +138,7 @@ def stage_coordinates(  # type: ignore[no-untyped-def]
                     Q[i, o + m] = q[o + m] + a * r0[m] + b * r1[m] + c * r2[m]
 
 
-@kernel
+@inner
 def rates_of(q, v, o, w):  # type: ignore[no-untyped-def]
     """Rates of the quaternion at q[o:o+4] with the angular velocity at v[w:w+3]."""
     a, b, c = 0.5 * v[w], 0.5 * v[w + 1], 0.5 * v[w + 2]

@@ -9,13 +9,13 @@ number of the first segment whose pivot is not above rounding, or zero. A driven
 import numpy as np
 
 from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve, multiply, sum_outboard, velocities
-from femb.jit import kernel
+from femb.jit import inner, kernel
 
 # A pivot at most this much of the inertia with all outboard hinges locked is rounding of a subtraction.
 ROUNDING = 1e-13
 
 
-@kernel
+@inner
 def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
     """Articulated recursion, equations (9) to (11); M (rows, 6, 6) becomes the articulated inertias."""
     rows = parent.size
@@ -118,7 +118,7 @@ def energy_matrix(parent, S, M, A):  # type: ignore[no-untyped-def]
             A[i, j] = M[0, i, j]
 
 
-@kernel
+@inner
 def dense_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
     """Energy matrix, factored L^T D L from the tips inwards, which fills in nothing; equations (7) and (8)."""
     rows = parent.size

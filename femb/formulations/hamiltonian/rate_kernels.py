@@ -9,7 +9,7 @@ import numpy as np
 from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
 from femb.formulations.hamiltonian.momentum_kernels import dense_velocities, recursive_velocities
 from femb.formulations.hamiltonian.sweep_kernels import place, spatial_inertias, sum_outboard, turn_rate
-from femb.jit import kernel
+from femb.jit import inner, kernel
 from femb.smallmath import rotation
 
 
@@ -43,7 +43,7 @@ def wrenches(data, gravity, places, loads, factors, R, hinge, c, W):  # type: ig
         W[k, 2] += t[2] + x[0] * f[1] - x[1] * f[0]
 
 
-@kernel
+@inner
 def momentum_rates(parent, data, driven, q, rate, S, v, h, W, extra, out):  # type: ignore[no-untyped-def]
     """out (n,) = p' of the hinges; W becomes its sums outboard. Equation (13)."""
     sum_outboard(parent, W)

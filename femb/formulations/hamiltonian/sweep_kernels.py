@@ -17,7 +17,7 @@ from femb.formulations.hamiltonian.columns import (
     SINE,
     SLIDE,
 )
-from femb.jit import kernel
+from femb.jit import inner, kernel
 
 
 @kernel
@@ -145,7 +145,7 @@ def sum_outboard(parent, x):  # type: ignore[no-untyped-def]
             x[parent[k], i] += x[k, i]
 
 
-@kernel
+@inner
 def cholesky_solve(A, x):  # type: ignore[no-untyped-def]
     """x = A^-1 x in place, A symmetric positive definite and overwritten; returns whether it is that."""
     n = x.size
