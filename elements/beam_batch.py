@@ -52,7 +52,6 @@ class BeamBatch(Batch):
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
-        self._elements = self.index, self.ends, self.data, self.beside
 
     def couple(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
@@ -65,6 +64,10 @@ class BeamBatch(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._force(q, v, a, True, True, 1.0, out)
+
+    @property
+    def _elements(self) -> tuple[Any, ...]:
+        return self.index, self.ends, self.data, self.beside
 
     def _force(self, q: Floats, v: Floats, a: Floats, elastic: bool, inertial: bool, sign: float, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)

@@ -91,14 +91,6 @@ class Radau:
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self.h = run.first_step or 0.0
         self.max_step = run.max_step or np.inf
-        n_q, n_v, n_c, frames = system.n_q, system.n_v, system.n_c, system.turning[0].size
-        # Z, V, K, Q, L of the stages and the turns of frames to them; right-hand sides; the error estimate's arrays
-        self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
-        self._turns = np.empty((3, frames, 3, 3))
-        self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
-        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 3, 3)))
-        # arguments of error_norm for what Newton's iteration leaves of velocities
-        self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         self._matrices: tuple[Floats, Floats, Floats] | None = None
         self._factored_h, self._dependent = 0.0, DEPENDENT
         self._old_error = self._old_h = 0.0
@@ -110,10 +102,24 @@ class Radau:
         self._u = self.system.inputs_at(self.t, self.q, self.v)
         self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
+        self._make_room()
         self._extrapolate_nothing()
         self._starting, self._fresh = True, False
         if not self.h:
             self.h = self._first_step()
+
+    def _make_room(self) -> None:
+        """Arrays for the steps of a stretch, over which the number of multipliers is the same."""
+        system = self.system
+        n_q, n_v, n_c, frames = system.n_q, system.n_v, system.n_c, system.turning[0].size
+        # Z, V, K, Q, L of the stages, turns of frames to them, right-hand sides
+        self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
+        self._turns = np.empty((3, frames, 3, 3))
+        self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
+        # see start_estimate
+        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 3, 3)))
+        # arguments of error_norm for what Newton's iteration leaves of velocities
+        self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
 
     def _extrapolate_nothing(self) -> None:
         """Begin the next step along the acceleration, at the same multipliers."""

@@ -25,6 +25,18 @@ sys.argv[:] = ["femb", "run", sys.argv[1], "--out", sys.argv[2]]
 main()
 """
 
+# As fast as the machine happens to be: numba itself at a function of 300 lines.
+YARDSTICK = """
+import os, sys, numba
+lines = "".join(f" y += v[{k % 3}] * w[{k % 2}] - y\\n" for k in range(300))
+exec("def f(v, w):\\n y = 0.0\\n" + lines + " return y")
+vector = numba.float64[::1]
+numba.njit("f8(f8)")(lambda x: x)
+start = sum(os.times()[:2])
+numba.njit([(vector, vector)])(f)
+print("yardstick", sum(os.times()[:2]) - start, file=sys.stderr)
+"""
+
 
 def timed(*code: str, **environment: str) -> tuple[float, float, str]:
     """Time and CPU time of a Python process and those it starts, s, and what it wrote to stderr."""
@@ -64,8 +76,13 @@ def main() -> None:
         print(f"{words:22s} {wall - bare:.3f} s more ({cpu:.3f} s CPU in all)")
         bare = bare or wall
     with tempfile.TemporaryDirectory() as folder:
-        cache = os.path.join(folder, "cache")
-        print("femb run, nothing compiled:", shown(*first_step(folder, FEMB_CACHE=cache)))
+        yardstick = min(float(timed("-c", YARDSTICK)[2].split()[-1]) for _ in range(3))
+        first = [first_step(folder, FEMB_CACHE=os.path.join(folder, f"cache{k}")) for k in range(5)]
+        for each in first:
+            print("femb run, nothing compiled:", shown(*each))
+        least = min(cpu for *_, cpu in first)
+        print(f"least CPU time of these, of that of numba at 300 lines: {least / yardstick:.1f}")
+        cache = os.path.join(folder, "cache0")
         runs = [first_step(folder, FEMB_CACHE=cache) for _ in range(7)]
         print("femb run, compiled:        ", shown(*(min(column) for column in zip(*runs, strict=True))))
 

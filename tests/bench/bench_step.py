@@ -81,6 +81,7 @@ def main() -> None:
         f"satellite forced: kernels {1e6 * kernels / steps:.0f} us a step in {calls / steps:.1f} calls, Python and "
         f"numpy {1e6 * (plain - kernels) / steps:.0f} us a step ({100 * (1 - kernels / plain):.0f} %)"
     )
+    stepped(chain(2), 1e-3)  # so that what only a chain needs is compiled
     for elements in (100, 1000, 5000):
         system = System(chain(elements))
         stepper = make_stepper(system, Run(duration=0.05, rtol=1e-6, first_step=1e-3, max_step=1e-3))
