@@ -166,7 +166,7 @@ class System:
             if each.of_state and np.shape(value) != (each.width,):
                 raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
             u[part] = value
-            if not all(map(isfinite, u[part])):
+            if not all(map(isfinite, u[part].tolist())):
                 raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
         return u
 
@@ -369,7 +369,7 @@ class System:
         force = np.zeros(v.shape)
         for batch in self.batches:
             batch.applied(u, q, v, force)
-        power = np.einsum("sv,sv->s", force, v)
+        power = (force * v).sum(axis=1)
         if multipliers is not None:
             for batch in self.held:
                 batch.drive(u, q, v, multipliers, power)

@@ -25,7 +25,7 @@ def compile_first(system: Any, progress: Any = None) -> None:
     if is_compiled() or not system.layout.beams:
         return
     if progress is not None:
-        progress.message("compiling kernels: once on this machine, 15 to 20 s")
+        progress.message("compiling kernels: once on this machine, 10 to 15 s")
     silent = subprocess.DEVNULL
     # Both must be of the same files, or neither finds the other's: a checkout in the current folder would come first.
     where = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
