@@ -19,6 +19,7 @@ import numba
 from femb.kernel_compiler import InnerKernel, KernelCompiler
 
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
 
 
 @cache
@@ -52,18 +53,24 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Division by zero gives inf, as in numpy: the steppers test what they get for finiteness.
     """
     with _cached():
-        return numba.njit(cache=True, pipeline_class=KernelCompiler, **OPTIONS)(function)
+        return numba.njit(cache=True, pipeline_class=KernelCompiler, **_options(function))(function)
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """A ``kernel`` that only kernels call. It takes an eighth less time to compile; called from Python it raises."""
     if numba.config.DISABLE_JIT:
         return function
-    options = {"nopython": True, "no_cpython_wrapper": True, **OPTIONS}
+    options = {"nopython": True, "no_cpython_wrapper": True, **_options(function)}
     with _cached():
         dispatcher = InnerKernel(function, targetoptions=options, pipeline_class=KernelCompiler)
         dispatcher.enable_caching()
     return dispatcher
+
+
+def _options(function: Callable[..., Any]) -> dict[str, Any]:
+    """numba's options. Only what allocates counts references: for every part of an array that takes longer than to
+    compute with it, since the counts are atomic."""
+    return {**OPTIONS, "_nrt": bool(ALLOCATING & set(function.__code__.co_names))}
 
 
 @contextmanager

@@ -369,7 +369,7 @@ class System:
         force = np.zeros(v.shape)
         for batch in self.batches:
             batch.applied(u, q, v, force)
-        power = (force * v).sum(axis=1)
+        power = np.einsum("sv,sv->s", force, v)
         if multipliers is not None:
             for batch in self.held:
                 batch.drive(u, q, v, multipliers, power)
