@@ -19,6 +19,7 @@ import numba
 from femb.kernel_compiler import InnerKernel, KernelCompiler
 
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
+# What a kernel can make arrays with.
 ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
 
 

@@ -264,7 +264,7 @@ class Radau:
             *stages, turns,
         )  # fmt: skip
         solution_limits(self.scale_q, self.scale_v, *state, h, self._scale[2])
-        tableau = (*system.coordinates, turned_v, A, INVERSE, T, h, self._scale)
+        finish = (*system.coordinates, turned_v, A, INVERSE, T, h, self._scale, *state, turns, real, pair, *stages)
         u = None
         rate, previous = 0.0, 0.0
         for iteration in range(MAX_ITERATIONS):
@@ -274,7 +274,7 @@ class Radau:
             to_eigenvectors(T_INVERSE, turns, turned_v, residual, real, pair)
             of_real.solve(real)
             of_pair.solve(pair)
-            size = finish_iteration(*tableau, *state, turns, real, pair, *stages)
+            size = finish_iteration(*finish)
             self.statistics.evaluations += 3
             self.statistics.newton_iterations += 1
             if not isfinite(size):
