@@ -63,15 +63,12 @@ class BeamBatch(Batch):
             )
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._force(q, v, a, True, True, 1.0, out)
+        state = (q, v, a, self.fixed, self.gravity)
+        self._check(forces(*self._elements, *state, True, True, 1.0, out, NO_SECTION))
 
     @property
     def _elements(self) -> tuple[Any, ...]:
         return self.index, self.ends, self.data, self.beside
-
-    def _force(self, q: Floats, v: Floats, a: Floats, elastic: bool, inertial: bool, sign: float, out: Floats) -> None:
-        state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._elements, *state, elastic, inertial, sign, out, NO_SECTION))
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._matrices(q, v, True, mass, damping, stiffness)
@@ -103,7 +100,8 @@ class BeamBatch(Batch):
 
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
-            self._force(q, v, v, False, False, -1.0, out)
+            state = (q, v, v, self.fixed, self.gravity)
+            self._check(forces(*self._elements, *state, False, False, -1.0, out, NO_SECTION))
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 2, 6) force and moment at both ends of every element, section axes (see ``beam_force.forces``)."""
