@@ -26,7 +26,7 @@ class LoadBatch(Batch):
     def __init__(self, loads: list[Any], layout: Layout) -> None:
         self.layout = layout
         # torques that are constant in their frame have kernels of their own, without bases, damping or tangents
-        self.forces, self.torques, self.steady_torques = _Rows(5, 12), _Rows(6, 25), _Rows(3, 9)
+        self.forces, self.torques, self.steady_torques = _Rows(5, 12), _Rows(6, 25), _Rows(4, 9)
         self.postures = ()
         self._locks: list[tuple[int, int, int, Floats]] = []
         inputs: list[Input] = []
@@ -77,7 +77,7 @@ class LoadBatch(Batch):
         axes = rotation_matrix(station.rotation)
         where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
         if load.frame == "body" and load.damping is None:
-            self.steady_torques.add([where[1], first, count], (axes @ matrix).ravel())
+            self.steady_torques.add([*where, first, count], (axes @ matrix).ravel())
             return
         first_axis, last_axis, sign = axes_of(load.sequence)
         last = axes[:, last_axis]
@@ -91,8 +91,8 @@ class LoadBatch(Batch):
             self._locks.append((*where, first_axis, last))
 
     def couple(self, pattern: Any) -> None:
-        for rows, first_input, frame in ((self.forces, 2, 1), (self.torques, 2, 1), (self.steady_torques, 1, 0)):
-            rows.couple(pattern, self.first_input, first_input, frame)
+        for rows in (self.forces, self.torques, self.steady_torques):
+            rows.couple(pattern, self.first_input)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._apply(u, q, v, -1.0, out)
@@ -156,8 +156,7 @@ class _Rows:
         self.index = np.vstack([self.index, np.array([index], dtype=np.int64)])
         self.data = np.vstack([self.data, np.array([data], dtype=float)])
 
-    def couple(self, pattern: Any, first: int, first_input: int, frame: int) -> None:
-        """Count inputs from ``first``; first_input, frame : columns of the index."""
-        self.index[:, first_input] += first - self._first
-        self._first = first
-        self.offset, self.stride = pattern.offsets(self.index[:, frame : frame + 1])
+    def couple(self, pattern: Any, first_input: int) -> None:
+        self.index[:, 2] += first_input - self._first
+        self._first = first_input
+        self.offset, self.stride = pattern.offsets(self.index[:, 1:2])

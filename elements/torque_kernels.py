@@ -4,12 +4,12 @@
 
 with b_m the inertial axes, the axes of the station (a body, or the section of a beam node), the Euler basis or its
 dual. The power of T_m is T_m b_m . omega: b_m . omega is what it is conjugate to, an Euler rate for the dual basis.
-All vectors are in the axes of the frame that carries the station. Undamped along the axes of the station they are
-``steady`` there: index (n, 3) int, of the frame in v, first input, number of inputs; data (n, 9), matrix from them.
+All vectors are in the axes of the frame that carries the station.
 
 index (n, 6) int: of the frame in q, in v, first input, number of inputs, basis, first axis of the Euler sequence.
 data (n, 25): matrix (9) from the inputs to u_m, damping (3), axes (9) of the station in the frame, last axis (3) of
-the Euler sequence in the frame, sign of g_3 x g_1 along g_2.
+the Euler sequence in the frame, sign of g_3 x g_1 along g_2. Torques that are steady in the frame, along the axes of
+the station and undamped, take the first four columns of the index, and data (n, 9), the matrix from the inputs.
 Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 """
 
@@ -68,7 +68,7 @@ def applied_steady(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-
     """out (s, n_v) += sign times the torques that are steady in their frames."""
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            j, first, count = index[k, 0], index[k, 1], index[k, 2]
+            j, first, count = index[k, 1], index[k, 2], index[k, 3]
             for o in range(3):
                 for i in range(count):
                     out[s, j + 3 + o] += sign * data[k, 3 * o + i] * u[s, first + i]
