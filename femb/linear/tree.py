@@ -55,7 +55,7 @@ def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
     order = [*free, *driven]
     pick = np.array([*order, *(N + k for k in order)], dtype=int)
     pose, velocity, acceleration = (each[:, pick] for each in rows)
-    n, names = len(order), _names(tree)
+    n, names = len(order), coordinate_names(tree)
     places = {k: order.index(p) for k, p in _joint_places(tree).items() if p in order}
     return Chart(
         tuple(names[k] for k in free),
@@ -208,7 +208,7 @@ def covers(system: Any, tree: Any) -> bool:
     return set(tree.kept) <= held
 
 
-def _names(tree: Any) -> list[str]:
+def coordinate_names(tree: Any) -> list[str]:
     """Names of the coordinates."""
     layout = tree.layout
     names = [""] * tree.n_u
