@@ -56,7 +56,7 @@ def identities(found, tolerance=1e-12):
 
 @pytest.mark.parametrize("kind", [Spherical, Perpendicular, Parallel, Universal, Revolute], ids=lambda each: each.kind)
 def test_table_2_of_a_model_s_joints(kind):
-    """The rows are the System's but for the sign of points; velocities and accelerations of a motion are in the span."""
+    """The rows are the System's but for the sign of points; velocities and accelerations are in the span."""
     rng = np.random.default_rng(3)
     model = loaded(rng, 3, (kind,))
     system = System(model, assemble=True)

@@ -4,7 +4,7 @@
     [ 0  B ] [ dtheta'  ] = [ n_v          n_w - (w~ J - (J w)~)   0       ] [ dw     ] + [ n_u ] du
                             [ 0            1              -(B theta')_theta] [ dtheta ]   [ 0   ]
 
-Source: docs/theory/linearisation.md, section 8; Thompson, AIAA 2011-6277, section V.
+Source: docs/theory/reduced_order.md, section 9; Thompson, AIAA 2011-6277, section V.
 """
 
 from dataclasses import dataclass

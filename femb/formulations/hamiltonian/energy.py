@@ -23,8 +23,8 @@ BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz"
 class EnergyMatrix:
     """T = 1/2 q'^T A q': A (N, N), names (N,) of the rates q', and the joint coordinates q (n,) that it is taken at.
 
-    Rates are those of joint coordinates, 'joint.angle'; on a free base six come before them: its angular velocity, and the
-    velocity of its origin, inertial axes, rad/s and m/s. Momenta are A q'.
+    Rates are those of joint coordinates, 'joint.angle'; on a free base six come before them: its angular velocity, and
+    the velocity of its origin, inertial axes, rad/s and m/s. Momenta are A q'.
     """
 
     names: tuple[str, ...]
