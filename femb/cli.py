@@ -1,4 +1,4 @@
-"""The command line: ``femb run | inverse | compare | linearize | check | export | plot``.
+"""The command line: ``femb run | inverse | compare | linearize | modal | check | export | plot``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
 Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
@@ -120,6 +120,30 @@ def linearize(
         paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
         if not quiet:
             click.echo("\n".join([text, "", *map(str, paths)]))
+
+
+@cli.command()
+@CASE
+@click.option("--modes", type=int, default=6, metavar="N", show_default=True, help="How many elastic modes to keep.")
+@click.option("--held", metavar="BODY", help="The body that is held in them, and whose frame it is.")
+@OUT
+@SET
+@QUIET
+def modal(case: Path, modes: int, held: str | None, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Reduce a structure to modes with its quadratic velocity forces, and write DIR/modal.npz and .h5."""
+    from femb.case import load_case
+
+    with _reported():
+        loaded = load_case(case, overrides)
+        folder = _folder(case, out)
+        check_writable(folder / "modal.npz")
+        module = importlib.import_module("femb.modal")
+        start = loaded.run.start if loaded.run is not None else "as_given"
+        with _located(loaded):
+            found = module.modal_model(loaded.model, modes, held=held, start=start)
+        paths = [found.write(folder / f"modal{suffix}") for suffix in (".npz", ".h5")]
+        if not quiet:
+            click.echo("\n".join([*found.names, "", *map(str, paths)]))
 
 
 @cli.command()

@@ -1,9 +1,11 @@
 """Modal models: quadratic forces and changes of mass of shapes against the System's own, files, and what is refused."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.integrate import solve_ivp
 from test_inertia_tensor import MODELS, section, state
 
@@ -24,11 +26,13 @@ from femb import (
     modal_model,
     simulate,
 )
+from femb.cli import cli
 from femb.elements import beam_tangent
 from femb.inertia_tensor import MassChange
 from femb.rotations import exponential, multiply, rotate_back
 from femb.system import System
 
+ROOT = Path(__file__).resolve().parent.parent
 X = (1.0, 0.0, 0.0)
 
 
@@ -236,6 +240,18 @@ def test_what_is_refused(tmp_path):
     model.add(Revolute("pin", JointEnd("tip", axis=(0, 0, 1)), JointEnd("bob")))
     with pytest.raises(ModelError, match=r"is for one structure, got joints\.pin: take the parts between joints"):
         modal_model(model, 2)
+
+
+def test_the_command_writes_them(tmp_path):
+    case = str(ROOT / "cases" / "satellite_free.toml")
+    done = CliRunner().invoke(cli, ["modal", case, "--modes", "4", "--held", "hub", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "angular velocity z\nmode 1, " in done.output
+    assert ModalModel.read(tmp_path / "modal.npz").rigid == 6
+    assert "modal/quadratic" in Results.read(tmp_path / "modal.h5").static
+    done = CliRunner().invoke(cli, ["modal", case, "--held", "wing", "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "held: got 'wing', wanted one of hub" in done.output
 
 
 def bent(frame):

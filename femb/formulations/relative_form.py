@@ -22,6 +22,7 @@ from femb.errors import ModelError
 from femb.formulations.relative import (
     GIMBAL,
     SPEEDS,
+    Partials,
     Speeds,
     Velocities,
     accelerations,
@@ -67,7 +68,7 @@ class RelativeKinematics(RelativeCoordinates):
 
     # The equations
 
-    def _motion(self, q: Floats, v: Floats) -> tuple[Velocities, Any, Floats, Floats]:
+    def _motion(self, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats]:
         """Velocities, partials, and H2, H2' (system.n_v, n_v): the System's velocities by the speeds."""
         placement, full = self.placement(q), self.select @ v
         motion = velocities(self.tree, placement, full, self.choice)
@@ -88,7 +89,7 @@ class RelativeKinematics(RelativeCoordinates):
         H2[self.layout.strain_v, np.arange(j, j + count)] = 1.0
         return motion, parts, H2, H2_rate
 
-    def _balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Any, ...]:
+    def _balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats, Floats, Floats]:
         """What ``forward`` solves: motion, partials, inertia, force, kept rows and their right-hand side."""
         motion, parts, H2, H2_rate = self._motion(q, v)
         Q, V = np.empty((1, self.system.n_q)), np.empty((1, self.system.n_v))
