@@ -1,6 +1,8 @@
 """Thompson's matrices of Models: table 2 of joints, Ha to H2 of trees, implicit forms, the aircraft's nine blocks; and
 the energy matrix of trees."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from random_trees import random_model
@@ -17,6 +19,7 @@ from femb import (
     Parallel,
     Perpendicular,
     Prismatic,
+    ResultError,
     Revolute,
     RigidBody,
     Root,
@@ -38,6 +41,7 @@ from femb import (
 from femb.linear import linearize
 from femb.system import System
 
+ROOT = Path(__file__).resolve().parent.parent
 CASES = ("thompson_pendulum", "thompson_satellite", "thompson_connected")
 
 
@@ -89,7 +93,7 @@ def test_table_2_of_a_model_s_joints(kind):
 @pytest.mark.parametrize("name", CASES)
 def test_matrices_and_forms_of_the_examples(name):
     """Identities; (15), (19), (20), (21) against accelerations and reactions with multipliers, at two states."""
-    model = load_case(f"cases/{name}.toml").model
+    model = load_case(ROOT / "cases" / f"{name}.toml").model
     start = reduced_matrices(model)
     rng = np.random.default_rng(1)
     off = {each: value + 0.2 for each, value in zip(start.coordinates, start.q, strict=True) if "joints" in each}
@@ -128,7 +132,7 @@ def test_constraint_vector_is_the_reaction_in_results():
 
 
 def test_roots_and_what_is_refused():
-    model = load_case("cases/thompson_satellite.toml").model
+    model = load_case(ROOT / "cases" / "thompson_satellite.toml").model
     other = reduced_matrices(model, root=Root("center_of_mass", velocity="body"))
     close(other.velocity_rates(), reduced_matrices(model).velocity_rates(), 1e-10)
     with pytest.raises(ModelError, match=r"q: got 'wing', wanted names of bodies\.bus\.x, .*quaternion_0"):
@@ -155,7 +159,7 @@ def test_roots_and_what_is_refused():
 
 def test_nine_blocks_are_the_printed_ones():
     """At a random unsteady state, with the derivatives of the case's air: each block as it is printed."""
-    model = load_case("cases/thompson_aircraft.toml").model
+    model = load_case(ROOT / "cases" / "thompson_aircraft.toml").model
     system = System(model)
     rng = np.random.default_rng(0)
     q = np.append(rng.standard_normal(3), rotations.normalise(rng.standard_normal(4)))
@@ -208,9 +212,18 @@ def test_nine_blocks_are_the_printed_ones():
         close(found.block(2, 2)[:, k], -slope, 1e-10)
 
 
+def test_nine_blocks_are_written(tmp_path):
+    found = nine_blocks(load_case(ROOT / "cases" / "thompson_aircraft.toml").model)
+    with np.load(found.write(tmp_path / "folder" / "blocks.npz")) as file:
+        np.testing.assert_array_equal(file["right"], found.right)
+        assert tuple(file["names"]) == found.names
+    with pytest.raises(ResultError, match=r"must be \.npz"):
+        found.write(tmp_path / "blocks.mat")
+
+
 def test_nine_blocks_have_the_aircraft_s_eigenvalues():
     """In level flight: of all twelve of the state space but the three of the position, which nothing depends on."""
-    model = load_case("cases/thompson_aircraft.toml").model
+    model = load_case(ROOT / "cases" / "thompson_aircraft.toml").model
     system = System(model)
     q, v = np.array([0, 0, -1000.0, 1, 0, 0, 0]), np.array([53.6, 0, 0, 0, 0, 0])
     found = nine_blocks(model, q=q, v=v)
@@ -237,7 +250,7 @@ def test_nine_blocks_refuse_what_they_have_no_place_for():
     held.add(SpringDamper("tether", SpringEnd("ground"), SpringEnd("plane", at=(0, 0, 1)), stiffness=3.0))
     with pytest.raises(ModelError, match=r"forces on bodies\.plane depend on its position"):
         nine_blocks(held)
-    model = load_case("cases/thompson_aircraft.toml").model
+    model = load_case(ROOT / "cases" / "thompson_aircraft.toml").model
     locked = rotations.normalise(np.array([1.0, 0.0, 1.0, 0.0]))
     with pytest.raises(ModelError, match="Euler angles 'zyx' are locked"):
         nine_blocks(model, q=np.append(np.zeros(3), locked))

@@ -8,13 +8,15 @@ Source: docs/theory/reduced_order.md, section 9; Thompson, AIAA 2011-6277, secti
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from femb import euler, rotations
 from femb.checks import shown
-from femb.errors import ModelError
+from femb.errors import ModelError, ResultError
 from femb.linear.chart import frames_chart
 from femb.linear.linearise import second_order
 from femb.linear.point import OperatingPoint
@@ -69,6 +71,18 @@ class NineBlocks:
         A, B = np.linalg.solve(self.left, self.right), np.linalg.solve(self.left, self.input_matrix)
         return StateSpace(A, B, np.eye(9), np.zeros_like(B), self.names, self.inputs, self.names)
 
+    def write(self, path: str | Path) -> Path:
+        """Write left, right, input_matrix, B, the point and all names to a .npz; its path. Raises ResultError."""
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz; state_space() has other files")
+        words = ("left", "right", "input_matrix", "B", "velocity", "angular_velocity", "angles", "angle_rates")
+        arrays: dict[str, NDArray[np.generic]] = {word: getattr(self, word) for word in words}
+        arrays |= {"names": np.array(self.names, dtype=str), "inputs": np.array(self.inputs, dtype=str)}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, **arrays)  # type: ignore[arg-type]  # its option allow_pickle is no array
+        return path
+
     def table(self) -> str:
         """The blocks of ``left`` and ``right``, for reading."""
         titles = ("force", "moment", "angles")
@@ -100,9 +114,12 @@ def nine_blocks(
     """
     from femb.system import System
 
-    system = System(model)
-    body = _only_body(system)
-    point = OperatingPoint.of(system, q, v, t)
+    return blocks_at(OperatingPoint.of(System(model), q, v, t), sequence)
+
+
+def blocks_at(point: OperatingPoint, sequence: str = "zyx") -> NineBlocks:
+    """The same at an operating point, such as one that ``trim`` found."""
+    body = _only_body(point.system)
     equations = second_order(point, frames_chart(point))
     by_place = equations.stiffness[:, :3]
     if np.max(np.abs(by_place)) > NOTHING * np.max(np.abs(equations.stiffness), initial=1.0):
