@@ -9,11 +9,12 @@ within the unit circle, the motion is stable. Source: docs/theory/linearisation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from femb.errors import ModelError, SolveError
+from femb.errors import ModelError, ResultError, SolveError
 from femb.integrate import Outcome, integrate
 from femb.linear.chart import Chart
 from femb.linear.linearise import chart_of, second_order, state_space
@@ -58,6 +59,20 @@ class Periodic:
         """(n,) complex Floquet multipliers, the largest first."""
         values = np.linalg.eigvals(self.monodromy)
         return values[np.argsort(-np.abs(values))]
+
+    def write(self, path: str | Path) -> Path:
+        """Write period, monodromy, multipliers, states, and q, v of the start to a .npz; its path.
+
+        Raises ResultError.
+        """
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        names = np.array(self.states, dtype=str)
+        arrays = {"monodromy": self.monodromy, "multipliers": self.multipliers, "states": names}
+        np.savez(path, period=self.period, q=self.point.q, v=self.point.v, **arrays)
+        return path
 
 
 def periodic(
