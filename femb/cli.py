@@ -105,6 +105,7 @@ def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple
     "--state", "states", multiple=True, metavar="NAME=VALUE",
     help="Start with this coordinate of a joint or this rate, as 'joints.mast.angle rate=32'.",
 )
+@click.option("--no-gravity", is_flag=True, help="Leave the weight out.")
 @click.option("--trim", is_flag=True, help="Look for steady motion near the start first.")
 @click.option("--vary", multiple=True, metavar="NAME", help="A state that may change for that, as 'bodies.hub.x rate'.")
 @click.option("--periodic", "period", type=float, metavar="SECONDS", help="Look for a motion of this period instead.")
@@ -122,6 +123,7 @@ def linearize(
     start: str | None,
     at_rest: bool,
     states: tuple[str, ...],
+    no_gravity: bool,
     trim: bool,
     vary: tuple[str, ...],
     period: float | None,
@@ -143,6 +145,8 @@ def linearize(
         folder = _folder(case, out)
         check_writable(folder / "linear.npz")
         module = importlib.import_module("femb.linear.report")
+        if no_gravity:
+            loaded.model.gravity = (0.0, 0.0, 0.0)
         begin = {"start": start, "at_rest": at_rest, "state": _numbers(states), "vary": vary}
         blades = {name: value.split(",") for name, value in (_pair("--multiblade", each) for each in groups)}
         with _located(loaded):

@@ -30,22 +30,37 @@ GROWTH = 10.0  # of rounding, by an unstable motion, on the way
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Forces of a point in its chart, with what they are sums of; P free coordinates, D driven ones."""
+    """Forces of a point in its chart, with what they are sums of; P free coordinates, D driven ones.
+
+    rates (P + D,) : of the speeds at the point, which the chart and the equations may be taken without.
+    """
 
     point: OperatingPoint
     chart: Chart
     equations: SecondOrder
+    rates: Floats
 
     @classmethod
     def of(cls, point: OperatingPoint) -> "Balance":
         """Of a point, in the chart that it is linearised in."""
         chart = chart_of(point)
-        return cls(point, chart, second_order(point, chart))
+        return cls(point, chart, second_order(point, chart), chart.rates)
+
+    def made_steady(self) -> "Balance":
+        """The same forces with the derivatives that they have where the speeds do not change, w' = 0.
+
+        Forces of a free structure then change with its shape alone, and leave its place and attitude out.
+        """
+        P = self.chart.free
+        a = self.point.a - self.chart.H[:, :P] @ self.rates[:P]
+        point = replace(self.point, a=a)
+        chart = chart_of(point)
+        return Balance(point, chart, second_order(point, chart), self.rates)
 
     @cached_property
     def left(self) -> Floats:
         """(P,) M w': the generalized forces that nothing balances."""
-        return self.equations.mass @ self.chart.rates
+        return self.equations.mass @ self.rates
 
     @cached_property
     def drift(self) -> Floats:
@@ -54,12 +69,15 @@ class Balance:
 
     @cached_property
     def stiffness_size(self) -> Floats:
-        """(P, P + D): absolute values of what K is a sum of."""
+        """(P, P + D): absolute values of what K is a sum of, and of the forces that turn with the coordinates."""
         chart, H = self.chart, np.abs(self.chart.H)
         mass, damping, stiffness = (abs(each) for each in (self.point.mass, *self.point.tangents))
         parts = mass @ np.abs(chart.alpha_p) + damping @ np.abs(chart.eta_p) + stiffness @ H
         whole: Floats = H[:, : chart.free].T @ parts + np.abs(chart.turning)
-        return whole
+        # forces are known to a rounding of the largest, and of those that a displacement by its rounding would make
+        force = max(self.largest_force, float(np.max(whole, initial=0.0)) / 16.0)
+        turned = [force * self.extent(unit, strains=False) for unit in np.eye(H.shape[1])]
+        return whole + turned
 
     @cached_property
     def depends(self) -> Any:
@@ -132,10 +150,10 @@ def why_unsteady(point: OperatingPoint, balance: Balance | None = None) -> str:
     """Why a motion is not steady, in words; empty where it is: nothing accelerates, now and on the way."""
     balance = Balance.of(point) if balance is None else balance
     chart = balance.chart
-    k = int(np.argmax(np.abs(chart.rates))) if len(chart.rates) else 0
+    k = int(np.argmax(np.abs(balance.rates))) if len(balance.rates) else 0
     names = (*chart.names, *chart.driven)
-    changes = f"{names[k]} changes its speed by {chart.rates[k]:.3g} per s2" if len(names) else ""
-    if np.any(chart.rates[chart.free :]):
+    changes = f"{names[k]} changes its speed by {balance.rates[k]:.3g} per s2" if len(names) else ""
+    if np.any(balance.rates[chart.free :]):
         return changes
     if balance.unbalanced(balance.left):
         # by less than a displacement that does not matter, or by more

@@ -93,19 +93,20 @@ def _newton(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     previous = np.inf
     for _ in range(ITERATIONS):
         chart, P = balance.chart, balance.chart.free
-        step, slowed, left = stepped(balance)
+        step, slowed, left = stepped(balance.made_steady())
         change = balance.extent(step)
         if change < FOUND or (change < ROUNDED and change > 0.5 * previous):
             if balance.unbalanced(left):
                 break
-            if np.max(np.abs(slowed), initial=0.0) <= 1e-12 * np.max(np.abs(chart.speeds), initial=0.0):
+            slowing = np.max(np.abs(slowed), initial=0.0)
+            if balance.point.at_rest or slowing <= 1e-12 * np.max(np.abs(chart.speeds), initial=0.0):
                 return balance
         p, w = np.zeros((2, chart.H.shape[1]))
         p[:P], w[:P] = step, slowed
         point = balance.point
         q, v = chart.moved(p, w)
         balance, previous = Balance.of(OperatingPoint.of(point.system, q, v, point.t)), change
-    rates = balance.chart.rates[: balance.chart.free]
+    rates = balance.rates[: balance.chart.free]
     k = int(np.argmax(np.abs(rates)))
     raise SolveError(
         f"no steady motion found near the start: {balance.chart.names[k]} still changes its speed by {rates[k]:.3g} per "
