@@ -31,21 +31,26 @@ class Balanced:
         noise = ROUNDING * float(np.linalg.norm(rows[:, None] * np.where(clean != 0.0, size, 0.0) * columns))
         self.values = np.where(values > noise, values, 0.0)
 
-    def solve(self, right: Floats, damping: float = 0.0) -> Floats:
+    def solve(self, right: Floats, damping: float = 0.0, rounding: float = 0.0) -> Floats:
         """The x (n,) that brings the matrix times x nearest to ``right`` (m,), the shortest one, as it is scaled.
 
         damping : of directions with smaller singular values than that, of the scaled matrix, whose largest is about 1.
+        rounding : of the entries of ``right``; directions in which it is no more than that are left alone.
         """
         squares = self.values**2 + damping**2
         inverse = np.where(self.values > 0.0, self.values / np.where(squares > 0.0, squares, 1.0), 0.0)
-        x: Floats = self.columns * (self.right.T @ (inverse * (self.left.T @ (self.rows * right))))
+        parts = self.left.T @ (self.rows * right)
+        parts[np.abs(parts) <= rounding * (np.abs(self.left).T @ self.rows)] = 0.0
+        x: Floats = self.columns * (self.right.T @ (inverse * parts))
         return x
 
-    def solve_within(self, right: Floats, largest: float, size: Callable[[Floats], float]) -> Floats:
+    def solve_within(
+        self, right: Floats, largest: float, size: Callable[[Floats], float], rounding: float = 0.0
+    ) -> Floats:
         """The same, damped until the size of x is at most ``largest``."""
-        x, damping = self.solve(right), FIRST_DAMPING
+        x, damping = self.solve(right, rounding=rounding), FIRST_DAMPING
         while size(x) > largest and damping < MOST_DAMPING:
-            x, damping = self.solve(right, damping), FASTER * damping
+            x, damping = self.solve(right, damping, rounding), FASTER * damping
         return x * min(1.0, largest / size(x)) if size(x) > 0.0 else x
 
 

@@ -11,7 +11,7 @@ from femb.linear.linearise import state_space
 from femb.linear.multiblade import multiblade
 from femb.linear.periodic import Periodic, periodic
 from femb.linear.statespace import StateSpace
-from femb.linear.steady import Balance, moves, why_unsteady
+from femb.linear.steady import Balance, fastest, moves, why_unsteady
 from femb.model import Model
 from femb.options import Run
 from femb.types import Floats
@@ -89,7 +89,7 @@ def _heading(space: StateSpace, balance: Balance) -> str:
     why = why_unsteady(balance.point, balance)
     if why:
         return f"{counts}; about unsteady motion: {why}"
-    return f"{counts}; about {'steady motion' if moves(balance) else 'an equilibrium'}"
+    return f"{counts}; about steady motion ({fastest(balance) if moves(balance) else 'an equilibrium'})"
 
 
 def _turning(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: str | None) -> tuple[float, float]:

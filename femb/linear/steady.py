@@ -174,7 +174,7 @@ def why_passing(balance: Balance) -> str:
     if speed == 0.0:
         return ""
     if balance.drifts():
-        return f"{_fastest(balance)}, and the forces change on the way"
+        return f"{fastest(balance)}, and the forces change on the way"
     try:
         after = _gone_on(balance, WAY / speed)
     except SolveError as error:
@@ -183,10 +183,10 @@ def why_passing(balance: Balance) -> str:
     if balance.extent(change, strains=False) <= UNCHANGED * speed:
         return ""
     k = int(np.argmax(np.abs(change)))
-    return f"{_fastest(balance)}, and {chart.names[k]} changes its speed by {change[k]:.3g} per s on the way"
+    return f"{fastest(balance)}, and {chart.names[k]} changes its speed by {change[k]:.3g} per s on the way"
 
 
-def _fastest(balance: Balance) -> str:
+def fastest(balance: Balance) -> str:
     """The coordinate that moves most, with its speed."""
     chart = balance.chart
     names = (*chart.names, *chart.driven)

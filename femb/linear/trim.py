@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from femb.errors import ModelError, SolveError
-from femb.linear.balanced import Balanced
+from femb.linear.balanced import ROUNDING, Balanced
 from femb.linear.chart import Chart
 from femb.linear.point import OperatingPoint
 from femb.linear.steady import Balance, why_unsteady
@@ -135,7 +135,8 @@ def _resting(balance: Balance, given: Floats, going_on: Any) -> Step:
     kept = np.flatnonzero(~((speeds + slowed != 0.0) & _turns(balance)[:P])) if moving else np.arange(P)
     own = np.ix_(kept, kept)
     solver = Balanced(stiffness[own], balance.stiffness_size[own]) if moving else balance.stiffness
-    changed = solver.solve_within(left[kept], LARGEST_STEP, lambda x: balance.extent(_spread(P, kept, x)))
+    rounding = ROUNDING * balance.largest_force
+    changed = solver.solve_within(left[kept], LARGEST_STEP, lambda x: balance.extent(_spread(P, kept, x)), rounding)
     step = _spread(P, kept, changed)
     return step, slowed, left - stiffness @ step
 
