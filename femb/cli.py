@@ -102,7 +102,10 @@ def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
 @click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
 @click.option(
-    "--state", "states", multiple=True, metavar="NAME=VALUE",
+    "--state",
+    "states",
+    multiple=True,
+    metavar="NAME=VALUE",
     help="Start with this coordinate of a joint or this rate, as 'joints.mast.angle rate=32'.",
 )
 @click.option("--no-gravity", is_flag=True, help="Leave the weight out.")
@@ -110,7 +113,10 @@ def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple
 @click.option("--vary", multiple=True, metavar="NAME", help="A state that may change for that, as 'bodies.hub.x rate'.")
 @click.option("--periodic", "period", type=float, metavar="SECONDS", help="Look for a motion of this period instead.")
 @click.option(
-    "--multiblade", "groups", multiple=True, metavar="NAME=STATE,STATE,...",
+    "--multiblade",
+    "groups",
+    multiple=True,
+    metavar="NAME=STATE,STATE,...",
     help="One motion of all blades, in the order of azimuth, seen from the frame that does not turn.",
 )
 @click.option("--rotor", metavar="STATE", help="The angle that turns the blades of --multiblade.")

@@ -84,7 +84,12 @@ def _held_start(system: System) -> tuple[Floats, Floats]:
     none = Balanced(system.q0, np.zeros(twin.n_v), np.zeros(twin.n_c))
 
     def solved(before: Balanced, load: float) -> Balanced:
-        return statics.solve(before.q, load, before.multipliers, spin2)
+        try:
+            return statics.solve(before.q, load, before.multipliers, spin2)
+        except SolveError:
+            if load < 1.0:
+                raise
+            return statics.solve(before.q, load, before.multipliers, spin2, cautious=True)
 
     try:
         found = solved(none, 1.0)
@@ -106,15 +111,19 @@ def _held_start(system: System) -> tuple[Floats, Floats]:
             "weight; use 'as_given' or 'assembled', or add what holds it",
         )
     rigid(found.q, v, a)
-    return system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
+    try:
+        return system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
+    except TrialError as error:
+        raise SolveError(
+            f"no equilibrium found to start from: {error} where the forces are in balance, a posture in which rows of "
+            "constraints depend on each other; start nearer"
+        ) from error
 
 
 State = TypeVar("State")
 
 
-def _in_load_steps(
-    system: System, solved: Callable[[State, float], State], zero: State, first: SolveError
-) -> State:
+def _in_load_steps(system: System, solved: Callable[[State, float], State], zero: State, first: SolveError) -> State:
     """Raise the inputs from zero, in steps that are halved where the iteration fails and doubled where it does not."""
     found, reached, part = zero, 0.0, 0.25
     while reached < 1.0:

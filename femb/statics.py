@@ -24,7 +24,7 @@ from femb.options import Tolerances
 from femb.system import System
 from femb.types import Floats
 
-ITERATIONS = 100
+ITERATIONS, CAUTIOUS = 100, 400
 LARGEST_TURN = 0.3  # rad, of one iteration
 # sigma at first, its least and its most, and what changes it.
 FIRST, LEAST, MOST = 1e-6, 1e-12, 1e2
@@ -80,7 +80,9 @@ class Statics:
         u = np.where(self.rates, 0.0, np.where(self.loads, load, 1.0) * u)
         return (u, v, a), self.twin.residual(u[None], q[None], v[None], a[None])[0]
 
-    def matrices(self, state: tuple[Floats, Floats, Floats], q: Floats, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+    def matrices(
+        self, state: tuple[Floats, Floats, Floats], q: Floats, multipliers: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         """Mass, stiffness with that of the reactions, and J with J^T, as block data."""
         twin, (u, v, a) = self.twin, state
         stiffness, jacobian = twin.tangent(u, q, v, a)[1], np.zeros(twin.pattern.size)
@@ -89,15 +91,20 @@ class Statics:
             batch.hold_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
         return twin.mass_data(q), stiffness, jacobian
 
-    def solve(self, q: Floats, load: float, multipliers: Floats, spin2: float = 0.0) -> Balanced:
+    def solve(
+        self, q: Floats, load: float, multipliers: Floats, spin2: float = 0.0, cautious: bool = False
+    ) -> Balanced:
         """The balance at a share of the loads, from the state of another; spin2 : largest squared angular velocity.
+
+        cautious : larger sigma, rather than a shorter step, where a step would turn too far.
 
         Raises SolveError, which names the body that moves most, where the iteration does not end.
         """
         twin, step, scale = self.twin, np.inf, self.twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
         spins = (twin.coordinates[3][:, None] + np.arange(3)).ravel()
-        change = np.zeros(twin.n_v)
-        for _ in range(ITERATIONS):
+        change, clear = np.zeros(twin.n_v), True
+        self.sigma = FIRST
+        for _ in range(CAUTIOUS if cautious else ITERATIONS):
             try:
                 state, force = self.forces(q, load)
                 mass, stiffness, jacobian = self.matrices(state, q, multipliers)
@@ -110,19 +117,25 @@ class Statics:
             x = factors.solve(np.concatenate([-balance, -gaps]))
             if not np.all(np.isfinite(x)):
                 break
-            change, multipliers = x[: twin.n_v], multipliers + x[twin.n_v :]
+            change = x[: twin.n_v]
             turned = float(np.max(np.abs(change[spins]), initial=0.0))
-            part = min(1.0, LARGEST_TURN / turned) if turned > 0.0 else 1.0
-            moved = part * twin.rates(q[None], change[None])[0]
+            if cautious and turned > LARGEST_TURN and self.sigma < MOST:
+                self.sigma, clear = LARGER * self.sigma, False
+                continue
+            multipliers = multipliers + x[twin.n_v :]
+            moved = min(1.0, LARGEST_TURN / turned if turned > 0.0 else 1.0) * twin.rates(q[None], change[None])[0]
             q = q + moved
             twin.normalise(q)
             previous, step = step, error_norm(*scale, moved, q)
             if step < 1.0 or (step < 1e3 and step > 0.5 * previous and self.sigma <= 1e-3 * FIRST):
                 return Balanced(q, force, multipliers)
-            falls = step < previous
-            self.sigma = min(MOST, max(LEAST, self.sigma * (SMALLER if falls else LARGER)))
+            if clear:
+                self.sigma = min(
+                    MOST, max(LEAST, self.sigma * (SMALLER if step < (2.0 if cautious else 1.0) * previous else LARGER))
+                )
+            clear = True
         raise SolveError(
-            f"no equilibrium found to start from: {self.mover(change)} moves on in the last of {ITERATIONS} iterations; "
+            f"no equilibrium found to start from: {self.mover(change)} moves on from iteration to iteration; "
             "nothing holds it against the loads, or it is far from its equilibrium: start nearer, or as given"
         )
 

@@ -796,7 +796,10 @@ def test_linearize_does_what_the_command_does():
     np.testing.assert_array_equal(bent.A, linearize(system, q=q, v=v).A)
     for words, message in (
         ({"start": "somehow"}, "start: got 'somehow', must be one of 'as_given'"),
-        ({"state": {"joints.mast.speed": 1.0}}, "state: got 'joints.mast.speed'; there are coordinates joints.mast.angle"),
+        (
+            {"state": {"joints.mast.speed": 1.0}},
+            "state: got 'joints.mast.speed'; there are coordinates joints.mast.angle",
+        ),
         ({"vary": ["joints.mast.angle"]}, "vary names what a trim may change"),
         ({"q": system.q0, "at_rest": True}, "got q or v and at_rest: give one of the two"),
     ):

@@ -232,7 +232,9 @@ def _with_steady_loads(point: OperatingPoint) -> Any:
         if each.of_discrete:
             inputs.append(each)
         elif id(each) in held:
-            inputs.append(replace(each, function=later(each.function), breakpoints=tuple(b - t for b in each.breakpoints)))
+            inputs.append(
+                replace(each, function=later(each.function), breakpoints=tuple(b - t for b in each.breakpoints))
+            )
         else:
             inputs.append(replace(each, function=now(each.function, each.of_state), breakpoints=()))
     system.inputs = inputs
