@@ -152,7 +152,7 @@ def linearize(
         check_writable(folder / "linear.npz")
         module = importlib.import_module("femb.linear.report")
         if no_gravity:
-            loaded.model.gravity = (0.0, 0.0, 0.0)
+            loaded.model.gravity = 0.0 * loaded.model.gravity
         begin = {"start": start, "at_rest": at_rest, "state": _numbers(states), "vary": vary}
         blades = {name: value.split(",") for name, value in (_pair("--multiblade", each) for each in groups)}
         with _located(loaded):

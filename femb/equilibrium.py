@@ -107,8 +107,8 @@ def _held_start(system: System) -> tuple[Floats, Floats]:
     if loose:
         raise ModelError.at(
             ("run", "start"),
-            f"'equilibrium' is not one place: joints leave {loose} free to move with nothing against it, no spring and no "
-            "weight; use 'as_given' or 'assembled', or add what holds it",
+            f"'equilibrium' is not one place: joints leave {loose} free to move with nothing against it, no spring and "
+            "no weight; use 'as_given' or 'assembled', or add what holds it",
         )
     rigid(found.q, v, a)
     try:

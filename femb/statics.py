@@ -6,7 +6,7 @@ f are the forces at given velocities and accelerations (zero at rest), K their e
 reactions. B, the mass of every frame on the scale of its own stiffness, keeps the blocks of bodies regular that only
 joints hold, and the rigid motions of what is free; sigma B changes no solution, falls with the steps, and grows where
 they lead nowhere.
-Source: docs/theory/constraints.md, section 8.
+Source: docs/theory/constraints.md, section 11.
 """
 
 from collections.abc import Callable

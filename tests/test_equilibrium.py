@@ -430,7 +430,7 @@ def test_sprung_hinge_in_its_weight():
 
 
 def test_drivers_hold_where_they_begin():
-    """A rod hangs on one that a driver holds at its start: the driven angle stays, the other hangs; then it moves off."""
+    """A rod hangs on one that a driver holds at its start: its angle stays, the other hangs; then it moves off."""
     model = pendulum()
     model.add(RigidBody("lower", mass=1.0, inertia=0.1))
     ends = JointEnd("rod", at=(0, 0, -0.8), axis=(0, 1, 0)), JointEnd("lower", at=(0, 0, 0.5), axis=(0, 1, 0))
@@ -444,7 +444,7 @@ def test_drivers_hold_where_they_begin():
 
 
 def test_closed_loop_in_weight_and_wind():
-    """A parallelogram with a spring: one angle, k a = (sum m z) (g_x cos a + g sin a), rows that depend on each other."""
+    """A parallelogram with a spring: one angle, k a = (sum m z)(g_x cos a + g sin a), and dependent rows."""
     from test_linear import four_bar
 
     g = (1.0, 0.0, -9.81)

@@ -717,7 +717,7 @@ def test_flexible_trim():
 
 @pytest.mark.parametrize("rate", [0.0, 0.5, 5.0])
 def test_trim_of_a_swinging_pendulum(rate):
-    """Hanging at rest, however it starts: one that passes the lowest point has no acceleration there, and is no trim."""
+    """Hanging at rest, however it starts: passing the lowest point it has no acceleration, and yet is no trim."""
     model = load_case(CASES / "thompson_pendulum.toml", [f"joints.hinge.rates={rate}"]).model
     values = linearize(model, trim=True).eigenvalues()
     inertia, stiffness = 0.08 + 1.5 * 0.4**2, 0.6 + 1.5 * 9.81 * 0.4
@@ -832,6 +832,14 @@ def test_commands_of_the_pages_print_what_stands_there(page, monkeypatch, tmp_pa
     for value in PRINTED.get(name, [-0.121435 + 0.969989j, -0.202903 + 65.252282j]):
         assert np.min(np.abs(values - value)) < 8e-7
     assert np.sum(np.abs(values) < 1e-3) == SPACE_FREE[name]
+
+
+def test_command_of_the_how_to_prints_what_stands_there(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases").symlink_to(CASES)
+    page = (CASES.parent / "docs" / "howto" / "linearise.md").read_text()
+    command, text = re.search(r"```bash\n(femb linearize .*?)```.*?```text\n(.*?)```", page, re.DOTALL).groups()
+    assert CliRunner().invoke(cli, shlex.split(command)[1:]).output == text
 
 
 def _values_of(text):

@@ -31,11 +31,11 @@ class Chart:
 
     H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. turning (P, P + D) : what the change of H^T
     makes of the forces that the constraints balance, and of the multipliers' own change of direction. speeds, rates
-    (P + D,) : the speeds at the point itself, v = H speeds, and their rates. moved : the state q, v of the System after
-    finite changes p, w (P + D,), on the constraints. speeds_at : the free speeds (P,) of another state q, v. apart : the
-    other way, p and w (2 P,) of the free coordinates from the point to a state q, v, angles less whole turns; None
-    where the choice of coordinates may differ from state to state. joints : the coordinate that a joint's coordinate
-    is, by its number.
+    (P + D,) : the speeds at the point itself, v = H speeds, and their rates. moved : the state q, v of the System
+    after finite changes p, w (P + D,), on the constraints. speeds_at : the free speeds (P,) of another state q, v.
+    apart : the other way, p and w (2 P,) of the free coordinates from the point to a state q, v, angles less whole
+    turns; None where the choice of coordinates may differ from state to state. joints : the coordinate that a joint's
+    coordinate is, by its number.
     """
 
     names: tuple[str, ...]

@@ -103,7 +103,7 @@ class Balance:
 
     @cached_property
     def size(self) -> float:
-        """Of the structure, m: the greatest distance between frames along an inertial axis; 1 where there is but one."""
+        """Of the structure, m: the greatest distance between frames along an inertial axis; 1 if there is but one."""
         layout, q = self.point.system.layout, self.point.q
         places = [
             q[i : i + 3] if frame.freedom else frame.position
@@ -113,7 +113,7 @@ class Balance:
         return size if size > 0.0 else 1.0
 
     def extent(self, change: Floats, strains: bool = True) -> float:
-        """The largest turn (rad), displacement (parts of the structure's size) and strain by a change (P,) or (P + D,)."""
+        """The largest turn (rad), displacement (parts of the structure's size) and strain of a change (P,)."""
         layout = self.point.system.layout
         moved = np.abs(self.chart.H[:, : len(change)] @ change)
         for frame, j in zip(layout.frames, layout.frame_v, strict=True):
@@ -169,7 +169,7 @@ def why_passing(balance: Balance) -> str:
 
     It goes on with its loads as they are, for half a radian or half the structure's size.
     """
-    point, chart = balance.point, balance.chart
+    chart = balance.chart
     speed = balance.extent(chart.speeds, strains=False)
     if speed == 0.0:
         return ""

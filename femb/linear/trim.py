@@ -109,8 +109,8 @@ def _newton(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     rates = balance.rates[: balance.chart.free]
     k = int(np.argmax(np.abs(rates)))
     raise SolveError(
-        f"no steady motion found near the start: {balance.chart.names[k]} still changes its speed by {rates[k]:.3g} per "
-        f"s2; {_advice(balance)}"
+        f"no steady motion found near the start: {balance.chart.names[k]} still changes its speed by {rates[k]:.3g} "
+        f"per s2; {_advice(balance)}"
     )
 
 
@@ -180,7 +180,7 @@ def _turns(balance: Balance) -> Any:
 
 
 def _advice(balance: Balance) -> str:
-    """What to try where there is no steady motion: of an angle that goes round while forces depend on it, the period."""
+    """What to try where there is no steady motion: the period of an angle that goes round while forces depend on it."""
     chart = balance.chart
     names = (*chart.names, *chart.driven)
     allowed = 1e-6 * np.max(np.abs(chart.speeds), initial=0.0)
@@ -191,7 +191,8 @@ def _advice(balance: Balance) -> str:
         return "start nearer, or let more vary"
     return (
         f"{names[k]} turns at {rounds[k]:.4g} rad/s and the forces change with it, so that the motion may be periodic: "
-        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.linear.periodic, --periodic), or start at rest"
+        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.linear.periodic, --periodic), or start "
+        "at rest"
     )
 
 
