@@ -820,7 +820,7 @@ def test_commands_of_the_pages_print_what_stands_there(page, monkeypatch, tmp_pa
     """Each `femb linearize` of a page prints the block of text that follows it, and has the reference's eigenvalues."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cases").symlink_to(CASES)
-    found = re.findall(r"```bash\n(femb linearize .*?)```\s*```text\n(.*?)```", page.read_text(), re.DOTALL)
+    found = [each for each in _commands(page) if "--periodic" not in each[0]]
     assert found
     for command, text in found:
         done = CliRunner().invoke(cli, shlex.split(command.replace("\\\n", " "))[1:])
@@ -832,6 +832,27 @@ def test_commands_of_the_pages_print_what_stands_there(page, monkeypatch, tmp_pa
     for value in PRINTED.get(name, [-0.121435 + 0.969989j, -0.202903 + 65.252282j]):
         assert np.min(np.abs(values - value)) < 8e-7
     assert np.sum(np.abs(values) < 1e-3) == SPACE_FREE[name]
+
+
+def _commands(page):
+    """Commands of a page that linearise, each with the text that follows it."""
+    return re.findall(r"```bash\n(femb linearize .*?)```\s*```text\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+@pytest.mark.slow
+def test_rotor_in_its_weight_is_periodic(monkeypatch, tmp_path):
+    """The wind turbine: a motion of one turn, whose small motions die out but for the angle and the rate of the rotor."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases").symlink_to(CASES)
+    ((command, text),) = [
+        each for each in _commands(CASES.parent / "docs/cases/thompson_wind_turbine.md") if "--per" in each[0]
+    ]
+    done = CliRunner().invoke(cli, shlex.split(command)[1:])
+    assert done.output.startswith(text.splitlines()[0])
+    np.testing.assert_allclose(_values_of(text), _values_of(done.output), rtol=2e-5)
+    sizes = np.sort(np.abs(np.load(tmp_path / "out/thompson_wind_turbine/periodic.npz")["multipliers"]))
+    np.testing.assert_allclose(sizes[-2:], 1.0, atol=1e-6)
+    assert sizes[-3] < 0.94
 
 
 def test_command_of_the_how_to_prints_what_stands_there(monkeypatch, tmp_path):

@@ -111,14 +111,31 @@ def periodic(
         columns = [_place(states, name) for name in vary] if vary is not None else list(range(len(states)))
         step = np.zeros(len(states))
         slopes = (Phi - np.eye(len(states)))[:, columns]
-        step[columns] = np.linalg.lstsq(slopes, -off, rcond=SINGULAR)[0]
-        largest = float(np.max(np.abs(step), initial=0.0))
-        step *= min(1.0, LARGEST_STEP / largest) if largest > 0.0 else 1.0
+        step[columns] = _shortest(slopes, -off)
         system = system.starting_at(*_stepped(chart, step))
     raise SolveError(
         f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still off "
         f"by {error:.3g} after it; start nearer, or with another period"
     )
+
+
+def _shortest(slopes: Floats, right: Floats) -> Floats:
+    """The shortest step that solves slopes x = right nearest, damped until it is no longer than LARGEST_STEP.
+
+    Where the motion may begin anywhere on its way, as that of a free rotor, one direction is nearly singular: damping
+    leaves it alone and the others as they are, which a shorter step would not.
+    """
+    left, values, directions = np.linalg.svd(slopes, full_matrices=False)
+    kept = values > SINGULAR * np.max(values, initial=0.0)
+    parts = left.T @ right
+    damping, step = 0.0, np.zeros(len(values))
+    for _ in range(100):
+        squares = np.where(kept, values**2 + damping**2, 1.0)
+        step = directions.T @ (np.where(kept, values, 0.0) / squares * parts)
+        if np.max(np.abs(step), initial=0.0) <= LARGEST_STEP:
+            break
+        damping = max(1e-4 * float(values[0]), 2.0 * damping)
+    return step
 
 
 def _place(states: tuple[str, ...], name: str) -> int:

@@ -74,8 +74,7 @@ def periodic_motion(
     largest = float(np.max(np.abs(found.multipliers), initial=0.0))
     verdict = "small motions grow" if largest > 1.0 + 1e-6 else "no small motion grows"
     lines = [
-        f"{numbered(len(found.states), 'state')}; periodic motion of {period:.6g} s, closed to {found.error:.2g}; "
-        f"{verdict}",
+        f"{numbered(len(found.states), 'state')}; periodic motion of {period:.6g} s; {verdict}",
         "",
         f"{'multiplier':>14}{'real 1/s':>14}{'imaginary 1/s':>16}",
     ]
