@@ -23,10 +23,11 @@ from femb import (
     SolveError,
     rotations,
 )
-from femb.elements import JointEnd, JointSpringDamper, Revolute
+from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Universal
 from femb.equilibrium import _forces, steady_start
 from femb.simulation import simulate
 from femb.state import State
+from femb.statics import Statics
 from femb.system import System
 
 X = (1.0, 0.0, 0.0)
@@ -492,3 +493,72 @@ def test_mechanisms_without_equilibrium():
         steady(model)
     with pytest.raises(ModelError, match=r"'hinge' is given rates"):
         steady(pendulum(rates=(1.0,)))
+
+
+def test_a_latch_that_holds():
+    """A sprung hinge that a latch holds at the angle of its start stays there; the load on the body is its own."""
+    for engaged in (True, False):
+        model = pendulum()
+        model.add(JointSpringDamper("spring", "hinge", stiffness=30.0, free=1.5))
+        model.add(Latch("latch", "hinge", at=0.4, engaged=engaged))
+        wanted = brentq(lambda x: 30.0 * (x - 1.5) + 2.0 * 9.81 * 0.8 * np.sin(x), 0.0, 1.5, xtol=1e-15)
+        angles, acceleration, _ = held(model)
+        assert angles[0] == pytest.approx(0.4 if engaged else wanted, abs=1e-12)
+        assert acceleration < 1e-9
+
+
+def test_free_structure_with_hinges():
+    """A free hub with two sprung panels, pushed by forces that cancel: panels bent alike, and no acceleration."""
+    model = Model("satellite")
+    model.add(RigidBody("hub", mass=10.0, inertia=2.0))
+    for name, x in (("right", 1.0), ("left", -1.0)):
+        model.add(RigidBody(name, mass=1.0, inertia=0.1))
+        ends = JointEnd("hub", at=(0.5 * x, 0, 0), axis=(0, 1, 0)), JointEnd(name, at=(-0.7 * x, 0, 0), axis=(0, 1, 0))
+        model.add(Revolute(f"hinge_{name}", *ends))
+        model.add(JointSpringDamper(f"spring_{name}", f"hinge_{name}", stiffness=3.0))
+        model.add(Load(f"push_{name}", body=name, force=(0, 0, 0.5)))
+    model.add(Load("back", body="hub", force=(0, 0, -1.0)))
+    angles, acceleration, _ = held(model)
+    wanted = brentq(lambda x: 3.0 * x - 0.5 * 0.7 * np.cos(x), 0.0, 1.0, xtol=1e-15)
+    np.testing.assert_allclose(np.abs(angles), wanted, atol=1e-10)
+    assert acceleration < 1e-8
+
+
+def test_tangent_of_forces_and_reactions():
+    """K of forces and reactions between two moving bodies, multipliers held, against differences of order 6."""
+    model = Model("chain", gravity=(0, 0, -9.81))
+    for name in ("a", "b"):
+        model.add(RigidBody(name, mass=2.0, inertia=(0.3, 0.4, 0.5)))
+    model.add(
+        Universal(
+            "root",
+            JointEnd("ground", axis=(0, 1, 0)),
+            JointEnd("a", at=(0.2, 0, 0.8), axis=(1, 0, 0)),
+            start=(0.3, -0.2),
+        )
+    )
+    model.add(
+        Universal(
+            "knee",
+            JointEnd("a", at=(0, 0.1, -0.8), axis=(0, 1, 0)),
+            JointEnd("b", at=(0, 0, 0.5), axis=(1, 0, 0)),
+            start=(0.5, 0.4),
+        )
+    )
+    statics = Statics(System(model), lambda q, v, a: None)
+    twin, rng = statics.twin, np.random.default_rng(3)
+    q, multipliers = twin.q0, rng.standard_normal(twin.n_c)
+
+    def balance(x):
+        moved = q + twin.rates(q[None], x[None])[0]
+        twin.normalise(moved)
+        (u, _, _), force = statics.forces(moved, 1.0)
+        return force + statics.reactions(u, moved, multipliers)
+
+    state, _ = statics.forces(q, 1.0)
+    K = twin.pattern.to_csc(statics.matrices(state, q, multipliers)[1])[: twin.n_v, : twin.n_v].toarray()
+    h, weights = 1e-2, {1: 0.75, 2: -0.15, 3: 1.0 / 60.0}
+    wanted = np.column_stack(
+        [sum(w * (balance(k * h * e) - balance(-k * h * e)) for k, w in weights.items()) / h for e in np.eye(twin.n_v)]
+    )
+    np.testing.assert_allclose(K, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())

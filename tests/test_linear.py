@@ -841,7 +841,7 @@ def _commands(page):
 
 @pytest.mark.slow
 def test_rotor_in_its_weight_is_periodic(monkeypatch, tmp_path):
-    """The wind turbine: a motion of one turn, whose small motions die out but for the angle and the rate of the rotor."""
+    """The wind turbine: a motion of one turn; small motions die out but for the angle and the rate of the rotor."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cases").symlink_to(CASES)
     ((command, text),) = [
