@@ -1,12 +1,14 @@
 """Simulate: a model through time into results; the one call behind ``femb run``."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from femb.calling import RunOptions, read_call
 from femb.checks import numbered
-from femb.errors import FembError, ModelError
+from femb.errors import FembError
 from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
 from femb.model import Model
@@ -16,28 +18,28 @@ from femb.types import Floats
 
 
 def simulate(
-    model: Model,
+    model: Model | str | Path,
     run: Run | None = None,
     *,
     out: str | Path | None = None,
     case_text: str = "",
-    events: tuple[Event, ...] = (),
+    events: Sequence[Event] = (),
     progress: Any = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Results:
     """Integrate a model in time.
 
-    run, or its fields as keyword options (duration, method, rtol, ...). out : an HDF5 file to write to while it runs.
+    model : or the path of a case file, whose run counts then. run, or its fields as keyword options (duration, method,
+    rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
+    out : an HDF5 file to write to while it runs.
     events : functions of time and state whose zeros are looked for. progress : an object with ``message(text)`` and
     ``update(t)``.
 
     Raises ModelError with every problem of the model; SolveError where the integration cannot go on, in which case
     what was computed is in the file, and in ``error.results``.
     """
-    if run is None:
-        run = Run(**options)
-    elif options:
-        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    model, run, text = read_call(model, run, options)
+    case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.recording import Recording
     from femb.steppers import make_stepper

@@ -20,7 +20,7 @@ from femb.linear.chart import Chart
 from femb.linear.joint_turn import JointTurn
 from femb.linear.motion import Arm, Motion
 from femb.linear.point import OperatingPoint
-from femb.linear.tree_state import apart, in_own_axes, is_root, moved
+from femb.linear.tree_state import apart, in_own_axes, is_root, moved, speeds_in_own_axes
 from femb.rotations import cross_matrix
 from femb.types import Floats
 
@@ -66,8 +66,10 @@ def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
         acceleration[:, n:],
         E[np.ix_(order, order)],
         (G.T @ turning @ G)[np.ix_(free, order)],
+        u[order],
         rate[order],
         lambda p, w: moved(point, tree, q, u, order, p, w),
+        lambda Q, V: speeds_in_own_axes(point, tree, Q, V)[free],
         lambda Q, V: apart(point, tree, q, u, free, Q, V),
         places,
     )
