@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from femb.errors import SolveError
-from femb.integrate import Frames
+from femb.frames import Frames
 from femb.record import Recorder
 from femb.resultfile import MemoryWriter, ResultWriter
 from femb.results import Results
