@@ -1,16 +1,15 @@
 """Output frames: states between the steps' ends, with the accelerations and forces that go with them.
 
 A step's interpolant is close to the motion, but a force that is a large stiffness times a small strain is not close to
-the force: an axial strain of 1e-9 may be a newton. So one step of Newton's iteration is made at each output instant on
-the equations of motion, as if an implicit step ended there, for corrections y of the velocities and x = y/mu:
+the force: an axial strain of 1e-9 may be a newton. So the interpolated state is corrected by Newton's iteration on the
+equations of motion with the interpolant's acceleration a, a polynomial through instants at which they hold:
 
-    [mu M + C + K/mu  J^T] [y     ]     [ M a + h + f_el - f ]
-    [J                0  ] [lambda] = - [          0          ],      q <- q + H y/mu,  v <- v + y,  a <- a + mu y
+    [mu M + C + K/mu  J^T] [y]     [ M a + h + f_el - f ]
+    [J                0  ] [.] = - [          0          ],      y <- F y,      q <- q + H y/mu,      v <- v + y
 
-where a at first is the interpolant's acceleration, a polynomial through instants at which the step's equations hold.
-With mu some 10/h a motion that the step resolves stays as it is interpolated, and its accelerations become those that
-the forces give it; a member too stiff for the step takes the strain that its force needs.
-Source: docs/theory/integration.md, section 8.
+F being the solution of the same matrix for (C + K/mu) y: nearly one of what is stiffer than mu, 10/h of a step h, and
+nearly zero of what is softer, whose motion stays as it is interpolated. Accelerations and multipliers are then those
+that the forces at the corrected state give. Source: docs/theory/integration.md, section 8.
 """
 
 from dataclasses import dataclass, fields
@@ -26,7 +25,7 @@ from femb.types import Floats
 
 # mu times the length of the step.
 STIFF = 10.0
-# Corrections of a frame; what the first leaves is quadratic in it.
+# Corrections of a state; what the first leaves is quadratic in it.
 CORRECTIONS = 2
 
 
@@ -57,57 +56,57 @@ class Frames:
 
 
 def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
-    """Frames of states of a formulation at which its equations hold: q (k, n_q), v (k, n_v), work (k,), at times (k,).
-
-    Their accelerations are those that the forces give them.
-    """
-    system, states = form.velocity_form, q
+    """Frames of a formulation at states where its equations hold: q (k, n_q), v (k, n_v), work (k,), at times (k,)."""
+    systems = [_counting(form, state) for state in q]
     q, v = form.configuration(q, v)
-    u, coordinates, rates = np.empty((len(times), system.n_u)), *_joints(system, len(times))
-    for k, t in enumerate(times):
-        system = _counting(form, states[k])
-        u[k] = system.inputs_at(float(t), q[k], v[k])
+    u = np.empty((len(times), form.velocity_form.n_u))
+    for k, system in enumerate(systems):
+        u[k] = system.inputs_at(float(times[k]), q[k], v[k])
         q[k], v[k] = system.projected(u[k], q[k], v[k])
-        _measure(system, q, v, k, coordinates, rates)
-    a, multipliers = system.forward_each(u, q, v)
-    return _frames(system, times, q, v, work, u, a, multipliers, coordinates, rates, a)
+    return _frames(systems, times, u, q, v, work)
 
 
 def step_frames(form: Any, step: Step, times: Floats) -> Frames:
-    """Frames of a formulation at times (k,) inside a step."""
+    """Frames of a formulation at times (k,) inside a step, or what differs from its end by rounding."""
     states, v, work = step(times)
-    a = form.second_configuration(states, v, step.accelerations(times))
+    of_motion = form.second_configuration(states, v, step.accelerations(times))
     q, v = form.configuration(states, v)
-    system = form.velocity_form
-    mu, n_v, count = STIFF / (step.end - step.start), system.n_v, len(times)
-    u, coordinates, rates = np.empty((count, system.n_u)), *_joints(system, count)
-    a, multipliers, factors, counting = a.copy(), np.zeros((count, system.n_c)), [], []
-    for k, t in enumerate(times):
-        system = _counting(form, states[k])
-        counting.append(system)
-        u[k] = system.inputs_at(before(step.end, step.start) if t == step.end else float(t), q[k], v[k])
-        matrices = system.matrices(u[k], q[k], v[k])
+    systems = [_counting(form, state) for state in states]
+    last = before(step.end, step.start)
+    u = np.empty((len(times), form.velocity_form.n_u))
+    for k, system in enumerate(systems):
+        u[k] = system.inputs_at(min(float(times[k]), last), q[k], v[k])
+    q, v = _corrected(systems, u, q, v, of_motion, STIFF / (step.end - step.start))
+    return _frames(systems, times, u, q, v, work, of_motion)
+
+
+def _corrected(systems: list[Any], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
+    """q (k, n_q), v (k, n_v) with what stiff members need to move with a (k, n_v), on the constraints."""
+    system, n_v, stiff, factors = systems[0], systems[0].n_v, [], []
+    for k, each in enumerate(systems):
+        mass, damping, stiffness = each.matrices(u[k], q[k], v[k])
         try:
-            factors.append(system.solver.factorise(system.solver.shifted(*matrices, mu)))
+            factors.append(each.solver.factorise(each.solver.shifted(mass, damping, stiffness, mu)))
         except SingularError as error:
-            raise TrialError("the iteration matrix of an output instant is singular") from error
-        q[k], v[k] = system.projected(u[k], q[k], v[k], factors[k])
-    if system.n_c:
-        _hold_accelerations(system, u, q, v, a, factors)
-    of_motion = a.copy()
+            raise TrialError("the iteration matrix at an output instant is singular") from error
+        q[k], v[k] = each.projected(u[k], q[k], v[k], factors[k])
+        stiff.append(damping + stiffness / mu)
+    free = np.zeros((len(q), system.n_c))
     for _ in range(CORRECTIONS):
-        x = -system.equations(u, q, v, a, multipliers)
-        x[:, n_v:] = 0.0
+        x = -system.equations(u, q, v, a, free)
         for k, each in enumerate(factors):
+            x[k, n_v:] = 0.0
+            each.solve(x[k])
+            x[k, n_v:] = 0.0
+            x[k] = system.solver.multiply(stiff[k], x[k])
+            x[k, n_v:] = 0.0
             each.solve(x[k])
         y = np.ascontiguousarray(x[:, :n_v])
-        q, v, a, multipliers = q + system.rates(q, y) / mu, v + y, a + mu * y, multipliers + x[:, n_v:]
-        for k in range(count):
-            system.normalise(q[k])
-    for k, system in enumerate(counting):
-        q[k], v[k] = system.projected(u[k], q[k], v[k], factors[k])
-        _measure(system, q, v, k, coordinates, rates)
-    return _frames(system, times, q, v, work, u, a, multipliers, coordinates, rates, of_motion)
+        q, v = q + system.rates(q, y) / mu, v + y
+        for k, each in enumerate(systems):
+            each.normalise(q[k])
+            q[k], v[k] = each.projected(u[k], q[k], v[k], factors[k])
+    return q, v
 
 
 def unbalanced(system: Any, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
@@ -124,32 +123,19 @@ def unbalanced(system: Any, u: Floats, q: Floats, v: Floats, a: Floats, multipli
     return found
 
 
-def _hold_accelerations(system: Any, u: Floats, q: Floats, v: Floats, a: Floats, factors: list[Any]) -> None:
-    """Let accelerations a (k, n_v) meet J a = gamma, by what moves stiff members least."""
-    gamma = system.constraints(u, q, v)[1]
-    x = np.zeros((len(q), system.pattern.n))
-    x[:, system.n_v :] = gamma - (system.constraint_rates(u, q, a) - system.constraint_rates(u, q, 0.0 * a))
-    for k, each in enumerate(factors):
-        a[k] += each.solve(x[k])[: system.n_v]
-
-
 def _frames(
-    system: Any,
-    times: Floats,
-    q: Floats,
-    v: Floats,
-    work: Floats,
-    u: Floats,
-    a: Floats,
-    multipliers: Floats,
-    coordinates: Floats,
-    rates: Floats,
-    of_motion: Floats,
+    systems: list[Any], times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
 ) -> Frames:
-    if system.layout.has_loops:
-        for k in range(len(times)):
+    """Frames of states on the constraints, with what the forces give them; of_motion : accelerations (k, n_v)."""
+    system = systems[0]
+    a, multipliers = system.forward_each(u, q, v)
+    coordinates, rates = np.empty((2, len(q), system.coordinates_of_joints.count))
+    for k, each in enumerate(systems):
+        if rates.size:
+            coordinates[k], rates[k] = each.joint_motion(q[k], v[k])
+        if system.layout.has_loops:
             multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
-    left = unbalanced(system, u, q, v, of_motion, multipliers)
+    left = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, left)
 
 
@@ -160,14 +146,3 @@ def _counting(form: Any, state: Floats) -> Any:
     """
     system = form.velocity_form
     return system if form is system else form.at(state).velocity_form
-
-
-def _joints(system: Any, count: int) -> tuple[Floats, Floats]:
-    """Room for coordinates of joints and their rates (count, m)."""
-    values, rates = np.empty((2, count, system.coordinates_of_joints.count))
-    return values, rates
-
-
-def _measure(system: Any, q: Floats, v: Floats, k: int, coordinates: Floats, rates: Floats) -> None:
-    if rates.size:
-        coordinates[k], rates[k] = system.joint_motion(q[k], v[k])
