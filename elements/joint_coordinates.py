@@ -95,9 +95,8 @@ class JointCoordinates:
         for motion, found in ((v, rate), (a, second)):
             row_kernels.hold(index, self.data, u, q, motion, self.fixed, free, np.zeros_like(v), found)
         second -= gamma
-        (s, s1, s2), (c, c1, c2) = ((each[:, k::2] for each in (x, rate, second)) for k in (0, 1))
-        if not self.is_angle.any():
-            return np.ascontiguousarray(s2)
+        s, s1, s2 = x[:, 0::2], rate[:, 0::2], second[:, 0::2]
+        c, c1, c2 = x[:, 1::2], rate[:, 1::2], second[:, 1::2]
         w = np.where(self.is_angle, s * s + c * c, 1.0)
         turning = (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
         return np.where(self.is_angle, self.signs * turning, s2)

@@ -12,8 +12,9 @@ import numpy as np
 
 from femb.errors import SolveError
 from femb.frames import Frames, output_frames, step_frames
-from femb.latching import Event, latch_events, switched
+from femb.latching import Event, kinetic_energy, latch_events, switched
 from femb.passage import Passage
+from femb.results import EventRecord
 from femb.steppers.contract import Step, Stepper
 from femb.types import Floats
 
@@ -25,20 +26,11 @@ SAME_INSTANT = 1e-12
 SIMULTANEOUS = 1e-6
 
 
-@dataclass(frozen=True)
-class Happening:
-    """An event that happened: time (s), name, and the energy (J) a latch took."""
-
-    time: float
-    name: str
-    energy_loss: float = 0.0
-
-
 @dataclass
 class Outcome:
     """How a run went: its events in order, which terminal one stopped it, and what is to be known about it."""
 
-    events: list[Happening]
+    events: list[EventRecord]
     stopped_by: str | None = None
     warning: str = ""
 
@@ -175,7 +167,7 @@ def _look(
         if event.latch >= 0:
             near = t + SIMULTANEOUS * (step.end - step.start)
             return [each for each in found if each[1].latch >= 0 and t <= each[0] <= near], after
-        outcome.events.append(Happening(t, event.name))
+        outcome.events.append(EventRecord(t, event.name))
         if event.terminal:
             outcome.stopped_by = event.name
             return [(t, event)], after
@@ -186,10 +178,13 @@ def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, 
     """The system after its latches have switched, with the stepper at that instant."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
-    system, q, v, loss = switched(system.at(q[0]), [event.latch for _, event in stops], t, q[0], v[0])
-    # what latches take together stands with the first of them
-    losses = [loss, *([0.0] * (len(stops) - 1))]
-    outcome.events += [Happening(t, event.name, lost) for (_, event), lost in zip(stops, losses, strict=True)]
+    system = system.at(q[0])
+    # what is interpolated is open by the error of the interpolation, which no latch takes
+    q, v = system.projected(system.inputs_at(t, q[0], v[0]), q[0], v[0])
+    before = kinetic_energy(system, q, v)
+    system, q, v, losses = switched(system, [event.latch for _, event in stops], t, q, v)
+    outcome.events += [EventRecord(t, event.name, float(lost)) for (_, event), lost in zip(stops, losses, strict=True)]
     stepper.system = system
-    stepper.jump(t, q, v, float(work[0]) - loss)
+    # what drivers give in the jump is work as well
+    stepper.jump(t, q, v, float(work[0]) + kinetic_energy(system, q, v) - before)
     return system

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb import __version__, rotations
+from femb.audit import AuditWatch
 from femb.frames import Frames
 from femb.layout import Station
 from femb.reactions import joint_reaction
@@ -33,6 +34,7 @@ class Recorder:
         self.carriers = {name: self._carrier(name) for name in self.layout.beams}
         self.shapes = {name: self._shape(name) for name in self.layout.beams}
         self.beam_batches = [batch for batch in system.batches if isinstance(batch, BeamBatch)]
+        self.audit_watch = AuditWatch()
         self.first_energy: float | None = None
         self.first_stored = 0.0
 
@@ -184,6 +186,8 @@ class Recorder:
         block["audit/constraint_velocity"] = np.max(np.abs(rates), axis=1, initial=0.0)
         block["audit/quaternion_norm"] = self._norm_error(frames.q)
         block["audit/force_balance"], block["audit/moment_balance"] = frames.unbalanced.T
+        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
+        self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
 
     def _norm_error(self, q: Floats) -> Floats:
         places = self.system.coordinates[2][:, None] + np.arange(4)

@@ -40,6 +40,11 @@ class Recording:
         if sum(len(each.time) for each in self._collected) >= BLOCK:
             self._write()
 
+    def audit_warning(self, rtol: float) -> str:
+        """What of the audit so far is far beyond the tolerances; empty if nothing is."""
+        self._write()
+        return self._recorder.audit_watch.warning(rtol)
+
     def results(self) -> Results:
         """What was recorded."""
         return self._memory.results()

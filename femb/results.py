@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
@@ -232,6 +233,15 @@ class Audit(Group):
     moment_balance = Quantity("(T,)", "N m", "largest moment that a body or node lacks for the motion between steps")
 
 
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened: time (s), name (of a latch ``"latches.NAME"``), and the energy (J) that a latch took."""
+
+    time: float
+    name: str
+    energy_loss: float = 0.0
+
+
 class Groups(Mapping[str, GroupType], Generic[GroupType]):
     """The groups of one kind by name, in the order of the model."""
 
@@ -304,6 +314,19 @@ class Results:
     def time(self) -> Floats:
         """(T,) s: the output times; empty for results that have none."""
         return self.series.get("time", np.zeros(0))
+
+    @property
+    def events(self) -> tuple[EventRecord, ...]:
+        """The events of the run in order of time: latches, and events that were asked for; empty until it has ended."""
+        names = [path.split("/")[1] for path in self.static if path.startswith("events/") and path.endswith("/time")]
+        found = [
+            EventRecord(float(t), name, float(loss))
+            for name in names
+            for t, loss in zip(
+                self.static[f"events/{name}/time"], self.static[f"events/{name}/energy_loss"], strict=True
+            )
+        ]
+        return tuple(sorted(found, key=lambda event: event.time))
 
     @property
     def statistics(self) -> Mapping[str, Any]:
