@@ -82,7 +82,7 @@ class GeneralizedAlpha:
         self.A = self.a.copy()
         # ends of the last steps of a smooth stretch and their accelerations, but not its start's, which may be out of
         # equilibrium
-        self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order + 1)
+        self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order)
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._slope: Floats | None = None
         self._A_h = 0.0
