@@ -99,17 +99,16 @@ def test_centrifugal_force_of_a_stiff_boom(each):
     """The axial force is the integral of m(x) omega^2 x from there outwards, at the root and in the middle."""
     duration = 0.2 if each[1] == "quaternion" else 1.0
     words = {"duration": duration, "output_interval": 0.01, "start": "equilibrium"}
-    # generalized-alpha has 2 % at the ends of its steps
-    rtol, loose = (0.03, {"rtol": 1e-4}) if each[0] == "generalized-alpha" else (0.01, {})
+    loose = {"rtol": 2e-5, "spectral_radius": 0.5} if each[0] == "generalized-alpha" else {}
     results = run(spinning_boom(2e8, 2), each, **words, **loose)
     # elements of 1 m have axial modes of some 4e4 rad/s
     assert results.statistics["steps"] < 2000
     for beam in results.beams.values():
         for element, inner in ((0, 0.5), (1, 1.5)):
             wanted = 1.5 * SPIN**2 * (2.5**2 - inner**2) / 2.0
-            np.testing.assert_allclose(beam.section_force[:, element, 0, 0], wanted, rtol=rtol)
+            np.testing.assert_allclose(beam.section_force[:, element, 0, 0], wanted, rtol=0.01)
         arms = np.linalg.norm(beam.position, axis=2)
-        np.testing.assert_allclose(np.linalg.norm(beam.acceleration, axis=2), SPIN**2 * arms, rtol=2.0 * rtol)
+        np.testing.assert_allclose(np.linalg.norm(beam.acceleration, axis=2), SPIN**2 * arms, rtol=0.01)
         np.testing.assert_allclose(beam.angular_acceleration, 0.0, atol=0.1)
     assert np.max(results.audit.force_balance) < 0.01 * 1.5 * SPIN**2 * 3.0
 
