@@ -7,7 +7,7 @@ When a latch engages, velocities jump by the smallest change, weighted with the 
 
 p being the impulses of the joints. Between bodies they are internal, so that momentum is kept. The kinetic energy lost
 is the sum of what the impulses take, (v+ + v-)/2 . J_i^T p_i a row: of joints nothing, of drivers what they give in the
-jump as work, of each latch its own loss. Source: docs/theory/constraints.md, section 7.
+jump as work, of each latch its own loss. Source: docs/theory/constraints.md, section 11.
 """
 
 from collections.abc import Callable
