@@ -12,7 +12,7 @@ nearly zero of what is softer, whose motion stays as it is interpolated. Acceler
 that the forces at the corrected state give. Source: docs/theory/integration.md, section 8.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ from femb.types import Floats
 STIFF = 10.0
 # Corrections of a state; what the first leaves is quadratic in it.
 CORRECTIONS = 2
+# Inputs that differ by no more than this part of them, an instant apart, do not jump.
+SMOOTH = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Frames:
     (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates; and what is
     unbalanced (k, 2), see ``unbalanced``.
 
-    States are on the constraints. Where an input jumps, u and what depends on it are those before the jump.
+    States are on the constraints. Where an input jumps, u and what depends on it are those after the jump.
     """
 
     time: Floats
@@ -59,25 +61,32 @@ def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) 
     """Frames of a formulation at states where its equations hold: q (k, n_q), v (k, n_v), work (k,), at times (k,)."""
     systems = [_counting(form, state) for state in q]
     q, v = form.configuration(q, v)
-    u = np.empty((len(times), form.velocity_form.n_u))
+    u = _inputs(systems, times, q, v)
     for k, system in enumerate(systems):
-        u[k] = system.inputs_at(float(times[k]), q[k], v[k])
         q[k], v[k] = system.projected(u[k], q[k], v[k])
     return _frames(systems, times, u, q, v, work)
 
 
 def step_frames(form: Any, step: Step, times: Floats) -> Frames:
-    """Frames of a formulation at times (k,) inside a step, or what differs from its end by rounding."""
+    """Frames of a formulation at times (k,) inside a step, or what differs from its end by rounding.
+
+    At its end inputs may jump: all is shown as it is after the jump, but what is unbalanced is that of the step.
+    """
     states, v, work = step(times)
     of_motion = form.second_configuration(states, v, step.accelerations(times))
     q, v = form.configuration(states, v)
     systems = [_counting(form, state) for state in states]
-    last = before(step.end, step.start)
-    u = np.empty((len(times), form.velocity_form.n_u))
-    for k, system in enumerate(systems):
-        u[k] = system.inputs_at(min(float(times[k]), last), q[k], v[k])
+    instants = np.minimum(times, before(step.end, step.start))
+    u = _inputs(systems, instants, q, v)
     q, v = _corrected(systems, u, q, v, of_motion, STIFF / (step.end - step.start))
-    return _frames(systems, times, u, q, v, work, of_motion)
+    if form.inputs_of_state:
+        u = _inputs(systems, instants, q, v)
+    frames = _frames(systems, times, u, q, v, work, of_motion)
+    if times[-1] < step.end or np.allclose(_inputs(systems[-1:], times[-1:], q[-1:], v[-1:]), u[-1], SMOOTH, 0.0):
+        return frames
+    after = output_frames(systems[-1], times[-1:], q[-1:].copy(), v[-1:].copy(), work[-1:])
+    after = replace(after, unbalanced=frames.unbalanced[-1:])
+    return Frames.joined([Frames(*(getattr(frames, field.name)[:-1] for field in fields(Frames))), after])
 
 
 def _corrected(systems: list[Any], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
@@ -137,6 +146,14 @@ def _frames(
             multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
     left = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, left)
+
+
+def _inputs(systems: list[Any], times: Floats, q: Floats, v: Floats) -> Floats:
+    """u (k, n_u) at times and states."""
+    u = np.empty((len(times), systems[0].n_u))
+    for k, system in enumerate(systems):
+        u[k] = system.inputs_at(float(times[k]), q[k], v[k])
+    return u
 
 
 def _counting(form: Any, state: Floats) -> Any:

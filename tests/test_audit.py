@@ -54,7 +54,9 @@ def test_what_is_watched():
     watch = AuditWatch()
     watch.add(time, block(time, kinetic_energy=still + 2.0, energy_error=1e-3 * time), still)
     assert watch.warning(1e-6) == ""
-    watch.add(time + 4.0, block(time, kinetic_energy=np.array([2.0, 2.0, np.nan, 2.0]), energy_error=still / 0.1), still)
+    watch.add(
+        time + 4.0, block(time, kinetic_energy=np.array([2.0, 2.0, np.nan, 2.0]), energy_error=still / 0.1), still
+    )
     assert watch.warning(1e-6) == ""
     watch.add(time + 8.0, block(time, energy_error=np.array([0.0, np.nan, 0.0, 0.0])), still)
     assert "from t = 9 s on" in watch.warning(1e-6)

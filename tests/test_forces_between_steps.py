@@ -109,7 +109,8 @@ def test_centrifugal_force_of_a_stiff_boom(each):
             np.testing.assert_allclose(beam.section_force[:, element, 0, 0], wanted, rtol=0.01)
         arms = np.linalg.norm(beam.position, axis=2)
         np.testing.assert_allclose(np.linalg.norm(beam.acceleration, axis=2), SPIN**2 * arms, rtol=0.01)
-        np.testing.assert_allclose(beam.angular_acceleration, 0.0, atol=0.1)
+        # vibrations of the sections that generalized-alpha leaves at the ends of its steps, too
+        np.testing.assert_allclose(beam.angular_acceleration, 0.0, atol=1.5 if loose else 0.1)
     assert np.max(results.audit.force_balance) < 0.01 * 1.5 * SPIN**2 * 3.0
 
 
@@ -300,13 +301,14 @@ def test_moment_of_a_stiff_torsion_spring():
 # Jumps, the balance, and what it costs
 
 
-def test_at_a_jump_all_is_as_before_it():
-    """An output instant at a jump of a load belongs to the step that ends there."""
+@pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha", "rk"])
+def test_at_a_jump_all_is_as_after_it(method):
+    """And nothing between is of the other side: the force balance is that of the step which ends there."""
     model = Model("pushed")
     model.add(PointMass("m", mass=2.0, position=(0, 0, 0)))
     model.add(Load("push", body="m", force=(4.0, 0, 0), profile=Step(0.5)))
-    results = simulate(model, duration=1.0, output_interval=0.1)
-    wanted = np.where(results.time > 0.5 + 1e-9, 2.0, 0.0)
+    results = simulate(model, duration=1.0, output_interval=0.1, method=method)
+    wanted = np.where(results.time > 0.5 - 1e-9, 2.0, 0.0)
     np.testing.assert_allclose(results.bodies["m"].acceleration[:, 0], wanted, rtol=0.0, atol=1e-12)
     assert np.max(results.audit.force_balance) < 1e-9
 
