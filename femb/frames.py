@@ -25,8 +25,8 @@ from femb.types import Floats
 
 # mu times the length of the step.
 STIFF = 10.0
-# Corrections of a state. What one leaves is quadratic in it: nothing of one as small as this (m, rad or strain).
-CORRECTIONS, SMALL = 2, 1e-5
+# Corrections of a state. The second takes what the first leaves of members about as stiff as mu, and what is quadratic.
+CORRECTIONS = 2
 # Inputs that differ by no more than this part of them, an instant apart, do not jump.
 SMOOTH = 1e-9
 
@@ -115,8 +115,6 @@ def _corrected(systems: list[Any], u: Floats, q: Floats, v: Floats, a: Floats, m
         for k, each in enumerate(systems):
             each.normalise(q[k])
             q[k], v[k] = each.projected(u[k], q[k], v[k], factors[k])
-        if np.max(np.abs(y), initial=0.0) <= SMALL * mu:
-            break
     return q, v
 
 
