@@ -345,6 +345,7 @@ def audit(results: Any) -> str:
         "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
         "energy error": energy,
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
+        "force balance": listed(("force_balance", "", " N"), ("moment_balance", "", " N m")),
         "constraint violation": listed(
             ("constraint_position", "position ", ""),
             ("constraint_velocity", "velocity ", ""),

@@ -20,7 +20,7 @@ from femb.assembly import RANK
 from femb.calling import RunOptions, read_call
 from femb.constraints import POSITION
 from femb.errors import ModelError, Problem, SolveError
-from femb.integrate import Frames
+from femb.frames import Frames, unbalanced
 from femb.model import Model
 from femb.options import Run
 from femb.recording import Recording
@@ -227,8 +227,9 @@ class _Instant:
 
     def frames(self, work: float) -> Frames:
         """This instant as an output frame."""
+        state = [each[None] for each in (self.u, self.q, self.v, self.a, self.multipliers)]
         values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
-        return Frames(*(np.array([each]) for each in values))
+        return Frames(*(*(np.array([each]) for each in values), unbalanced(self.system, *state)))
 
 
 class _Rows:

@@ -57,6 +57,11 @@ def simulate(
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()
+        audit = recording.audit_warning(run.rtol)
+        if audit:
+            outcome.warning = "; ".join([outcome.warning, audit] if outcome.warning else [audit])
+            if progress is not None:
+                progress.message(audit)
         said = [f"stopped by event {outcome.stopped_by!r}"] if outcome.stopped_by else []
         recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
     return recording.results()

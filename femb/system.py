@@ -218,6 +218,10 @@ class System:
         """q and v in velocity coordinates of s states of a formulation: themselves."""
         return q, v
 
+    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """v' in velocity coordinates of s states of a formulation whose v' is a: itself."""
+        return a
+
     def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The reverse of ``configuration``, for one state."""
         return q, v

@@ -196,6 +196,10 @@ class QuaternionForm:
         """q and v in velocity coordinates of s states."""
         return q, self.velocities(q, rate)
 
+    def second_configuration(self, q: Floats, rate: Floats, second: Floats) -> Floats:
+        """v' in velocity coordinates of s states with q'' = second: G q'', since G' q' is zero."""
+        return self.velocities(q, second)
+
     def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and q' of one state in velocity coordinates."""
         return q, self.system.rates(q[None], v[None])[0]

@@ -13,6 +13,7 @@ L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: when to end Newton's iteration.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +131,7 @@ class Bdf:
         rate = system.rates(self.q[None], self.v[None])[0]
         self._h = min(longest, self._first_step(rate, a))
         self._settling = FIRST_STEPS
+        self._ends: deque[tuple[float, Floats]] = deque(maxlen=MAX_ORDER + 1)
         value = np.concatenate([self.q, self.v, [self.work]])
         self.history.begin(value, np.concatenate([rate, a, [self.power]]), self._h)
 
@@ -365,6 +367,10 @@ class Bdf:
         self.a, self.work, self.power, self._u = trial.a, float(history.D[0, -1]), trial.power, trial.u
         self.multipliers = trial.multipliers
         self._settling = max(self._settling - 1, 0)
-        step = PolynomialStep(system, start, end, history.D[: history.order + 1].copy())
+        # its start has accelerations out of equilibrium: a stretch has nodes from the end of its first step on
+        self._ends.append((end, self.a))
+        last = list(self._ends)[-(history.order + 1) :]
+        nodes = ([t for t, _ in last], [a for _, a in last])
+        step = PolynomialStep(system, start, end, history.D[: history.order + 1].copy(), nodes)
         self._h = self._plan(h, error, trial)
         return step

@@ -371,4 +371,5 @@ class Radau:
             self._matrices = None
             self._factored_h = 0.0
         new = (self.q, self.v, self.a, self.work, self.power)
-        return HermiteStep(system, start, end, old, new, (C[:2], power[:2]))
+        nodes = (np.array([start, start + C[0] * h, start + C[1] * h, end]), np.concatenate([a[None], K]))
+        return HermiteStep(system, start, end, old, new, (C[:2], power[:2]), nodes)

@@ -272,6 +272,10 @@ class ReducedForm:
         """q and v in velocity coordinates of s states."""
         return self.tree.configuration(q, v)
 
+    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """v' in velocity coordinates of s states: H2 a + H2' v."""
+        return self.velocity_rates(self.tree.sweep(q, v), v, a)
+
     def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of one state in velocity coordinates."""
         found = self.tree.coordinates_at(q, self.system.discrete.angles)
