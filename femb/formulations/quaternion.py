@@ -70,29 +70,27 @@ class QuaternionForm:
         its mass centre. Raises TrialError where the matrix is singular.
         """
         system = self.system
-        with np.errstate(over="ignore", invalid="ignore"):  # of a trial that is far off, and will be refused
-            v = self.velocities(q[None], rate[None])
-            x = np.zeros((1, system.pattern.n))
-            x[:, : system.n_v] = -system.residual(u[None], q[None], v, np.zeros(v.shape))
-            if system.n_c:
-                x[:, system.n_v :] = system.constraints(u[None], q[None], v)[1]
-            data = system.mass_data(q)
-            momentum = self._product(data, v[0])
-            for batch in system.held:
-                batch.jacobian(u, q, data)
-            try:
-                system.solver.factorise(data).solve(x[0])
-            except SingularError as error:
-                raise TrialError("the bordered matrix is singular") from error
-            out = np.empty(self.n_q + self.n_c)
-            turning = -1.0 if self.consistent else -0.5
-            second_rates(*self._places, q, rate, momentum, v[0], turning, x[0], out)
+        v = self.velocities(q[None], rate[None])
+        x = -system.residual(u[None], q[None], v, np.zeros(v.shape))
+        if system.n_c:
+            x = np.concatenate([x, system.constraints(u[None], q[None], v)[1]], axis=1)
+        data = system.mass_data(q)
+        momentum = self._product(data, v[0])
+        for batch in system.held:
+            batch.jacobian(u, q, data)
+        try:
+            system.solver.factorise(data).solve(x[0])
+        except SingularError as error:
+            raise TrialError("the bordered matrix is singular") from error
+        out = np.empty(self.n_q + self.n_c)
+        turning = -1.0 if self.consistent else -0.5
+        second_rates(*self._places, q, rate, momentum, v[0], turning, x[0], out)
         return out[: self.n_q], out[self.n_q :]
 
     def _product(self, data: Floats, v: Floats) -> Floats:
         """M v (n,) for block data."""
         system = self.system
-        return system.solver.multiply(data, np.append(v, np.zeros(system.n_c)) if system.n_c else v)
+        return system.solver.multiply(data, np.concatenate([v, np.zeros(system.n_c)]) if system.n_c else v)
 
     def acceleration(self, u: Floats, q: Floats, rate: Floats) -> Floats:
         """q'' (n_q,)."""
