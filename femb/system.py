@@ -20,12 +20,12 @@ from femb import kinematics
 from femb.assembly import assembled, check_pairs
 from femb.batch import Batch, FoldedError, Input, InputError, TrialError, merged
 from femb.blocklu import Factorisation, LinearSolver, SingularError
-from femb.checks import as_numbers, shown
+from femb.checks import shown
 from femb.constraints import projected
 from femb.discrete import Discrete
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint_coordinates import JointCoordinates
-from femb.errors import ModelError, SolveError
+from femb.errors import SolveError
 from femb.layout import Layout
 from femb.model import Model
 from femb.options import Tolerances
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from femb.formulations.augmented import Augmented
 
 __all__ = ["FoldedError", "System"]
-
-# A quaternion given by a user may be off unit length by so much in p.p.
-NOT_UNIT = 1e-6
 
 
 class System:
@@ -322,21 +319,7 @@ class System:
         """
         from femb.formulations.augmented import augmented
 
-        q = self._given("q", q, self.q0)
-        v = self._given("v", v, self.v0)
-        off = self.normalise(q.copy())
-        if not off <= NOT_UNIT:
-            raise ModelError(f"q: got a quaternion p with p.p off 1 by {off:.3g}, wanted unit length; divide it by |p|")
-        return augmented(self, self.inputs_at(t, q, v), q, self.rates(q[None], v[None])[0])
-
-    def _given(self, name: str, values: Any, default: Floats) -> Floats:
-        """An array of a state that a user gave, or the default."""
-        found = as_numbers(default if values is None else values)
-        if found is None or found.shape != default.shape or not np.all(np.isfinite(found)):
-            raise ModelError(
-                f"{name}: got {shown(values)}, wanted {len(default)} finite numbers in the order of System.{name}0"
-            )
-        return np.ascontiguousarray(found)
+        return augmented(self, t, q, v)
 
     # Constraints
 

@@ -5,17 +5,24 @@ whole, with the names of rows and columns. Source: docs/theory/quaternion_form.m
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array
 from scipy.sparse.linalg import splu
 
+from femb.checks import as_numbers, shown
 from femb.constraints import mass_factors
-from femb.errors import SolveError
+from femb.errors import ModelError, SolveError
 from femb.layout import Layout
 from femb.rotations import rate_body
 from femb.types import Floats
+
+if TYPE_CHECKING:
+    from femb.system import System
+
+# A quaternion given by a user may be off unit length by so much in p.p.
+NOT_UNIT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +88,19 @@ def _bordered(mass: csc_array, borders: list[csr_array]) -> csc_array:
     return csc_array(block_array(blocks, format="csc"))
 
 
-def augmented(system: Any, u: Floats, q: Floats, rate: Floats) -> Augmented:
-    """Equation (57) of a System at inputs u (n_u,), coordinates q (n_q,) and their rates (n_q,)."""
+def augmented(system: "System", t: float, q: Floats | None, v: Floats | None) -> Augmented:
+    """Equation (57) of a System at time t (s), q (n_q,) and v (n_v,), by default those of its start.
+
+    Raises ModelError where q or v is no state.
+    """
+    q, v = _given("q", q, system.q0), _given("v", v, system.v0)
+    off = system.normalise(q.copy())
+    if not off <= NOT_UNIT:
+        raise ModelError(f"q: got a quaternion p with p.p off 1 by {off:.3g}, wanted unit length; divide it by |p|")
+    u, rate = system.inputs_at(t, q, v), system.rates(q[None], v[None])[0]
     n, (_, _, quaternion_q, omega_v) = system.n_v, system.coordinates
     p, omega = quaternion_q[:, None] + np.arange(4), omega_v[:, None] + np.arange(3)
     G = rate_map(system, q)
-    v = G @ rate
     rest = np.zeros((1, n))
     force = -system.residual(u[None], q[None], v[None], rest)[0]
     mass = system.mass_matrix(q)
@@ -109,7 +123,17 @@ def augmented(system: Any, u: Floats, q: Floats, rate: Floats) -> Augmented:
     return Augmented(csc_array(G.T @ mass @ G), *borders, pulled, turning, joint_right, rows, columns, independent)
 
 
-def rate_map(system: Any, q: Floats) -> csr_array:
+def _given(name: str, values: Floats | None, default: Floats) -> Floats:
+    """An array of a state that a user gave, or the default."""
+    found = as_numbers(default if values is None else values)
+    if found is None or found.shape != default.shape or not np.all(np.isfinite(found)):
+        raise ModelError(
+            f"{name}: got {shown(values)}, wanted {len(default)} finite numbers in the order of System.{name}0"
+        )
+    return np.ascontiguousarray(found)
+
+
+def rate_map(system: "System", q: Floats) -> csr_array:
     """G (n_v, n_q) with v = G q': identity for positions and strains, 2 rate_body(p) for a quaternion p."""
     linear_q, linear_v, quaternion_q, omega_v = system.coordinates
     p = quaternion_q[:, None] + np.arange(4)
@@ -120,7 +144,7 @@ def rate_map(system: Any, q: Floats) -> csr_array:
     return csr_array((entries, places), shape=(system.n_v, system.n_q))
 
 
-def norm_rows(system: Any, q: Floats) -> csr_array:
+def norm_rows(system: "System", q: Floats) -> csr_array:
     """A (n_p, n_q): 2 p^T a row."""
     p = system.coordinates[2][:, None] + np.arange(4)
     rows = np.repeat(np.arange(len(p)), 4)
