@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from femb import Tolerances, load_case, simulate
+from femb import Run, Tolerances, load_case, simulate
+from femb.formulations.quaternion import QuaternionForm
 from femb.steppers.bdf import Bdf
 from femb.steppers.radau import Radau
+from femb.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 # How long the cases run with implicit and with explicit steps, s.
@@ -73,6 +75,25 @@ def test_steps_and_failures_are_those_of_the_velocity_form(name, method, failure
     assert failed[1][0] <= failed[0][0], failed
     # and where matrices kept too long are renewed is a matter of chance, in one step of a hundred
     assert failed[1][1] <= failed[0][1] + 0.01 * velocity["steps"], failed
+
+
+def test_error_control_does_not_see_the_multipliers():
+    """Radau's estimate takes forces at the start with the multipliers there: those of quaternions change nothing in it,
+    and no group of the norm is one of theirs."""
+    form = QuaternionForm(System(load_case(CASES / "satellite_forced.toml").model))
+    stepper = Radau(form, Run(duration=1.0))
+    for _ in range(3):
+        stepper.step(1.0)
+    for start, size, *_ in (stepper.scale_q, stepper.scale_v):
+        components = np.concatenate([np.arange(k, k + n) for k, n in zip(start, size, strict=True)])
+        np.testing.assert_array_equal(np.sort(components), np.arange(form.n_q))
+    stepper._factorise(stepper.h)
+    one = stepper._filter(stepper.q, stepper.v, stepper.h)
+    stepper.multipliers[: form.n_p] += 10.0
+    two = stepper._filter(stepper.q, stepper.v, stepper.h)
+    assert one[2] > 0.0
+    np.testing.assert_allclose(two[1], one[1], atol=1e-9 * np.abs(one[1]).max())
+    assert two[2] == pytest.approx(one[2], rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["satellite_free", "satellite_forced"])

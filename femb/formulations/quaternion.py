@@ -7,7 +7,7 @@
 with v = G(q) q' (angular velocities 2 rate_body(p) p'), which is the velocity form pulled back: since
 rate_body(p') p' = 0, v' = G q'', and nothing is derived twice. f_q is that of Lagrange's equations. M_q is singular or
 nearly so; each quaternion is eliminated together with its multiplier, inside the block of its frame
-(``femb.formulations.quaternion_solver``). Source: docs/theory/quaternion_form.md, equations (1) to (14); Choi, USC
+(``femb.formulations.quaternion_solver``). Source: docs/theory/quaternion_form.md, equations (1) to (15); Choi, USC
 thesis 2014, equation (57).
 """
 

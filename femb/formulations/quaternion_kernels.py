@@ -1,7 +1,7 @@
 """Kernels of the form in quaternion coordinates: the velocity form's blocks pulled back by omega = 2 rate_body(p) p'.
 
 Arrays linear_q, linear_v, quaternion_q, omega_v are those of ``femb.kinematics``; n_q coordinates, n_v velocities,
-n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: docs/theory/quaternion_form.md, (5) to (14).
+n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: docs/theory/quaternion_form.md, (5) to (15).
 """
 
 from femb.block_kernels import multiply, solve
@@ -111,7 +111,7 @@ def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):  # type: ignor
 def add_change_of_map(  # type: ignore[no-untyped-def]
     start, diagonal, order, first, later, lower, upper, frame, column, omega, mass, damping, stiffness
 ):
-    """Add to the tangent what a change of p makes of omega and its rate, C omega~ / 2 + M omega.omega / 4 (11).
+    """Add to the tangent what a change of p makes of omega and its rate, C omega~ / 2 + M omega.omega / 4 (15).
 
     Block data; the columns of the angular velocity of frame[b] begin at column[b] of block b, where frame[b] is not
     negative. What of the rate of omega depends on accelerations is left out.
@@ -147,7 +147,7 @@ def add_radial_change(  # type: ignore[no-untyped-def]
     start, diagonal, order, first, later, lower, upper, frame, column, omega, factor, damping, data
 ):
     """data += factor C omega omega^T in the columns of angular velocities: what the elimination of the row of each
-    quaternion's length leaves (13). Arguments as in ``add_change_of_map``."""
+    quaternion's length leaves (15). Arguments as in ``add_change_of_map``."""
     for step in range(order.size):
         b = order[step]
         k, n = frame[b], start[b + 1] - start[b]

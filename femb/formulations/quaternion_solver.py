@@ -2,7 +2,7 @@
 
 In the basis [p | rate_body(p)^T / 2] of each quaternion the row of its length has a pivot in the radial component and
 its multiplier one in the radial force. Both are taken exactly, and leave the blocks of the velocity form with the
-changes of the map G: docs/theory/quaternion_form.md, equations (9) to (14).
+changes of the map G: docs/theory/quaternion_form.md, equations (9) to (15).
 """
 
 from dataclasses import dataclass
