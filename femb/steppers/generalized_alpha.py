@@ -152,9 +152,9 @@ class GeneralizedAlpha:
             self.statistics.jacobians += 1
             self._factored_h = 0.0
         if self._factored_h != h:
-            mass, damping, stiffness = self._matrices
-            data = mass / (self.gamma_a * h) + damping + (self.beta_a * h / self.gamma_a) * stiffness
-            self._factored: Factorisation = self.system.solver.factorise(data)
+            solver = self.system.solver
+            data = solver.shifted(*self._matrices, 1.0 / (self.gamma_a * h), self.beta_a * h / self.gamma_a)
+            self._factored: Factorisation = solver.factorise(data)
             self._factored_h = h
             self.statistics.factorizations += 1
 

@@ -114,10 +114,10 @@ class Radau:
         n_q, n_v, n_c, frames = system.n_q, system.n_v, system.n_c, system.turning[0].size
         # Z, V, K, Q, L of the stages, turns of frames to them, right-hand sides
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
-        self._turns = np.empty((3, frames, 3, 3))
+        self._turns = np.empty((3, frames, 4))
         self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
         # see start_estimate
-        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 3, 3)))
+        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
         # arguments of error_norm for what Newton's iteration leaves of velocities
         self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
 
