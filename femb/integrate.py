@@ -14,7 +14,8 @@ from femb.constraints import least_multipliers
 from femb.errors import SolveError
 from femb.latching import Event, latch_events, switched
 from femb.passage import Passage
-from femb.steppers.contract import Step, Stepper
+from femb.steppers.contract import Step, Stepper, located
+from femb.steppers.pace import Pace
 from femb.types import Floats
 
 # An event's sign is looked at so many times a step.
@@ -97,14 +98,12 @@ def integrate(
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(system, stepper)
     passage = Passage(system, stepper.run) if system is system.velocity_form and system.layout.has_loops else None
+    pace = Pace(stepper.t, end, max_steps)
     done, shown = 1, stepper.t
     for limit, instant in _landings(system.breakpoints, stepper.t, end):
         while stepper.t < limit:
             try:
-                if stepper.statistics.steps >= max_steps:
-                    raise SolveError(
-                        f"the integration was given up at t = {stepper.t:.6g} s after max_steps = {max_steps} steps"
-                    )
+                pace.check(stepper)
                 step = passage.step(stepper, limit) if passage else stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
@@ -144,7 +143,8 @@ def integrate(
         if instant < end:
             # values stay as they were seen at the end of the step: a zero that falls there may be on either side of it
             # by rounding, and is found once
-            stepper.restart()
+            with located(instant):
+                stepper.restart()
             if passage:
                 passage.forget()
 
@@ -166,7 +166,8 @@ def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) 
             # its coordinates may tell the turns of joints, which the System counts from step to step
             system = form.at(states[k]).velocity_form
         u[k] = system.inputs_at(float(t), q[k], v[k])
-        q[k], v[k] = system.projected(u[k], q[k], v[k])
+        with located(float(t)):
+            q[k], v[k] = system.projected(u[k], q[k], v[k])
         if joints.size:
             joints[:, k] = system.joint_motion(q[k], v[k])
     a, multipliers = system.forward_each(u, q, v)
@@ -232,10 +233,12 @@ def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, 
     """The system after its latches have switched, with the stepper at that instant."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
-    system, q, v, loss = switched(system.at(q[0]), [event.latch for _, event in stops], t, q[0], v[0])
+    with located(t):
+        system, q, v, loss = switched(system.at(q[0]), [event.latch for _, event in stops], t, q[0], v[0])
     # what latches take together stands with the first of them
     losses = [loss, *([0.0] * (len(stops) - 1))]
     outcome.events += [Happening(t, event.name, lost) for (_, event), lost in zip(stops, losses, strict=True)]
     stepper.system = system
-    stepper.jump(t, q, v, float(work[0]) - loss)
+    with located(t):
+        stepper.jump(t, q, v, float(work[0]) - loss)
     return system

@@ -58,7 +58,7 @@ class Recorder:
         for name in self.layout.beams:
             beam = self.system.model.beams[name]
             position, quaternion = self.references[name]
-            found[f"beams/{name}/reference_position"] = position
+            found[f"beams/{name}/reference_position"] = self.layout.origin + position
             found[f"beams/{name}/reference_quaternion"] = quaternion
             found[f"beams/{name}/element_length"] = beam.shape.lengths
             found[f"beams/{name}/corner"] = beam.shape.corners
@@ -106,6 +106,7 @@ class Recorder:
         motion = station_motion(self.layout, station, frames.q, frames.v)
         for word, values in zip(("position", "quaternion", "velocity", "angular_velocity"), motion, strict=True):
             block[f"{path}/{word}"] = values
+        block[f"{path}/position"] = self.layout.origin + motion[0]
 
     def _beam(self, block: dict[str, Floats], name: str, frames: Frames) -> None:
         where = self.layout.beams[name]
@@ -113,10 +114,12 @@ class Recorder:
         path = f"beams/{name}"
         for k, word in enumerate(("position", "quaternion", "velocity", "angular_velocity")):
             block[f"{path}/{word}"] = np.stack([motion[k] for motion in motions], axis=1)
+        nodes = block[f"{path}/position"]
+        block[f"{path}/position"] = self.layout.origin + nodes
         block[f"{path}/strain"] = frames.q[:, self.layout.strain_q[where.strains]]
         back = rotations.conjugate(self.references[name][1])
         block[f"{path}/rotation"] = rotations.multiply(block[f"{path}/quaternion"], back)
-        block[f"{path}/deflection"] = self._deflection(name, block[f"{path}/position"], frames)
+        block[f"{path}/deflection"] = self._deflection(name, nodes, frames)
 
     def _deflection(self, name: str, position: Floats, frames: Frames) -> Floats:
         """(k, n, 3) m: nodes minus the reference shape that moves rigidly with the beam's carrier, in its axes."""
@@ -166,7 +169,7 @@ class Recorder:
         block["audit/potential_energy"] = potential
         block["audit/work"] = work
         block["audit/linear_momentum"] = values[:, 2:5]
-        block["audit/angular_momentum"] = values[:, 5:8]
+        block["audit/angular_momentum"] = values[:, 5:8] + np.cross(self.layout.origin, values[:, 2:5])
         block["audit/energy_error"] = balance - self.first_energy
         position, _ = self.system.constraints(frames.u, frames.q, frames.v)
         rates = self.system.constraint_rates(frames.u, frames.q, frames.v)
