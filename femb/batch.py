@@ -29,7 +29,15 @@ class FoldedError(TrialError):
 
 
 class InputError(TrialError):
-    """A load that is not a finite number."""
+    """A load that is not a finite number, or that cannot be computed at a trial state."""
+
+
+def raised(label: str, t: float, error: Exception) -> InputError:
+    """The error for an exception in a user's function, to be raised from it.
+
+    A shorter step may stay clear of it, or comes as near to it as the clock can tell.
+    """
+    return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
 @runtime_checkable
@@ -79,6 +87,8 @@ class Batch:
     first_input: int = 0
     # The batch's equations of constraint, as numbered by ``layout.add_row``.
     row_numbers: tuple[int, ...] = ()
+    # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
+    switches: bool = False
     # Where the batch's equations end, a femb.posture.Posture for each vector of posture_vectors.
     postures: tuple[Any, ...] = ()
 

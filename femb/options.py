@@ -11,6 +11,12 @@ METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
 # The methods that integrate a formulation, where not all do.
 METHODS_OF = {"hamiltonian": ("rk", "gauss")}
+# The least default of an absolute tolerance: some roundings of a sum of numbers of size one.
+ROUNDING = 1e-14
+# An absolute tolerance of so many times what rtol allows limits the accuracy.
+LIMITING = 30.0
+# Steps with error control after which a run is given up by default: minutes of the smallest models.
+MOST_STEPS = 1_000_000
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -18,10 +24,10 @@ STARTS = ("as_given", "assembled", "equilibrium")
 class Tolerances:
     """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
 
-    By default 1e-7, or a tenth of ``rtol`` where that is more, since a strain cannot be better known than the
-    positions it is the derivative of. The tolerance of a rate is that of its quantity divided by ``time`` (s), the
-    shortest time over which the motion is of interest: an error of a rate that lives longer than that is an error of
-    the quantity.
+    By default a tenth of ``rtol``, but no less than what rounding leaves of sums of quantities of size one; that of a
+    strain is the same, since a strain cannot be better known than the positions it is the derivative of. The tolerance
+    of a rate is that of its quantity divided by ``time`` (s), the shortest time over which the motion is of interest:
+    an error of a rate that lives longer than that is an error of the quantity.
     """
 
     position: float | None = None
@@ -35,8 +41,22 @@ class Tolerances:
 
     def values(self, rtol: float) -> list[float]:
         """Those of position, quaternion and strain."""
-        default = max(1e-7, 0.1 * rtol)
+        default = max(ROUNDING, 0.1 * rtol)
         return [default if each is None else each for each in (self.position, self.quaternion, self.strain)]
+
+    def notes(self, rtol: float, sizes: tuple[float, float, float]) -> list[str]:
+        """What limits the accuracy more than ``rtol`` does, in words; the largest position (m), quaternion and strain
+        of the start tell how much an absolute tolerance is of them."""
+        said = []
+        for word, size in zip(("position", "quaternion", "strain"), sizes, strict=True):
+            given = getattr(self, word)
+            if given is not None and given > LIMITING * rtol * max(size, 1.0):
+                said.append(
+                    f"atol.{word} = {given:g} limits the accuracy: a smaller rtol than {rtol:g} will not change much"
+                )
+        if 0.1 * rtol < ROUNDING:
+            said.append(f"rounding limits the accuracy: rtol = {rtol:g} is no better than {10.0 * ROUNDING:g}")
+        return said
 
 
 @dataclass(frozen=True)
@@ -55,7 +75,7 @@ class Run:
     "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
     to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
     motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
-    max_steps : give up after so many.
+    max_steps : give up after so many, by default a million with error control; fixed steps are as many as it takes.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -76,7 +96,7 @@ class Run:
     spectral_radius: float = 0.8
     first_step: float | None = None
     max_step: float | None = None
-    max_steps: int = 10_000_000
+    max_steps: int | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:
@@ -102,6 +122,18 @@ class Run:
                 check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
             if self.tableau == "rk4" and self.method == "rk" and self.step is None:
                 check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
+
+    @property
+    def controls_error(self) -> bool:
+        """Whether the method chooses its steps by rtol and atol."""
+        return self.method != "gauss" and not (self.method == "rk" and self.tableau == "rk4")
+
+    @property
+    def most_steps(self) -> float:
+        """Steps after which the run is given up."""
+        if self.max_steps is not None:
+            return self.max_steps
+        return MOST_STEPS if self.controls_error else np.inf
 
     def output_times(self) -> Any:
         """(T,) the instants of output: multiples of the interval, and the end."""

@@ -18,14 +18,14 @@ import numpy as np
 
 from femb import kinematics
 from femb.assembly import assembled, check_pairs
-from femb.batch import Batch, FoldedError, Input, InputError, TrialError, merged
+from femb.batch import Batch, FoldedError, Input, InputError, merged, raised
 from femb.blocklu import Factorisation, LinearSolver, SingularError
 from femb.checks import shown
-from femb.constraints import projected
+from femb.constraints import projected, singular_mass
 from femb.discrete import Discrete
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint_coordinates import JointCoordinates
-from femb.errors import SolveError
+from femb.errors import FembError, SolveError
 from femb.layout import Layout
 from femb.model import Model
 from femb.options import Tolerances
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from femb.formulations.augmented import Augmented
 
 __all__ = ["FoldedError", "System"]
+
+# Roundings of a position in the equation of a constraint.
+ROUNDINGS = 8.0
 
 
 class System:
@@ -61,6 +64,7 @@ class System:
         self.model = model
         placement = Placement(model)
         layout = self.layout = Layout() if layout is None else layout
+        layout.origin = placement.origin
         kinds: list[Any] = [kind for kind in CATALOGUE if hasattr(kind, "lay_out")]
         if "ground" in placement.bodies and "ground" not in model.bodies:
             Ground().lay_out(layout, placement, model)
@@ -148,6 +152,11 @@ class System:
         """Whether an input depends on more than time."""
         return any(each.of_state for each in self.inputs)
 
+    @cached_property
+    def switches(self) -> bool:
+        """Whether a stiffness may change at once, so that a matrix kept from before says nothing of it."""
+        return any(batch.switches for batch in self.batches) or any(each.differentiated for each in self.inputs)
+
     @property
     def breakpoints(self) -> list[float]:
         """Instants where an input is not smooth, sorted."""
@@ -158,23 +167,35 @@ class System:
         return State(self.layout, t, q, v, self.joint_motion)
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) at time t and state q (n_q,), v (n_v,). Raises InputError where one is not finite."""
+        """u (n_u,) at time t and state q (n_q,), v (n_v,).
+
+        Raises InputError where one is not finite; SolveError, with its cause, where a user's function fails.
+        """
         u = np.empty(self.n_u)
         state = self.state(t, q, v) if self.inputs_of_state else None
-        for each, part in self._parts_of_inputs:
-            if each.of_discrete:
-                value = each.function(self.discrete)
-            else:
-                value = each.function(t, state) if each.of_state else each.function(t)
+        for each, part in self.parts_of_inputs:
+            try:
+                if each.of_discrete:
+                    value = each.function(self.discrete)
+                else:
+                    value = each.function(t, state) if each.of_state else each.function(t)
+            except FembError:
+                raise
+            except Exception as error:
+                raise raised(each.label, t, error) from error
             if each.of_state and np.shape(value) != (each.width,):
                 raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
-            u[part] = value
+            try:
+                u[part] = value
+            except (TypeError, ValueError) as error:
+                wanted = f"{each.width} numbers" if each.width > 1 else "a number"
+                raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}") from error
             if not all(map(isfinite, u[part].tolist())):
                 raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
         return u
 
     @cached_property
-    def _parts_of_inputs(self) -> list[tuple[Input, slice]]:
+    def parts_of_inputs(self) -> list[tuple[Input, slice]]:
         """Every input and its part of u."""
         ends = np.cumsum([each.width for each in self.inputs]).tolist()
         return [(each, slice(end - each.width, end)) for each, end in zip(self.inputs, ends, strict=True)]
@@ -309,7 +330,7 @@ class System:
             try:
                 self.solver.factorise(data).solve(x[k])
             except SingularError as error:
-                raise TrialError("the mass matrix is singular, or the state is not finite") from error
+                raise singular_mass(self, error, u[k], q[k], v[k]) from error
         return x[:, : self.n_v], x[:, self.n_v :]
 
     def augmented(self, t: float = 0.0, q: Floats | None = None, v: Floats | None = None) -> "Augmented":
@@ -326,6 +347,15 @@ class System:
         return augmented(self, t, q, v)
 
     # Constraints
+
+    @cached_property
+    def resolution(self) -> float:
+        """Gaps (m) of constraints that the rounding of the positions at the start may leave."""
+        return (
+            ROUNDINGS
+            * float(np.finfo(float).eps)
+            * max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
+        )
 
     @cached_property
     def held(self) -> list[Batch]:
@@ -379,7 +409,7 @@ class System:
     def _discrete_inputs(self) -> Floats:
         """u (n_u,) with what depends on the discrete state alone; zero for the rest."""
         u = np.zeros(self.n_u)
-        for each, part in self._parts_of_inputs:
+        for each, part in self.parts_of_inputs:
             if each.of_discrete:
                 u[part] = each.function(self.discrete)
         return u

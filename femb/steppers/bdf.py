@@ -25,7 +25,17 @@ from femb.kinematics import error_norm, solution_limits
 from femb.options import Run
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
 from femb.steppers.bdf_kernels import correct, implicit_coordinates, normalise_history
-from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.contract import (
+    ABOVE_TOLERANCE,
+    TOO_STIFF,
+    Statistics,
+    Step,
+    before,
+    step_failure,
+    step_to,
+    too_small,
+)
+from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import frame_turns, turn_frames, turn_frames_back
 from femb.types import Floats
 
@@ -94,6 +104,8 @@ class Bdf:
         self._factored_mu = 0.0
         self._slow = False
         self._h = 0.0
+        self._energy, self._hidden = EnergyWatch(system, run), False
+        self.error_v: Floats | None = None
         self.restart()
         if run.first_step:
             self._h = run.first_step
@@ -151,12 +163,13 @@ class Bdf:
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        rejected, cause = 0, ABOVE_TOLERANCE
+        rejected = 0
+        cause: str | Exception = ABOVE_TOLERANCE
         h = min(self._h, self.max_step)
         while True:
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
-                raise step_failure(self.t, h, cause)
+                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
             end = limit if h == limit - self.t else self.t + h
             self.history.change(h, self.order)
             try:
@@ -165,7 +178,7 @@ class Bdf:
                 if trial and self.system.watched:
                     self.system.watch(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
             except (TrialError, SingularError) as problem:
-                trial, cause = None, str(problem)
+                trial, cause = None, problem
             if trial is None:
                 self.statistics.rejected += 1
                 self._matrices = None
@@ -173,7 +186,13 @@ class Bdf:
                 continue
             error = self._error(trial)
             if error <= 1.0:
-                break
+                if not self._hidden or self._keeps_energy(trial):
+                    break
+                self.statistics.rejected += 1
+                cause = NOT_KEPT
+                self._begin(0.25 * h)
+                h = self._h
+                continue
             self.statistics.rejected += 1
             rejected, cause = rejected + 1, ABOVE_TOLERANCE
             h = self._retry(h, error, rejected, trial)
@@ -239,6 +258,7 @@ class Bdf:
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         solution_limits(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
         t, u, previous, multipliers = before(end, self.t), None, 0.0, self.multipliers
+        kept = not full and system.velocity_form.switches
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
                 u = system.inputs_at(t, q, v)
@@ -258,6 +278,11 @@ class Bdf:
             if not np.isfinite(size):
                 return None
             rate, previous = size / previous if previous > 0.0 else 1.0, size
+            if kept and 0.0 < size <= self.tolerance:
+                if iteration == 0:
+                    continue
+                if rate > TOO_STIFF:
+                    return None
             if size > NEGLIGIBLE * self.tolerance:
                 if iteration == 0:
                     continue
@@ -303,12 +328,22 @@ class Bdf:
         """
         error_q, error_v = self._estimate(self.order, trial.d, trial)
         norm = self._norm(error_q, error_v, self.q, self.v)
+        n_q, raw = self.system.n_q, ERROR[self.order] * trial.d
+        self._hidden = not self._norm(raw[:n_q], raw[n_q:-1], self.q, self.v) <= 1.0
         for _ in range(FILTERS_AT_START if self._settling else FILTERS):
             if norm <= 1.0:
                 break
             error_q, error_v = self._filter(error_q, error_v, trial.q, trial.turns)
             norm = max(PASSED, self._norm(error_q, error_v, self.q, self.v))
+        self.error_v = error_v
         return norm
+
+    def _keeps_energy(self, trial: _Trial) -> bool:
+        """Whether a solved step does; its work is that of the formula."""
+        q = trial.q.copy()
+        self.system.normalise(q)
+        work = np.sum(self.history.D[: self.order + 1, -1]) + trial.d[-1]
+        return self._energy.keeps(self, q, trial.v, float(work))
 
     def _error_of(self, order: int, difference: Floats, trial: _Trial) -> float:
         """Norm of the error a step by another order would have had."""

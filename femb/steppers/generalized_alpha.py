@@ -28,8 +28,18 @@ from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
 from femb.kinematics import error_norm
 from femb.options import Run
-from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.contract import (
+    ABOVE_TOLERANCE,
+    TOO_STIFF,
+    Statistics,
+    Step,
+    before,
+    step_failure,
+    step_to,
+    too_small,
+)
 from femb.steppers.dense import HermiteStep
+from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.generalized_alpha_kernels import moved
 from femb.types import Floats
 
@@ -73,6 +83,8 @@ class GeneralizedAlpha:
         self.gamma_a, self.beta_a = share * self.gamma, share * self.beta
         self.max_step = run.max_step or np.inf
         self.h = run.first_step or 0.0
+        self._energy, self._hidden = EnergyWatch(system, run), False
+        self.error_v: Floats | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -108,11 +120,12 @@ class GeneralizedAlpha:
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        h, rejected, cause = min(self.h, self.max_step), False, ABOVE_TOLERANCE
+        h, rejected = min(self.h, self.max_step), False
+        cause: str | Exception = ABOVE_TOLERANCE
         while True:
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
-                raise step_failure(self.t, h, cause)
+                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
             end = limit if h == limit - self.t else self.t + h
             try:
                 fresh = self._matrices is None
@@ -123,7 +136,7 @@ class GeneralizedAlpha:
                         self.system.watch(self.t, np.stack([self.q, q]), np.stack([self.v, v]))
                 cause = cause if trial else "Newton's iteration did not converge"
             except (TrialError, SingularError) as problem:
-                trial, cause, fresh = None, str(problem), True
+                trial, cause, fresh = None, problem, True
             if trial is None:
                 self.statistics.rejected += 1
                 self._matrices = None
@@ -132,7 +145,13 @@ class GeneralizedAlpha:
             error = self._error(trial, h)
             factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / 3.0)))
             if error <= 1.0:
-                break
+                power = self._power(trial.u, q, v, trial.multipliers)
+                work = self.work + 0.5 * h * (self.power + power)
+                if not self._hidden or self._energy.keeps(self, q, v, work):
+                    break
+                self.statistics.rejected += 1
+                h, rejected, cause = 0.25 * h, True, NOT_KEPT
+                continue
             self.statistics.rejected += 1
             rejected, cause = True, ABOVE_TOLERANCE
             h *= min(factor, 0.9)
@@ -142,11 +161,12 @@ class GeneralizedAlpha:
         self.h = h if 1.0 <= factor < WORTHWHILE else h * factor
         if end == limit and h < planned:
             self.h = max(self.h, planned * min(1.0, factor))
-        return self._accept(h, end, trial, q, v)
+        return self._accept(h, end, trial, (q, v, work, power))
 
     # Newton
 
     def _factorise(self, h: float) -> None:
+        self._kept = self._matrices is not None
         if self._matrices is None:
             self._matrices = self.system.matrices(self._u, self.q, self.v, self.multipliers)
             self.statistics.jacobians += 1
@@ -172,6 +192,7 @@ class GeneralizedAlpha:
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
         multipliers, t = self.multipliers, before(end, self.t)
+        kept = self._kept and system.velocity_form.switches
         u, previous = None, 0.0
         for iteration in range(MAX_ITERATIONS):
             A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
@@ -193,7 +214,11 @@ class GeneralizedAlpha:
                 return None
             rate, previous = size / previous if previous > 0.0 else 1.0, size
             done = size <= NEGLIGIBLE
-            if iteration > 0 and not done:
+            if done and kept and size > 0.0:
+                if iteration > 0 and rate > TOO_STIFF:
+                    return None
+                done = iteration > 0
+            elif iteration > 0 and not done:
                 if iteration > 1 and rate >= 1.0:
                     return None
                 done = rate < 1.0 and rate / (1.0 - rate) * size <= SOLVED
@@ -219,12 +244,14 @@ class GeneralizedAlpha:
             error_q = (
                 error_q + h * h * (self.beta - 1.0 / 6.0) * system.rates(self.q[None], (trial.a - self.a)[None])[0]
             )
-        norm = np.inf
+        norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
+        self._hidden = not norm <= 1.0
         for _ in range(FILTERS):
             error_q, error_v = self._filter(error_q, error_v, h)
             norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
             if norm <= 1.0:
                 break
+        self.error_v = error_v
         return norm
 
     def _filter(self, error_q: Floats, error_v: Floats, h: float) -> tuple[Floats, Floats]:
@@ -239,14 +266,12 @@ class GeneralizedAlpha:
         y = self._factored.solve(y)[: system.n_v]
         return error_q + system.rates(self.q[None], y[None])[0] / mu, y
 
-    def _accept(self, h: float, end: float, trial: _Trial, q: Floats, v: Floats) -> Step:
+    def _accept(self, h: float, end: float, trial: _Trial, reached: tuple[Floats, Floats, float, float]) -> Step:
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
+        q, v, self.work, self.power = reached
         self._slope, self._A_h = (trial.a - self.a) / h, h
         self.t, self.q, self.v, self.a, self.A = end, q, v, trial.a, trial.A
         self.multipliers, self._u = trial.multipliers, trial.u
-        power = self._power(trial.u, q, v, trial.multipliers)
-        self.work += 0.5 * h * (self.power + power)
-        self.power = power
         if self._slow:
             self._matrices = None
         self._ends.append((end, trial.a))

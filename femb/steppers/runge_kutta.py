@@ -11,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from femb.batch import TrialError
+from femb.batch import InputError, TrialError
 from femb.errors import SolveError
 from femb.kinematics import error_norm
 from femb.options import Run
 from femb.steppers import dop853_coefficients as dop
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
+from femb.steppers.diagnosis import largest_frequency
 from femb.types import Floats
 
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
+# The step times the frequency of an undamped vibration, above which rk4 lets it grow.
+RK4_LIMIT = 2.0 * math.sqrt(2.0)
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 
 
@@ -116,13 +119,25 @@ class RungeKutta4(_Explicit):
                 self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
             rate = self._project(before(end, start), y)
         except TrialError as problem:
-            raise SolveError(
-                f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem}). If it diverged: its limit is about "
-                '2.8 over the largest natural frequency (rad/s); try a smaller step, or method = "radau"'
-            ) from problem
+            said = f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem})"
+            if isinstance(problem, InputError):
+                raise SolveError(said) from problem
+            raise SolveError(f"{said}: {self._diverged(length)}") from problem
         self.t, self.y, self.rate = end, y, rate
         self.statistics.steps += 1
         return HermiteStep(self.system, start, end, self._state(y0, k1), self._state(y, self.rate))
+
+    def _diverged(self, step: float) -> str:
+        """Whether it did, by the limit of the step at the start, and what to do about it."""
+        frequency = largest_frequency(self.system)
+        limit = RK4_LIMIT / frequency if frequency > 0.0 else math.inf
+        advice = 'try a smaller step, or method = "radau"'
+        if limit < step:
+            return (
+                f"rk4 diverged, since its step is above the limit of {limit:.3g} s, 2.83 over the largest natural "
+                f"frequency (rad/s) at the start; {advice}"
+            )
+        return f"rk4 diverged if its step is above 2.83 over the largest natural frequency (rad/s); {advice}"
 
 
 class Dop853(_Explicit):
@@ -135,6 +150,7 @@ class Dop853(_Explicit):
         self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
         self.max_step = run.max_step or np.inf
         self.h = run.first_step or self._first_step()
+        self.error_v: Floats | None = None
 
     def _norm(self, error: Floats, y: Floats) -> float:
         of_q = error_norm(*self.scale_q, error[: self.n_q], y[: self.n_q])
@@ -155,11 +171,12 @@ class Dop853(_Explicit):
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        h, rejected, cause = min(self.h, self.max_step), False, ABOVE_TOLERANCE
+        h, rejected = min(self.h, self.max_step), False
+        cause: str | Exception = ABOVE_TOLERANCE
         while True:
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
-                raise step_failure(self.t, h, cause)
+                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
             end = limit if h == limit - self.t else self.t + h
             try:
                 K = self._stages(h, end)
@@ -169,8 +186,7 @@ class Dop853(_Explicit):
                     stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
                     self._watch([*stages[IN_TIME], y], last=False)
             except TrialError as problem:
-                cause = str(problem)
-                h, rejected = 0.5 * h, True
+                h, rejected, cause = 0.5 * h, True, problem
                 self.statistics.rejected += 1
                 continue
             error = self._error(K, h, y)
@@ -186,7 +202,7 @@ class Dop853(_Explicit):
             try:
                 rate = self._project(before(end, self.t), y) if self.system.n_c else K[dop.STAGES]
             except TrialError as problem:
-                cause, h, rejected = str(problem), 0.5 * h, True
+                h, rejected, cause = 0.5 * h, True, problem
                 self.statistics.rejected += 1
                 continue
             self.system.normalise(y[: self.n_q])
@@ -206,7 +222,9 @@ class Dop853(_Explicit):
     def _error(self, K: Floats, h: float, y: Floats) -> float:
         scale = np.maximum(np.abs(self.y), np.abs(y))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            fifth = self._norm(h * (dop.E5 @ K[: dop.STAGES + 1]), scale)
+            estimate = h * (dop.E5 @ K[: dop.STAGES + 1])
+            self.error_v = estimate[self.n_q : -1]
+            fifth = self._norm(estimate, scale)
             third = self._norm(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
         if not fifth + third < math.inf:
             return math.inf
