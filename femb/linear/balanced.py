@@ -13,7 +13,7 @@ from femb.types import Floats
 
 ROUNDING = 64.0 * np.finfo(float).eps
 PASSES = 8  # of the scaling
-FIRST_DAMPING, FASTER, MOST_DAMPING = 1e-6, 3.0, 1e3  # of the largest singular value
+FIRST_DAMPING, FASTER, MOST_DAMPED = 1e-8, 4.0, 20  # of the largest entry, a factor, and how often
 
 
 class Balanced:
@@ -31,26 +31,36 @@ class Balanced:
         noise = ROUNDING * float(np.linalg.norm(rows[:, None] * np.where(clean != 0.0, size, 0.0) * columns))
         self.values = np.where(values > noise, values, 0.0)
 
-    def solve(self, right: Floats, damping: float = 0.0, rounding: float = 0.0) -> Floats:
+    def solve(self, right: Floats, rounding: float = 0.0) -> Floats:
         """The x (n,) that brings the matrix times x nearest to ``right`` (m,), the shortest one, as it is scaled.
 
-        damping : of directions with smaller singular values than that, of the scaled matrix, whose largest is about 1.
         rounding : of the entries of ``right``; directions in which it is no more than that are left alone.
         """
-        squares = self.values**2 + damping**2
-        inverse = np.where(self.values > 0.0, self.values / np.where(squares > 0.0, squares, 1.0), 0.0)
         parts = self.left.T @ (self.rows * right)
         parts[np.abs(parts) <= rounding * (np.abs(self.left).T @ self.rows)] = 0.0
+        inverse = np.where(self.values > 0.0, 1.0 / np.where(self.values > 0.0, self.values, 1.0), 0.0)
         x: Floats = self.columns * (self.right.T @ (inverse * parts))
         return x
 
     def solve_within(
         self, right: Floats, largest: float, size: Callable[[Floats], float], rounding: float = 0.0
     ) -> Floats:
-        """The same, damped until the size of x is at most ``largest``."""
-        x, damping = self.solve(right, rounding=rounding), FIRST_DAMPING
-        while size(x) > largest and damping < MOST_DAMPING:
-            x, damping = self.solve(right, damping, rounding), FASTER * damping
+        """The same, damped until the size of x is at most ``largest``.
+
+        What moves far for little, as a rotor that is nearly balanced, is damped first, and leaves the rest as it is.
+        """
+        x = self.solve(right, rounding)
+        if size(x) <= largest:
+            return x
+        weights = np.array([size(unit) for unit in np.eye(len(x))])
+        matrix = (self.left * self.values) @ self.right / self.columns
+        target = np.concatenate([self.rows * right, np.zeros(len(x))])
+        damping = FIRST_DAMPING * float(np.max(np.abs(matrix), initial=0.0))
+        for _ in range(MOST_DAMPED):
+            x = np.linalg.lstsq(np.vstack([matrix, damping * np.diag(weights)]), target, rcond=None)[0]
+            if size(x) <= largest:
+                break
+            damping *= FASTER
         return x * min(1.0, largest / size(x)) if size(x) > 0.0 else x
 
 
