@@ -25,7 +25,7 @@ from femb.types import Floats
 
 # mu times the length of the step.
 STIFF = 10.0
-# Corrections of a state; what the first leaves is quadratic in it.
+# Corrections of a state. The second takes what the first leaves of members about as stiff as mu, and what is quadratic.
 CORRECTIONS = 2
 # Inputs that differ by no more than this part of them, an instant apart, do not jump.
 SMOOTH = 1e-9

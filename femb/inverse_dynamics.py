@@ -228,7 +228,7 @@ class _Instant:
         """This instant as an output frame."""
         state = [each[None] for each in (self.u, self.q, self.v, self.a, self.multipliers)]
         values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
-        return Frames(*(np.array([each]) for each in values), unbalanced(self.system, *state))
+        return Frames(*(*(np.array([each]) for each in values), unbalanced(self.system, *state)))
 
 
 class _Rows:

@@ -109,18 +109,17 @@ class Recorder:
         return block
 
     def _motion(self, block: dict[str, Floats], path: str, station: Any, frames: Frames) -> None:
-        motion = station_motion(self.layout, station, frames.q, frames.v)
-        motion += station_acceleration(self.layout, station, frames.q, frames.v, frames.a)
-        for word, values in zip(MOTION, motion, strict=True):
+        for word, values in zip(MOTION, self._motion_of(station, frames), strict=True):
             block[f"{path}/{word}"] = values
+
+    def _motion_of(self, station: Station, frames: Frames) -> tuple[Floats, ...]:
+        """The arrays (k, 3 or 4) of ``MOTION`` of a station."""
+        q, v = frames.q, frames.v
+        return *station_motion(self.layout, station, q, v), *station_acceleration(self.layout, station, q, v, frames.a)
 
     def _beam(self, block: dict[str, Floats], name: str, frames: Frames) -> None:
         where = self.layout.beams[name]
-        motions = [
-            station_motion(self.layout, station, frames.q, frames.v)
-            + station_acceleration(self.layout, station, frames.q, frames.v, frames.a)
-            for station in where.stations
-        ]
+        motions = [self._motion_of(station, frames) for station in where.stations]
         path = f"beams/{name}"
         for k, word in enumerate(MOTION):
             block[f"{path}/{word}"] = np.stack([motion[k] for motion in motions], axis=1)

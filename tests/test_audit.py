@@ -111,7 +111,7 @@ def test_losses_of_latches_that_act_on_each_other_add_up():
 
 
 def test_a_driver_that_moves_is_no_loss():
-    """A disc is latched to a rotor that is driven on: what the driver gives in the jump is work, not lost by the latch."""
+    """A disc is latched to a rotor that is driven on: what the driver gives in the jump is work, and no loss."""
     model = Model("clutch")
     model.add(Ground())
     model.add(RigidBody("rotor", 1.0, (1.0, 1.0, 2.0), position=(0, 0, 0)))
