@@ -120,7 +120,8 @@ def _input(load: AerodynamicLoad, station: Station, layout: Layout) -> Input:
         return Input(1, load.profile, breakpoints=breakpoints, label=label)
 
     def value(t: float, state: Any) -> Floats:
-        _, quaternion, velocity, omega = (x[0] for x in station_motion(layout, station, state.q[None], state.v[None]))
+        q, v = state.arrays()
+        _, quaternion, velocity, omega = (x[0] for x in station_motion(layout, station, q[None], v[None]))
         attitude = rotations.normalise(quaternion)
         assert load.law is not None
         found = load.law(t, rotations.rotate_back(attitude, velocity - load.wind), omega, attitude)

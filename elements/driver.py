@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.batch import Batch, Input
+from femb.batch import Batch, Input, raised
 from femb.checks import Checks, as_numbers, shown
 from femb.elements.attachment import Attachment, Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
-from femb.errors import ModelError, SolveError
+from femb.errors import FembError, ModelError, SolveError
 from femb.layout import DriverLayout, Layout, Station
 from femb.profiles import PROFILES, Motion
 from femb.types import Floats
@@ -130,9 +130,20 @@ def followed(motion: Any, label: str) -> Follow:
         return motion.derivatives
 
     def follow(t: float) -> Any:
-        return checked(motion(t), (3,), "three numbers: the value and its first and second derivative", label, t)
+        wanted = "three numbers: the value and its first and second derivative"
+        return checked(asked(motion, label, t), (3,), wanted, label, t)
 
     return follow
+
+
+def asked(function: Callable[[float], Any], label: str, t: float) -> Any:
+    """What a user's function of time returns. Raises SolveError, with its cause, where it fails."""
+    try:
+        return function(t)
+    except FembError:
+        raise
+    except Exception as error:
+        raise raised(label, t, error) from error
 
 
 def checked(value: Any, shape: tuple[int, ...], wanted: str, label: str, t: float) -> Floats:

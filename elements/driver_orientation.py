@@ -12,7 +12,7 @@ from femb.checks import Checks, shown
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import Row
 from femb.elements.constraint_kernels import ORIENTATION
-from femb.elements.driver import Driver, Follow, check_motion, check_places, checked, followed
+from femb.elements.driver import Driver, asked, Follow, check_motion, check_places, checked, followed
 from femb.errors import SolveError
 from femb.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
@@ -103,7 +103,7 @@ class OrientationDriver(Driver):
         wanted = "a quaternion of length 1, an angular velocity and an angular acceleration"
 
         def follow(t: float) -> Floats:
-            value = self.motion(t)  # type: ignore[misc]
+            value = asked(self.motion, label, t)  # type: ignore[arg-type]
             if not isinstance(value, tuple | list) or len(value) != 3:
                 raise SolveError(f"{label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}")
             parts = [checked(each, (size,), wanted, label, t) for each, size in zip(value, (4, 3, 3), strict=True)]

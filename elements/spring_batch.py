@@ -114,7 +114,7 @@ def force_law(measure: Callable[..., Any], k: int, law: Callable[[float, float],
     """The input (3,) of a callable of elongation and rate: its value and derivatives, zero where it gives none."""
 
     def at(t: float, state: Any) -> Any:
-        return with_derivatives(law(*measure(k, state.q, state.v)))
+        return with_derivatives(law(*measure(k, *state.arrays())))
 
     return at
 

@@ -29,7 +29,15 @@ class FoldedError(TrialError):
 
 
 class InputError(TrialError):
-    """A load that is not a finite number."""
+    """A load that is not a finite number, or that cannot be computed at a trial state."""
+
+
+def raised(label: str, t: float, error: Exception) -> InputError:
+    """The error for an exception in a user's function, to be raised from it.
+
+    A shorter step may stay clear of it, or comes as near to it as the clock can tell.
+    """
+    return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
 @runtime_checkable

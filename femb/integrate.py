@@ -135,7 +135,7 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
 
 def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
     state = system.state(t, q, v) if events else None
-    return [float(event.function(t, state)) for event in events]
+    return [event.value(t, state) for event in events]
 
 
 def _look(
@@ -147,7 +147,7 @@ def _look(
 
     def at(event: Event, t: float) -> float:
         q, v, _ = step(np.array([t]))
-        return float(event.function(t, system.state(t, q[0], v[0])))
+        return event.value(t, system.state(t, q[0], v[0]))
 
     instants = np.linspace(step.start, step.end, LOOKS + 1)
     q, v, _ = step(instants)

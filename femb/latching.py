@@ -16,7 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.batch import raised
+from femb.checks import as_numbers, shown
 from femb.constraints import least_multipliers, mass_factors, projected
+from femb.errors import FembError, SolveError
 from femb.types import Floats
 
 
@@ -32,6 +35,25 @@ class Event:
     terminal: bool = True
     direction: int = 0
     latch: int = -1
+
+    def value(self, t: float, state: Any) -> float:
+        """The function at an instant. Raises SolveError where it fails or gives no number."""
+        label = self.name if self.latch >= 0 else f"event {self.name!r}"
+        try:
+            found = self.function(t, state)
+        except FembError:
+            raise
+        except Exception as error:
+            raise SolveError(str(raised(label, t, error))) from error
+        if isinstance(found, float) and found == found:
+            return float(found)
+        number = as_numbers(found)
+        if number is None or number.size != 1 or np.isnan(number).any():
+            raise SolveError(
+                f"{label}: got {shown(found)} at t = {t:.6g} s, wanted a number that passes through zero where the "
+                "event is; for a condition such as x > 1 give the difference, x - 1"
+            )
+        return float(number.reshape(-1)[0])
 
 
 def latch_events(form: Any) -> tuple[Event, ...]:

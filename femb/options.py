@@ -11,6 +11,10 @@ METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
 # The methods that integrate a formulation, where not all do.
 METHODS_OF = {"hamiltonian": ("rk", "gauss")}
+# The least default of an absolute tolerance: some roundings of a sum of numbers of size one.
+ROUNDING = 1e-14
+# An absolute tolerance of so many times what rtol allows limits the accuracy.
+LIMITING = 30.0
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -18,10 +22,10 @@ STARTS = ("as_given", "assembled", "equilibrium")
 class Tolerances:
     """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
 
-    By default 1e-7, or a tenth of ``rtol`` where that is more, since a strain cannot be better known than the
-    positions it is the derivative of. The tolerance of a rate is that of its quantity divided by ``time`` (s), the
-    shortest time over which the motion is of interest: an error of a rate that lives longer than that is an error of
-    the quantity.
+    By default a tenth of ``rtol``, but no less than what rounding leaves of sums of quantities of size one; that of a
+    strain is the same, since a strain cannot be better known than the positions it is the derivative of. The tolerance
+    of a rate is that of its quantity divided by ``time`` (s), the shortest time over which the motion is of interest:
+    an error of a rate that lives longer than that is an error of the quantity.
     """
 
     position: float | None = None
@@ -35,8 +39,22 @@ class Tolerances:
 
     def values(self, rtol: float) -> list[float]:
         """Those of position, quaternion and strain."""
-        default = max(1e-7, 0.1 * rtol)
+        default = max(ROUNDING, 0.1 * rtol)
         return [default if each is None else each for each in (self.position, self.quaternion, self.strain)]
+
+    def notes(self, rtol: float, sizes: tuple[float, float, float]) -> list[str]:
+        """What limits the accuracy more than ``rtol`` does, in words; the largest position (m), quaternion and strain
+        of the start tell how much an absolute tolerance is of them."""
+        said = []
+        for word, size in zip(("position", "quaternion", "strain"), sizes, strict=True):
+            given = getattr(self, word)
+            if given is not None and given > LIMITING * rtol * max(size, 1.0):
+                said.append(
+                    f"atol.{word} = {given:g} limits the accuracy: a smaller rtol than {rtol:g} will not change much"
+                )
+        if 0.1 * rtol < ROUNDING:
+            said.append(f"rounding limits the accuracy: rtol = {rtol:g} is no better than {10.0 * ROUNDING:g}")
+        return said
 
 
 @dataclass(frozen=True)

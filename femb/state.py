@@ -51,11 +51,22 @@ class _Names:
 
 
 class State:
-    """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,)."""
+    """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,).
+
+    All it gives out is for reading: an attempt to write into it raises ValueError. Who keeps values takes copies, since
+    the arrays change as the integration goes on.
+    """
 
     def __init__(self, layout: Layout, time: float, q: Floats, v: Floats, joint_motion: Any = None) -> None:
-        self.time, self.q, self.v = time, q, v
+        self.time = time
         self._layout, self._joint_motion = layout, joint_motion
+        self._arrays = q, v
+        self.q, self.v = q.view(), v.view()
+        self.q.flags.writeable = self.v.flags.writeable = False
+
+    def arrays(self) -> tuple[Floats, Floats]:
+        """q and v themselves, for the elements' kernels: these are compiled for arrays that can be written to."""
+        return self._arrays
 
     @property
     def bodies(self) -> Any:
@@ -70,7 +81,7 @@ class State:
     @property
     def coordinates(self) -> Floats:
         """(m,) coordinates of all joints, unwrapped."""
-        return self._joint_motion(self.q, self.v)[0]
+        return self._joint_motion(*self._arrays)[0]
 
     @property
     def joints(self) -> Any:
@@ -78,7 +89,7 @@ class State:
         return _Names(self._layout.joints, self._joint)
 
     def _joint(self, name: str) -> JointState:
-        coordinates, rates = self._joint_motion(self.q, self.v)
+        coordinates, rates = self._joint_motion(*self._arrays)
         joint = self._layout.joints[name]
         return JointState(tuple(each.name for each in joint.coordinates), coordinates[joint.part], rates[joint.part])
 

@@ -18,14 +18,14 @@ import numpy as np
 
 from femb import kinematics
 from femb.assembly import assembled, check_pairs
-from femb.batch import Batch, FoldedError, Input, InputError, TrialError, merged
+from femb.batch import Batch, FoldedError, Input, InputError, TrialError, merged, raised
 from femb.blocklu import Factorisation, LinearSolver, SingularError
 from femb.checks import shown
 from femb.constraints import projected
 from femb.discrete import Discrete
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint_coordinates import JointCoordinates
-from femb.errors import SolveError
+from femb.errors import FembError, SolveError
 from femb.layout import Layout
 from femb.model import Model
 from femb.options import Tolerances
@@ -158,23 +158,35 @@ class System:
         return State(self.layout, t, q, v, self.joint_motion)
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) at time t and state q (n_q,), v (n_v,). Raises InputError where one is not finite."""
+        """u (n_u,) at time t and state q (n_q,), v (n_v,).
+
+        Raises InputError where one is not finite; SolveError, with its cause, where a user's function fails.
+        """
         u = np.empty(self.n_u)
         state = self.state(t, q, v) if self.inputs_of_state else None
-        for each, part in self._parts_of_inputs:
-            if each.of_discrete:
-                value = each.function(self.discrete)
-            else:
-                value = each.function(t, state) if each.of_state else each.function(t)
+        for each, part in self.parts_of_inputs:
+            try:
+                if each.of_discrete:
+                    value = each.function(self.discrete)
+                else:
+                    value = each.function(t, state) if each.of_state else each.function(t)
+            except FembError:
+                raise
+            except Exception as error:
+                raise raised(each.label, t, error) from error
             if each.of_state and np.shape(value) != (each.width,):
                 raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
-            u[part] = value
+            try:
+                u[part] = value
+            except (TypeError, ValueError) as error:
+                wanted = f"{each.width} numbers" if each.width > 1 else "a number"
+                raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}") from error
             if not all(map(isfinite, u[part].tolist())):
                 raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
         return u
 
     @cached_property
-    def _parts_of_inputs(self) -> list[tuple[Input, slice]]:
+    def parts_of_inputs(self) -> list[tuple[Input, slice]]:
         """Every input and its part of u."""
         ends = np.cumsum([each.width for each in self.inputs]).tolist()
         return [(each, slice(end - each.width, end)) for each, end in zip(self.inputs, ends, strict=True)]
@@ -379,7 +391,7 @@ class System:
     def _discrete_inputs(self) -> Floats:
         """u (n_u,) with what depends on the discrete state alone; zero for the rest."""
         u = np.zeros(self.n_u)
-        for each, part in self._parts_of_inputs:
+        for each, part in self.parts_of_inputs:
             if each.of_discrete:
                 u[part] = each.function(self.discrete)
         return u

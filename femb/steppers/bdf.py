@@ -26,6 +26,7 @@ from femb.options import Run
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
 from femb.steppers.bdf_kernels import correct, implicit_coordinates, normalise_history
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import frame_turns, turn_frames, turn_frames_back
 from femb.types import Floats
 
@@ -94,6 +95,8 @@ class Bdf:
         self._factored_mu = 0.0
         self._slow = False
         self._h = 0.0
+        self._energy, self._hidden = EnergyWatch(system, run), False
+        self.error_v: Floats | None = None
         self.restart()
         if run.first_step:
             self._h = run.first_step
@@ -151,12 +154,13 @@ class Bdf:
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        rejected, cause = 0, ABOVE_TOLERANCE
+        rejected = 0
+        cause: str | Exception = ABOVE_TOLERANCE
         h = min(self._h, self.max_step)
         while True:
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
-                raise step_failure(self.t, h, cause)
+                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
             end = limit if h == limit - self.t else self.t + h
             self.history.change(h, self.order)
             try:
@@ -165,7 +169,7 @@ class Bdf:
                 if trial and self.system.watched:
                     self.system.watch(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
             except (TrialError, SingularError) as problem:
-                trial, cause = None, str(problem)
+                trial, cause = None, problem
             if trial is None:
                 self.statistics.rejected += 1
                 self._matrices = None
@@ -173,7 +177,13 @@ class Bdf:
                 continue
             error = self._error(trial)
             if error <= 1.0:
-                break
+                if not self._hidden or self._keeps_energy(trial):
+                    break
+                self.statistics.rejected += 1
+                cause = NOT_KEPT
+                self._begin(0.25 * h)
+                h = self._h
+                continue
             self.statistics.rejected += 1
             rejected, cause = rejected + 1, ABOVE_TOLERANCE
             h = self._retry(h, error, rejected, trial)
@@ -303,12 +313,21 @@ class Bdf:
         """
         error_q, error_v = self._estimate(self.order, trial.d, trial)
         norm = self._norm(error_q, error_v, self.q, self.v)
+        self._hidden = norm > 1.0
         for _ in range(FILTERS_AT_START if self._settling else FILTERS):
             if norm <= 1.0:
                 break
             error_q, error_v = self._filter(error_q, error_v, trial.q, trial.turns)
             norm = max(PASSED, self._norm(error_q, error_v, self.q, self.v))
+        self.error_v = error_v
         return norm
+
+    def _keeps_energy(self, trial: _Trial) -> bool:
+        """Whether a solved step does; its work is that of the formula."""
+        q = trial.q.copy()
+        self.system.normalise(q)
+        work = np.sum(self.history.D[: self.order + 1, -1]) + trial.d[-1]
+        return self._energy.keeps(self, q, trial.v, float(work))
 
     def _error_of(self, order: int, difference: Floats, trial: _Trial) -> float:
         """Norm of the error a step by another order would have had."""

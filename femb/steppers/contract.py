@@ -26,7 +26,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from femb.batch import InputError
 from femb.errors import SolveError
+from femb.steppers.diagnosis import limiting_component, misbehaving_input
 from femb.types import Floats
 
 # A step shorter than this many spacings of the clock cannot be told from none.
@@ -102,13 +104,18 @@ def too_small(limit: float, h: float) -> bool:
     return h < SMALLEST_STEP * math.ulp(limit)
 
 
-def step_failure(t: float, h: float, cause: str) -> SolveError:
-    """The error of a stepper that cannot go on."""
-    return SolveError(
-        f"the integration stopped at t = {t:.6g} s: the step had to be cut to {h:.2g} s ({cause}). A load or a control "
-        "that jumps without declared breakpoints, an element turned too far, or a tolerance below the rounding of the "
-        "forces are the usual causes; try more elements, a larger rtol, or look at the last state."
+def step_failure(stepper: "Stepper", h: float, cause: str | Exception) -> SolveError:
+    """The error of a stepper that cannot go on, with what is found to be at fault; to be raised from its cause."""
+    at = f"the integration stopped at t = {stepper.t:.6g} s: "
+    if isinstance(cause, InputError):
+        return SolveError(f"{at}{cause}")
+    found = misbehaving_input(stepper) or (
+        "A load or a control that jumps without declared breakpoints, an element turned too far, or a tolerance below "
+        "the rounding of the forces are the usual causes; try more elements, a larger rtol, or look at the last state."
     )
+    worst = limiting_component(stepper) if cause == ABOVE_TOLERANCE else ""
+    where = f" of {worst}" if worst else ""
+    return SolveError(f"{at}the step had to be cut to {h:.2g} s ({cause}{where}). {found}")
 
 
 def step_to(limit: float, t: float, h: float) -> float:

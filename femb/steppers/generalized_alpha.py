@@ -30,6 +30,7 @@ from femb.kinematics import error_norm
 from femb.options import Run
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
+from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.generalized_alpha_kernels import moved
 from femb.types import Floats
 
@@ -73,6 +74,8 @@ class GeneralizedAlpha:
         self.gamma_a, self.beta_a = share * self.gamma, share * self.beta
         self.max_step = run.max_step or np.inf
         self.h = run.first_step or 0.0
+        self._energy, self._hidden = EnergyWatch(system, run), False
+        self.error_v: Floats | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -108,11 +111,12 @@ class GeneralizedAlpha:
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        h, rejected, cause = min(self.h, self.max_step), False, ABOVE_TOLERANCE
+        h, rejected = min(self.h, self.max_step), False
+        cause: str | Exception = ABOVE_TOLERANCE
         while True:
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
-                raise step_failure(self.t, h, cause)
+                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
             end = limit if h == limit - self.t else self.t + h
             try:
                 fresh = self._matrices is None
@@ -123,7 +127,7 @@ class GeneralizedAlpha:
                         self.system.watch(self.t, np.stack([self.q, q]), np.stack([self.v, v]))
                 cause = cause if trial else "Newton's iteration did not converge"
             except (TrialError, SingularError) as problem:
-                trial, cause, fresh = None, str(problem), True
+                trial, cause, fresh = None, problem, True
             if trial is None:
                 self.statistics.rejected += 1
                 self._matrices = None
@@ -132,7 +136,13 @@ class GeneralizedAlpha:
             error = self._error(trial, h)
             factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / 3.0)))
             if error <= 1.0:
-                break
+                power = self._power(trial.u, q, v, trial.multipliers)
+                work = self.work + 0.5 * h * (self.power + power)
+                if not self._hidden or self._energy.keeps(self, q, v, work):
+                    break
+                self.statistics.rejected += 1
+                h, rejected, cause = 0.25 * h, True, NOT_KEPT
+                continue
             self.statistics.rejected += 1
             rejected, cause = True, ABOVE_TOLERANCE
             h *= min(factor, 0.9)
@@ -142,7 +152,7 @@ class GeneralizedAlpha:
         self.h = h if 1.0 <= factor < WORTHWHILE else h * factor
         if end == limit and h < planned:
             self.h = max(self.h, planned * min(1.0, factor))
-        return self._accept(h, end, trial, q, v)
+        return self._accept(h, end, trial, (q, v, work, power))
 
     # Newton
 
@@ -220,11 +230,13 @@ class GeneralizedAlpha:
                 error_q + h * h * (self.beta - 1.0 / 6.0) * system.rates(self.q[None], (trial.a - self.a)[None])[0]
             )
         norm = np.inf
-        for _ in range(FILTERS):
+        for k in range(FILTERS):
+            self._hidden = k > 0
             error_q, error_v = self._filter(error_q, error_v, h)
             norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
             if norm <= 1.0:
                 break
+        self.error_v = error_v
         return norm
 
     def _filter(self, error_q: Floats, error_v: Floats, h: float) -> tuple[Floats, Floats]:
@@ -239,14 +251,12 @@ class GeneralizedAlpha:
         y = self._factored.solve(y)[: system.n_v]
         return error_q + system.rates(self.q[None], y[None])[0] / mu, y
 
-    def _accept(self, h: float, end: float, trial: _Trial, q: Floats, v: Floats) -> Step:
+    def _accept(self, h: float, end: float, trial: _Trial, reached: tuple[Floats, Floats, float, float]) -> Step:
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
+        q, v, self.work, self.power = reached
         self._slope, self._A_h = (trial.a - self.a) / h, h
         self.t, self.q, self.v, self.a, self.A = end, q, v, trial.a, trial.A
         self.multipliers, self._u = trial.multipliers, trial.u
-        power = self._power(trial.u, q, v, trial.multipliers)
-        self.work += 0.5 * h * (self.power + power)
-        self.power = power
         if self._slow:
             self._matrices = None
         self._ends.append((end, trial.a))

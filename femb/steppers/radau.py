@@ -26,6 +26,7 @@ from femb.kinematics import error_norm, solution_limits
 from femb.options import Run
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
+from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import (
     estimate_force,
     estimate_size,
@@ -95,6 +96,8 @@ class Radau:
         self._factored_h, self._dependent = 0.0, DEPENDENT
         self._old_error = self._old_h = 0.0
         self._ceiling = np.inf
+        self._energy, self._hidden = EnergyWatch(system, run), False
+        self.error_v: Floats | None = None
         self.restart()
 
     def restart(self) -> None:
@@ -149,11 +152,11 @@ class Radau:
         rejected = False
         self._leave_out()
         h = min(self.h, self.max_step)
-        cause = ABOVE_TOLERANCE
+        cause: str | Exception = ABOVE_TOLERANCE
         while True:
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
-                raise step_failure(self.t, h, cause)
+                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
             end = limit if h == limit - self.t else self.t + h
             try:
                 solved, iterations, rate = self._newton(h, end)
@@ -163,7 +166,7 @@ class Radau:
                         self.t, np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
                     )
             except (TrialError, SingularError) as problem:
-                solved, cause = False, str(problem)
+                solved, cause = False, problem
             if not solved and self._fresh and self._leave_nearly_dependent():
                 continue
             if not solved:
@@ -189,7 +192,13 @@ class Radau:
                 reached = self._projected()
             except TrialError as problem:
                 self.statistics.rejected += 1
-                h, rejected, cause = 0.5 * h, True, str(problem)
+                h, rejected, cause = 0.5 * h, True, problem
+                continue
+            power = self.system.power(self._u_stages, *(self._stages[k] for k in (3, 1, 4)))
+            work = self.work + h * float(A[2] @ power)
+            if self._hidden and not self._energy.keeps(self, *reached, work):
+                self.statistics.rejected += 1
+                h, rejected, cause = 0.25 * h, True, NOT_KEPT
                 continue
             self.statistics.steps += 1
             grow = min(MAX_FACTOR, safety * factor)
@@ -203,7 +212,7 @@ class Radau:
                 next_h = max(next_h, self.h * min(1.0, grow))
             next_h = min(next_h, self._ceiling)
             self._ceiling *= RECOVERY
-            return self._accept(h, end, next_h, reached, renew=keep)
+            return self._accept(h, end, next_h, reached, work, power, renew=keep)
 
     def _leave_out(self) -> None:
         """Take rows that are left out from now on to multipliers of zero: extrapolated, theirs would grow unchecked."""
@@ -301,9 +310,10 @@ class Radau:
         The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
         with their forces; the second removes what an L-stable step will damp anyway.
         """
-        error_q, error_v, norm = self._filter(self.q, self.v, h)
+        error_q, self.error_v, norm = self._filter(self.q, self.v, h)
+        self._hidden = norm > 1.0
         if 1.0 < norm < np.inf:
-            _, _, norm = self._filter(self.q + error_q, self.v + error_v, h)
+            _, self.error_v, norm = self._filter(self.q + error_q, self.v + self.error_v, h)
         return norm
 
     def _filter(self, q: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:
@@ -345,10 +355,11 @@ class Radau:
         self.system.normalise(q)
         return self.system.projected(self._u_stages[2], q, V[2].copy(), self._factors[0])
 
-    def _accept(self, h: float, end: float, next_h: float, reached: Any, renew: bool) -> Step:
+    def _accept(
+        self, h: float, end: float, next_h: float, reached: Any, work: float, power: Floats, renew: bool
+    ) -> Step:
         system = self.system
         Z, V, K, Q, L = self._stages
-        power = system.power(self._u_stages, Q, V, L)
         # the collocation polynomial of v through (0, 0) and the stages
         motion = FROM_ZERO @ Z
         self._polynomials = h, motion, THROUGH_STAGES @ L if system.n_c else L
@@ -360,7 +371,7 @@ class Radau:
         start = self.t
         self.t, (self.q, self.v), self.multipliers = end, reached, L[2].copy()
         self.a = K[2].copy()
-        self.work += h * float(A[2] @ power)
+        self.work = work
         self.power = float(power[2])
         self._u = self._u_stages[2]
         self._fresh = False

@@ -135,6 +135,7 @@ class Dop853(_Explicit):
         self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
         self.max_step = run.max_step or np.inf
         self.h = run.first_step or self._first_step()
+        self.error_v: Floats | None = None
 
     def _norm(self, error: Floats, y: Floats) -> float:
         of_q = error_norm(*self.scale_q, error[: self.n_q], y[: self.n_q])
@@ -155,11 +156,12 @@ class Dop853(_Explicit):
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        h, rejected, cause = min(self.h, self.max_step), False, ABOVE_TOLERANCE
+        h, rejected = min(self.h, self.max_step), False
+        cause: str | Exception = ABOVE_TOLERANCE
         while True:
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
-                raise step_failure(self.t, h, cause)
+                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
             end = limit if h == limit - self.t else self.t + h
             try:
                 K = self._stages(h, end)
@@ -169,8 +171,7 @@ class Dop853(_Explicit):
                     stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
                     self._watch([*stages[IN_TIME], y], last=False)
             except TrialError as problem:
-                cause = str(problem)
-                h, rejected = 0.5 * h, True
+                h, rejected, cause = 0.5 * h, True, problem
                 self.statistics.rejected += 1
                 continue
             error = self._error(K, h, y)
@@ -186,7 +187,7 @@ class Dop853(_Explicit):
             try:
                 rate = self._project(before(end, self.t), y) if self.system.n_c else K[dop.STAGES]
             except TrialError as problem:
-                cause, h, rejected = str(problem), 0.5 * h, True
+                h, rejected, cause = 0.5 * h, True, problem
                 self.statistics.rejected += 1
                 continue
             self.system.normalise(y[: self.n_q])
@@ -206,7 +207,9 @@ class Dop853(_Explicit):
     def _error(self, K: Floats, h: float, y: Floats) -> float:
         scale = np.maximum(np.abs(self.y), np.abs(y))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
-            fifth = self._norm(h * (dop.E5 @ K[: dop.STAGES + 1]), scale)
+            estimate = h * (dop.E5 @ K[: dop.STAGES + 1])
+            self.error_v = estimate[self.n_q : -1]
+            fifth = self._norm(estimate, scale)
             third = self._norm(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
         if not fifth + third < math.inf:
             return math.inf

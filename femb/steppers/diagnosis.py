@@ -1,0 +1,91 @@
+"""Diagnosis: why a stepper makes no progress, by the item that is at fault.
+
+A function of the user that gives another value when it is asked again, or that jumps from one side of the state to the
+other, cannot be followed by any step. Which component of the motion keeps the step short is told by the local error.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb.batch import TrialError
+from femb.checks import shown
+from femb.types import Floats
+
+# Times that an input is asked again with the same arguments.
+AGAIN = 4
+# Changes of time (parts of the run), positions and velocities (parts of their size, or of one) over which an input is
+# looked at, and the part of its change over the first that has to be left over the last for it to count as a jump.
+NEARBY, LEFT = (1e-6, 1e-8, 1e-10), 0.5
+# A jump is at least this part of the input.
+NOTICED = 1e-6
+
+
+def misbehaving_input(stepper: Any) -> str:
+    """What is wrong with the inputs at the state where a stepper stands, in a sentence; empty if nothing is found."""
+    form = stepper.system
+    system = form.velocity_form
+    q, v = (each[0] for each in form.configuration(stepper.q[None].copy(), stepper.v[None].copy()))
+    try:
+        values = [system.inputs_at(stepper.t, q, v) for _ in range(AGAIN)]
+        for each, part in system.parts_of_inputs:
+            different = [value[part] for value in values if not np.array_equal(value[part], values[0][part])]
+            if different:
+                return (
+                    f"{each.label} is not a function of its arguments: asked again at t = {stepper.t:.6g} s and in the "
+                    f"same state it gave {shown(different[0])} after {shown(values[0][part])}. A load that changes by "
+                    "itself, or jumps without declared breakpoints, cannot be followed: let it depend on t and state "
+                    "alone, random numbers being drawn before the run and interpolated."
+                )
+        return _jump(system, stepper, q, v)
+    except TrialError:
+        return ""
+
+
+def _jump(system: Any, stepper: Any, q: Floats, v: Floats) -> str:
+    t, n_v = stepper.t, system.n_v
+    size = 1.0 + float(np.max(np.abs(v)))
+    rate = system.rates(q[None], np.full((1, n_v), size))[0]
+
+    def sides(part: float, in_time: bool) -> tuple[Floats, Floats]:
+        if in_time:
+            shift = part * float(stepper.run.duration)
+            return system.inputs_at(t - shift, q, v), system.inputs_at(t + shift, q, v)
+        low, high = (system.inputs_at(t, q + k * part * rate, v + k * part * size) for k in (-1.0, 1.0))
+        return low, high
+
+    for in_time in (True, False):
+        found = [sides(part, in_time) for part in NEARBY]
+        for each, part in system.parts_of_inputs:
+            width = slice(part.start, part.start + 1) if each.differentiated else part
+            changes = [float(np.max(np.abs(b[width] - a[width]), initial=0.0)) for a, b in found]
+            low, high = found[-1][0][width], found[-1][1][width]
+            if changes[-1] > NOTICED * float(np.max(np.abs([low, high]))) and changes[-1] > LEFT * changes[0]:
+                what = f"from {shown(low)} to {shown(high)}"
+                if in_time:
+                    return (
+                        f"{each.label} jumps at t = {t:.6g} s {what} without declared breakpoints: take a profile that "
+                        "declares them, or give the function an attribute breakpoints"
+                    )
+                return (
+                    f"{each.label} jumps with the state {what}, and what it does then brings the state back: it "
+                    "chatters, and has no motion that a step could follow, just as a load that jumps without declared "
+                    "breakpoints. Let it change over a range that the motion passes in a finite time (tanh in the "
+                    "place of a sign), or switch it at an event (latches)."
+                )
+    return ""
+
+
+def limiting_component(stepper: Any) -> str:
+    """What has the largest local error in the last step tried, such as 'hub: velocity x'; empty if it is not known."""
+    form, error = stepper.system, getattr(stepper, "error_v", None)
+    if error is None or form is not form.velocity_form or not np.all(np.isfinite(error)):
+        return ""
+    start, size, atol, rtol = stepper.scale_v
+    parts = [slice(i, i + n) for i, n in zip(start, np.abs(size), strict=True)]
+    ratios = [
+        np.linalg.norm(error[part]) / (a + rtol * np.linalg.norm(stepper.v[part]))
+        for part, a in zip(parts, atol, strict=True)
+    ]
+    part = parts[int(np.argmax(ratios))]
+    return str(form.layout.velocity_labels()[part.start + int(np.argmax(np.abs(error[part])))])

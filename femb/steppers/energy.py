@@ -1,0 +1,54 @@
+"""Energy of a step: what the filter of an error estimate hides must not matter to the energy.
+
+An implicit method damps what is faster than its step, and the estimate of its error is filtered accordingly: a
+vibration of a stiff part costs no steps while it is of no account. A stiff impact is of account. It puts the energy of
+the motion into a vibration that a long step would not see, and would take away or, by the work of forces at the few
+instants at which the step looks at them, multiply. A step whose estimate is below the tolerance only after it was
+filtered again is therefore accepted only if
+
+    |dT + dV - dW| <= sqrt(rtol) max(T, |V - V_0|, |W|, T_0)
+
+with the kinetic energy T, the potential energy V, V_0 at the start of the run, the work W of loads, dampers and
+drivers, and T_0, the kinetic energy of velocities of NEGLIGIBLE times their absolute tolerances.
+Source: docs/theory/integration.md, section 5.
+"""
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from femb.options import Run
+from femb.types import Floats
+
+# Velocities of so many times their absolute tolerance have an energy that is of no account.
+NEGLIGIBLE = 1000.0
+# Cause of a failure, for messages.
+NOT_KEPT = "a stiff part takes up energy that shorter steps had to follow, as in an impact"
+
+
+class EnergyWatch:
+    """Judges steps of a stepper, from what the energy was at the start of the run."""
+
+    def __init__(self, form: Any, run: Run) -> None:
+        system = form.velocity_form
+        self._part = sqrt(run.rtol)
+        start, size, atol, _ = system.error_scale(run.rtol, run.atol)[1]
+        v = np.zeros(system.n_v)
+        for first, width, tolerance in zip(start, np.abs(size), atol, strict=True):
+            v[first : first + width] = NEGLIGIBLE * tolerance
+        q = form.configuration(form.q0[None].copy(), form.v0[None].copy())[0]
+        self._least, self._first = (float(x) for x in system.energy_momentum(q, v[None])[0, :2])
+
+    def keeps(self, stepper: Any, q: Floats, v: Floats, work: float) -> bool:
+        """Whether a step from where a stepper stands to q (n_q,), v (n_v,), with this work (J) since the start, does."""
+        before, after = _energies(stepper.system, stepper.q, stepper.v), _energies(stepper.system, q, v)
+        error = sum(after) - sum(before) - (work - stepper.work)
+        sizes = [before[0], after[0], *(abs(each[1] - self._first) for each in (before, after)), abs(stepper.work)]
+        return abs(error) <= self._part * max(*sizes, self._least)
+
+
+def _energies(form: Any, q: Floats, v: Floats) -> tuple[float, float]:
+    """Kinetic and potential energy (J) at one state of a formulation."""
+    found = form.velocity_form.energy_momentum(*form.configuration(q[None].copy(), v[None].copy()))[0]
+    return float(found[0]), float(found[1])

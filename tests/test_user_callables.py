@@ -1,0 +1,170 @@
+"""Functions of the user: loads, springs, motions, events and latches that fail, overwrite, answer at random or chatter."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from femb import Load, Model, PointMass, SolveError
+from femb.elements import JointEnd, JointMotor, Latch, PositionDriver, Prismatic, SpringDamper, SpringEnd
+from femb.elements.attachment import Place
+from femb.integrate import Event
+from femb.simulation import simulate
+
+METHODS = {
+    "radau": {"method": "radau"},
+    "bdf": {"method": "bdf"},
+    "dop853": {"method": "rk"},
+    "rk4": {"method": "rk", "tableau": "rk4", "step": 0.01},
+    "gauss": {"method": "gauss", "step": 0.01},
+    "generalized-alpha": {"method": "generalized-alpha"},
+}
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+def pushed(force, **words):
+    model = Model("pushed")
+    model.add(PointMass("m", mass=1.0, position=(1.0, 0, 0)))
+    model.add(Load("push", body="m", force=force, **words))
+    return model
+
+
+def run(model, name="radau", duration=1.0, **words):
+    return simulate(model, duration=duration, output_interval=0.1, **METHODS[name], **words)
+
+
+# Overwriting
+
+
+@pytest.mark.parametrize(
+    "overwrite",
+    [
+        lambda state: state.bodies["m"].position.__setitem__(0, 7.0),
+        lambda state: state.bodies["m"].velocity.__iadd__(1.0),
+        lambda state: state.q.__setitem__(0, 7.0),
+        lambda state: state.v.fill(0.0),
+    ],
+)
+@every_method
+def test_a_load_cannot_overwrite_the_state(name, overwrite):
+    def push(t, state):
+        overwrite(state)
+        return (0.0, 0.0, 0.0)
+
+    with pytest.raises(SolveError, match=r"loads\.push\.force: raised ValueError at t = 0 s: .*read-only") as caught:
+        run(pushed(push), name)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_an_event_cannot_overwrite_the_state():
+    def event(t, state):
+        state.bodies["m"].position[:] = 0.0
+        return 1.0
+
+    with pytest.raises(SolveError, match=r"event 'bad': raised ValueError at t = 0 s: .*read-only"):
+        run(pushed((1.0, 0, 0)), events=(Event("bad", event),))
+
+
+# Exceptions
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [(KeyError("hub"), "KeyError"), (TypeError("no"), "TypeError"), (ZeroDivisionError("zero"), "ZeroDivisionError")],
+)
+@every_method
+def test_an_exception_in_a_load_keeps_the_results(name, error, text):
+    def push(t, state):
+        if t > 0.5:
+            raise error
+        return (1.0, 0.0, 0.0)
+
+    with pytest.raises(SolveError, match=rf"loads\.push\.force: raised {text} at t = 0\.5") as caught:
+        run(pushed(push), name)
+    causes, cause = [], caught.value
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__
+    assert error in causes
+    results = caught.value.results
+    assert results.status == "failed"
+    assert results.time[-1] > 0.3
+    np.testing.assert_allclose(results.bodies["m"].position[:, 0], 1.0 + 0.5 * results.time**2, rtol=0.0, atol=1e-6)
+
+
+def sliding(*items):
+    model = Model("sliding")
+    model.add(PointMass("other", mass=1.0, position=(5.0, 0, 0)))
+    from femb import RigidBody
+
+    model.add(RigidBody("m", mass=1.0, inertia=1.0, velocity=(1.0, 0, 0)))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("m", axis=(1, 0, 0))))
+    for item in items:
+        model.add(item)
+    return model
+
+
+def fails(*arguments):
+    raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize(
+    ("items", "label"),
+    [
+        ([JointMotor("drive", joint="rail", force=fails)], r"loads\.drive\.force"),
+        (
+            [SpringDamper("s", start=SpringEnd(body="other"), end=SpringEnd(body="m"), force=fails)],
+            r"springs\.s\.force",
+        ),
+        ([Load("push", body="m", force=(1.0, 0, 0), profile=fails)], r"loads\.push\.force"),
+        ([Latch("catch", joint="rail", when=fails)], r"latches\.catch"),
+    ],
+)
+def test_an_exception_anywhere_names_the_item(items, label):
+    with pytest.raises(SolveError, match=rf"{label}: raised RuntimeError at t = 0 s: broken") as caught:
+        run(sliding(*items))
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_an_exception_in_a_motion_names_the_driver():
+    def motion(t):
+        if t > 0.4:
+            raise RuntimeError("broken")
+        return 1.0 + t * t, 2.0 * t, 2.0
+
+    model = Model("driven")
+    model.add(PointMass("m", mass=1.0, position=(1.0, 0, 0)))
+    model.add(PositionDriver("pull", first=Place("ground"), second=Place("m"), x=motion))
+    with pytest.raises(SolveError, match=r"drivers\.pull\.x: raised RuntimeError at t = 0\.4\d* s: broken") as caught:
+        run(model)
+    assert caught.value.results.time[-1] >= 0.3
+
+
+def test_a_load_that_is_no_number_is_refused():
+    with pytest.raises(SolveError, match=r"loads\.push\.force: got 'x' at t = 0 s, wanted a number"):
+        run(pushed((1.0, 0, 0), profile=lambda t: "x"))
+
+
+# Events
+
+
+@pytest.mark.parametrize("value", [np.nan, True, np.bool_(False), None, "0", [1.0, 2.0]])
+def test_events_that_give_no_number_are_refused(value):
+    def event(t, state):
+        return 1.0 if t < 0.3 else value
+
+    with pytest.raises(SolveError, match=r"event 'odd': got .* at t = 0\.[3-9].* s, wanted a number") as caught:
+        run(pushed((1.0, 0, 0)), events=(Event("odd", event),))
+    assert caught.value.results.status == "failed"
+
+
+@pytest.mark.parametrize("value", [np.nan, True])
+def test_latches_that_give_no_number_are_refused(value):
+    with pytest.raises(SolveError, match=r"latches\.catch: got (nan|True) at t = 0 s, wanted a number"):
+        run(sliding(Latch("catch", joint="rail", when=lambda t, state: value)))
+
+
+@pytest.mark.parametrize("number", [1, np.float32(1.0), np.array([1.0]), np.array(1.0)])
+def test_events_may_be_any_number(number):
+    results = run(pushed((1.0, 0, 0)), events=(Event("x", lambda t, state: (t - 0.45) * number),))
+    assert results.time[-1] == pytest.approx(0.45, abs=1e-12)
