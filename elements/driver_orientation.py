@@ -12,7 +12,7 @@ from femb.checks import Checks, shown
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import Row
 from femb.elements.constraint_kernels import ORIENTATION
-from femb.elements.driver import Driver, asked, Follow, check_motion, check_places, checked, followed
+from femb.elements.driver import Driver, Follow, asked, check_motion, check_places, checked, followed
 from femb.errors import SolveError
 from femb.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile

@@ -32,6 +32,7 @@ class JointForceBatch(Batch):
                 inputs.append(given)
                 width += given.width
         self.inputs = tuple(inputs)
+        self.switches = any(row[0] in (kernels.STOPS, kernels.FRICTION) or row[2] == 3 for row in index)
         self.local_index: Ints = np.array(index, dtype=np.int64)
         self.index = self.local_index
         self.data: Floats = np.array([item.numbers() for item in items], dtype=float)

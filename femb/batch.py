@@ -87,6 +87,8 @@ class Batch:
     first_input: int = 0
     # The batch's equations of constraint, as numbered by ``layout.add_row``.
     row_numbers: tuple[int, ...] = ()
+    # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
+    switches: bool = False
     # Where the batch's equations end, a femb.posture.Posture for each vector of posture_vectors.
     postures: tuple[Any, ...] = ()
 

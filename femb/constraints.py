@@ -62,7 +62,7 @@ def _project(
 ) -> Floats:
     of_positions = measure is _positions
     x = np.empty(system.n_v + system.n_c)
-    limit = tolerance * (1.0 if of_positions else 1.0 + float(np.max(np.abs(v))))
+    limit = max(tolerance, system.velocity_form.resolution) if of_positions else tolerance * (1.0 + np.max(np.abs(v)))
     previous = change = np.inf
     for k in range(AT_MOST):
         left = measure(system, u, q, v)
@@ -87,7 +87,19 @@ def _project(
         else:
             v = v + x[: system.n_v]
         previous, change = size, float(np.max(np.abs(x[: system.n_v])))
-    raise TrialError("the constraints could not be met")
+    raise TrialError(f"the constraints could not be met: {_widest(system, left, of_positions)}")
+
+
+def _widest(system: Any, left: Floats, of_positions: bool) -> str:
+    """The row that is off by most, in words."""
+    layout = system.velocity_form.layout
+    if not np.all(np.isfinite(left)):
+        return "the state is not finite"
+    k = int(np.argmax(np.abs(left)))
+    labels = [label for label, row in zip(layout.row_labels, layout.row_c, strict=True) if row == k]
+    item, _, what = (labels[0] if labels else f"row {k}").partition(": ")
+    said = f"{item} ({what})" if what else item
+    return f"{said} stays open by {abs(left[k]):.3g}" if of_positions else f"{said} opens at {abs(left[k]):.3g} per s"
 
 
 def mass_factors(system: Any, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
@@ -98,7 +110,24 @@ def mass_factors(system: Any, u: Floats, q: Floats, dependent: float = DEPENDENT
     try:
         return system.solver.factorise(data, dependent)
     except SingularError as error:
-        raise TrialError("the mass matrix is singular") from error
+        raise singular_mass(system, error, q) from error
+
+
+def singular_mass(system: Any, error: SingularError, *state: Floats) -> TrialError:
+    """The error for a mass matrix that cannot be factorised: at whose block that shows."""
+    if not all(np.all(np.isfinite(each)) for each in state):
+        return TrialError("the state is not finite")
+    item = ""
+    if system is system.velocity_form and error.last > error.first:
+        if error.first < system.n_v:
+            item = system.layout.velocity_labels()[error.first].partition(": ")[0]
+        else:
+            rows = zip(system.layout.row_labels, system.layout.row_c, strict=True)
+            item = next(label for label, row in rows if row + system.n_v >= error.first).partition(": ")[0]
+    return TrialError(
+        f"the mass matrix is singular{f' at {item!r}' if item else ''}: a mass or an inertia is too small beside the "
+        "others, or too large for their sum"
+    )
 
 
 def least_multipliers(system: Any, u: Floats, q: Floats, multipliers: Floats) -> Floats:

@@ -15,7 +15,8 @@ from femb.frames import Frames, output_frames, step_frames
 from femb.latching import Event, kinetic_energy, latch_events, switched
 from femb.passage import Passage
 from femb.results import EventRecord
-from femb.steppers.contract import Step, Stepper
+from femb.steppers.contract import Step, Stepper, located
+from femb.steppers.pace import Pace
 from femb.types import Floats
 
 # An event's sign is looked at so many times a step.
@@ -65,14 +66,12 @@ def integrate(
     values = _values(system, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(system, stepper)
     passage = Passage(system, stepper.run) if system is system.velocity_form and system.layout.has_loops else None
+    pace = Pace(stepper.t, end, max_steps)
     done, shown = 1, stepper.t
     for limit, instant in _landings(system.breakpoints, stepper.t, end):
         while stepper.t < limit:
             try:
-                if stepper.statistics.steps >= max_steps:
-                    raise SolveError(
-                        f"the integration was given up at t = {stepper.t:.6g} s after max_steps = {max_steps} steps"
-                    )
+                pace.check(stepper)
                 step = passage.step(stepper, limit) if passage else stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
@@ -112,7 +111,8 @@ def integrate(
         if instant < end:
             # values stay as they were seen at the end of the step: a zero that falls there may be on either side of it
             # by rounding, and is found once
-            stepper.restart()
+            with located(instant):
+                stepper.restart()
             if passage:
                 passage.forget()
 
@@ -179,12 +179,14 @@ def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, 
     t = stops[0][0]
     q, v, work = step(np.array([t]))
     system = system.at(q[0])
-    # what is interpolated is open by the error of the interpolation, which no latch takes
-    q, v = system.projected(system.inputs_at(t, q[0], v[0]), q[0], v[0])
-    before = kinetic_energy(system, q, v)
-    system, q, v, losses = switched(system, [event.latch for _, event in stops], t, q, v)
+    with located(t):
+        # what is interpolated is open by the error of the interpolation, which no latch takes
+        q, v = system.projected(system.inputs_at(t, q[0], v[0]), q[0], v[0])
+        before = kinetic_energy(system, q, v)
+        system, q, v, losses = switched(system, [event.latch for _, event in stops], t, q, v)
     outcome.events += [EventRecord(t, event.name, float(lost)) for (_, event), lost in zip(stops, losses, strict=True)]
     stepper.system = system
     # what drivers give in the jump is work as well
-    stepper.jump(t, q, v, float(work[0]) + kinetic_energy(system, q, v) - before)
+    with located(t):
+        stepper.jump(t, q, v, float(work[0]) + kinetic_energy(system, q, v) - before)
     return system

@@ -100,6 +100,9 @@ class Layout:
     the multipliers; block_start (B+1,) of the blocks in v and, after it, the multipliers; edges, the coupled pairs of
     blocks; eliminated_after, for blocks of multipliers those that must be eliminated before; is_tree, whether couplings
     and constraints form trees; has_loops, whether constraints close loops.
+
+    origin (3,) m : the point of inertial space that positions, those in q among them, are counted from; see Placement.
+    What comes from a user, or goes to one, is from the inertial origin.
     """
 
     def __init__(self) -> None:
@@ -117,6 +120,7 @@ class Layout:
         self.drivers: dict[str, DriverLayout] = {}
         self.shared_strain: dict[int, int] = {}
         self._inertial: int | None = None
+        self.origin: Floats = np.zeros(3)
 
     def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
         """A new frame in its start pose; freedom is 6, 3 (a point, without axes) or 0 (fixed)."""
@@ -148,7 +152,7 @@ class Layout:
         """A fixed frame at the origin with the inertial axes, which is no body; made when it is first asked for."""
         if self._inertial is None:
             axes = np.array([1.0, 0.0, 0.0, 0.0])
-            self._inertial = self.add_frame("the inertial frame", np.zeros(3), axes, freedom=0)
+            self._inertial = self.add_frame("the inertial frame", -self.origin, axes, freedom=0)
         return self._inertial
 
     def station(self, place: Any) -> Station:
@@ -156,6 +160,11 @@ class Layout:
         if place.body is not None:
             return Station(self.bodies[place.body], place.at)
         return self.beams[place.beam].stations[place.node]
+
+    @property
+    def extent(self) -> float:
+        """Largest distance (m) of a frame from the origin that positions are counted from, at the start."""
+        return max(float(np.linalg.norm(frame.position)) for frame in self.frames)
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""

@@ -15,6 +15,8 @@ METHODS_OF = {"hamiltonian": ("rk", "gauss")}
 ROUNDING = 1e-14
 # An absolute tolerance of so many times what rtol allows limits the accuracy.
 LIMITING = 30.0
+# Steps with error control after which a run is given up by default: minutes of the smallest models.
+MOST_STEPS = 1_000_000
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -73,7 +75,7 @@ class Run:
     "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
     to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
     motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
-    max_steps : give up after so many.
+    max_steps : give up after so many, by default a million with error control; fixed steps are as many as it takes.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -94,7 +96,7 @@ class Run:
     spectral_radius: float = 0.8
     first_step: float | None = None
     max_step: float | None = None
-    max_steps: int = 10_000_000
+    max_steps: int | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:
@@ -120,6 +122,18 @@ class Run:
                 check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
             if self.tableau == "rk4" and self.method == "rk" and self.step is None:
                 check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
+
+    @property
+    def controls_error(self) -> bool:
+        """Whether the method chooses its steps by rtol and atol."""
+        return self.method != "gauss" and not (self.method == "rk" and self.tableau == "rk4")
+
+    @property
+    def most_steps(self) -> float:
+        """Steps after which the run is given up."""
+        if self.max_steps is not None:
+            return self.max_steps
+        return MOST_STEPS if self.controls_error else np.inf
 
     def output_times(self) -> Any:
         """(T,) the instants of output: multiples of the interval, and the end."""

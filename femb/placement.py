@@ -19,8 +19,18 @@ from femb.types import Floats
 Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
 
 
+# Nearer to the inertial origin than this (m), the rounding of positions is below what constraints are held to.
+NEAR = 1e3
+# A model that is this many times as far away as it is large has positions of its own.
+FAR = 10.0
+
+
 class Placement:
     """Start poses: ``bodies[name]`` and, per beam, ``beams[name]`` the pose of its start.
+
+    Positions are from the point ``origin`` (3,) m of inertial space. It is where positions are counted from unless the
+    model is far away from there, and then the first position that is given: differences of positions, such as strains,
+    would be lost in the rounding of numbers that are much larger.
 
     ``clamps[name]`` has, for each end on a body, the rotation from the body to the section.
     Raises ModelError where given poses contradict a beam's length or direction.
@@ -28,6 +38,7 @@ class Placement:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.origin = _origin(model)
         self.bodies: dict[str, Pose] = {}
         self.beams: dict[str, Pose] = {}
         self.clamps: dict[str, tuple[Floats | None, Floats | None]] = {}
@@ -67,7 +78,7 @@ class Placement:
 
     def _own_pose(self, name: str) -> Pose:
         body = self.model.body(name)
-        position = body.position if body.position is not None else np.zeros(3)
+        position = (body.position if body.position is not None else np.zeros(3)) - self.origin
         quaternion = self._given_quaternion(body)
         return position, quaternion if quaternion is not None else np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -144,7 +155,7 @@ class Placement:
         else:
             free: Any = beam.start or beam.end
             own = self._path_section(beam, free)
-            at, axes = free.at, own if own is not None else section_axes(free.direction, free.up)
+            at, axes = free.at - self.origin, own if own is not None else section_axes(free.direction, free.up)
             if beam.start is None or (own is None and beam.start.direction is None):
                 at, axes = self._start_of(beam, at, axes)
         self.beams[beam.name] = (at, axes)
@@ -219,7 +230,8 @@ class Placement:
         if np.linalg.norm(gap) > 1e-6 * beam.shape.length:
             raise ModelError.at(
                 ("beams", beam.name, "end"),
-                f"the beam ends at {_shown(tip)} but its place on {end.host} is at {_shown(tip + gap)} m: "
+                f"the beam ends at {_shown(self.origin + tip)} but its place on {end.host} is at "
+                f"{_shown(self.origin + tip + gap)} m: "
                 "check length, direction and the position of the body, or leave that position out",
             )
 
@@ -234,6 +246,20 @@ class Placement:
                 f"got {_shown(given)} in inertial axes, but the beam {'leaves' if word == 'start' else 'arrives'} "
                 f"along {_shown(x)}",
             )
+
+
+def _origin(model: Model) -> Floats:
+    """Where positions of a model are counted from, (3,) m."""
+    bodies = [body for body in model.bodies.values() if body.position is not None]
+    given = [body.position for body in bodies if not isinstance(body, Ground)]
+    free = [(beam, end) for beam in model.beams.values() for end in (beam.start or beam.end,)]
+    given += [end.at for beam, end in free if beam.attached == (None, None) and end is not None]
+    points = np.array(given or [body.position for body in bodies]).reshape(-1, 3)
+    if not len(points):
+        return np.zeros(3)
+    extent = float(np.max(np.linalg.norm(points - points[0], axis=1)))
+    far = np.linalg.norm(points[0]) > max(NEAR, FAR * extent)
+    return np.array(points[0]) if far else np.zeros(3)
 
 
 def _shown(x: Floats) -> str:

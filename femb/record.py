@@ -63,7 +63,7 @@ class Recorder:
         for name in self.layout.beams:
             beam = self.system.model.beams[name]
             position, quaternion = self.references[name]
-            found[f"beams/{name}/reference_position"] = position
+            found[f"beams/{name}/reference_position"] = self.layout.origin + position
             found[f"beams/{name}/reference_quaternion"] = quaternion
             found[f"beams/{name}/element_length"] = beam.shape.lengths
             found[f"beams/{name}/corner"] = beam.shape.corners
@@ -111,6 +111,7 @@ class Recorder:
     def _motion(self, block: dict[str, Floats], path: str, station: Any, frames: Frames) -> None:
         for word, values in zip(MOTION, self._motion_of(station, frames), strict=True):
             block[f"{path}/{word}"] = values
+        block[f"{path}/position"] = self.layout.origin + motion[0]
 
     def _motion_of(self, station: Station, frames: Frames) -> tuple[Floats, ...]:
         """The arrays (k, 3 or 4) of ``MOTION`` of a station."""
@@ -123,10 +124,12 @@ class Recorder:
         path = f"beams/{name}"
         for k, word in enumerate(MOTION):
             block[f"{path}/{word}"] = np.stack([motion[k] for motion in motions], axis=1)
+        nodes = block[f"{path}/position"]
+        block[f"{path}/position"] = self.layout.origin + nodes
         block[f"{path}/strain"] = frames.q[:, self.layout.strain_q[where.strains]]
         back = rotations.conjugate(self.references[name][1])
         block[f"{path}/rotation"] = rotations.multiply(block[f"{path}/quaternion"], back)
-        block[f"{path}/deflection"] = self._deflection(name, block[f"{path}/position"], frames)
+        block[f"{path}/deflection"] = self._deflection(name, nodes, frames)
 
     def _deflection(self, name: str, position: Floats, frames: Frames) -> Floats:
         """(k, n, 3) m: nodes minus the reference shape that moves rigidly with the beam's carrier, in its axes."""
@@ -177,7 +180,7 @@ class Recorder:
         block["audit/potential_energy"] = potential
         block["audit/work"] = work
         block["audit/linear_momentum"] = values[:, 2:5]
-        block["audit/angular_momentum"] = values[:, 5:8]
+        block["audit/angular_momentum"] = values[:, 5:8] + np.cross(self.layout.origin, values[:, 2:5])
         block["audit/energy_error"] = balance - self.first_energy
         position, _ = self.system.constraints(frames.u, frames.q, frames.v)
         rates = self.system.constraint_rates(frames.u, frames.q, frames.v)

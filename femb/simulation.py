@@ -53,7 +53,7 @@ def simulate(
     with Recording(system, run.method, out, case_text) as recording:
         stepper = make_stepper(form, run)
         try:
-            for frames in integrate(form, stepper, run.output_times(), outcome, events, progress, run.max_steps):
+            for frames in integrate(form, stepper, run.output_times(), outcome, events, progress, run.most_steps):
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()
@@ -63,6 +63,7 @@ def simulate(
             if progress is not None:
                 progress.message(audit)
         said = [f"stopped by event {outcome.stopped_by!r}"] if outcome.stopped_by else []
+        said += tolerance_notes(system, run)
         recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
     return recording.results()
 
@@ -74,6 +75,14 @@ def started(system: Any, run: Run | None) -> Any:
     from femb.equilibrium import steady_start
 
     return system.starting_at(*steady_start(system))
+
+
+def tolerance_notes(system: Any, run: Run) -> list[str]:
+    """What limits the accuracy of a run with error control more than its ``rtol`` does."""
+    if not run.controls_error:
+        return []
+    strain = float(np.max(np.abs(system.q0[system.layout.strain_q]), initial=0.0))
+    return run.atol.notes(run.rtol, (system.layout.extent, 1.0, strain))
 
 
 def summary(model: Model, run: Run | None = None) -> str:
@@ -141,7 +150,8 @@ def mass_properties(system: Any) -> tuple[float, Floats, Floats]:
     # rotation about the origin: linear momentum omega x m c
     centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
     about_origin = momenta[3:, 3:].T
-    return float(mass), centre, about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    inertia = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+    return float(mass), system.layout.origin + centre, inertia
 
 
 class _MovingGround(Layout):

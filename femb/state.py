@@ -53,6 +53,7 @@ class _Names:
 class State:
     """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,).
 
+    Positions of bodies and nodes are from the inertial origin, those in q from ``layout.origin``.
     All it gives out is for reading: an attempt to write into it raises ValueError. Who keeps values takes copies, since
     the arrays change as the integration goes on.
     """
@@ -100,7 +101,10 @@ class State:
 
     def _node(self, station: Station) -> NodeState:
         columns = station_motion(self._layout, station, self.q[np.newaxis], self.v[np.newaxis])
-        return NodeState(*(column[0] for column in columns))
+        position, *others = (column[0] for column in columns)
+        if self._layout.origin.any():
+            position = self._layout.origin + position
+        return NodeState(position, *others)
 
 
 def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
@@ -124,7 +128,10 @@ def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats,
 
 
 def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Position, quaternion, velocity and angular velocity (s, 3 or 4) of a station at s states."""
+    """Position, quaternion, velocity and angular velocity (s, 3 or 4) of a station at s states.
+
+    Positions are from ``layout.origin``.
+    """
     frame = layout.frames[station.frame]
     i, j = layout.frame_q[station.frame], layout.frame_v[station.frame]
     count = len(q)

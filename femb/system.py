@@ -18,10 +18,10 @@ import numpy as np
 
 from femb import kinematics
 from femb.assembly import assembled, check_pairs
-from femb.batch import Batch, FoldedError, Input, InputError, TrialError, merged, raised
+from femb.batch import Batch, FoldedError, Input, InputError, merged, raised
 from femb.blocklu import Factorisation, LinearSolver, SingularError
 from femb.checks import shown
-from femb.constraints import projected
+from femb.constraints import projected, singular_mass
 from femb.discrete import Discrete
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint_coordinates import JointCoordinates
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FoldedError", "System"]
 
+# Roundings of a position in the equation of a constraint.
+ROUNDINGS = 8.0
+
 
 class System:
     """Evaluates the equations of motion of a model.
@@ -61,6 +64,7 @@ class System:
         self.model = model
         placement = Placement(model)
         layout = self.layout = Layout() if layout is None else layout
+        layout.origin = placement.origin
         kinds: list[Any] = [kind for kind in CATALOGUE if hasattr(kind, "lay_out")]
         if "ground" in placement.bodies and "ground" not in model.bodies:
             Ground().lay_out(layout, placement, model)
@@ -147,6 +151,11 @@ class System:
     def inputs_of_state(self) -> bool:
         """Whether an input depends on more than time."""
         return any(each.of_state for each in self.inputs)
+
+    @cached_property
+    def switches(self) -> bool:
+        """Whether a stiffness may change at once, so that a matrix kept from before says nothing of it."""
+        return any(batch.switches for batch in self.batches) or any(each.differentiated for each in self.inputs)
 
     @property
     def breakpoints(self) -> list[float]:
@@ -321,7 +330,7 @@ class System:
             try:
                 self.solver.factorise(data).solve(x[k])
             except SingularError as error:
-                raise TrialError("the mass matrix is singular, or the state is not finite") from error
+                raise singular_mass(self, error, u[k], q[k], v[k]) from error
         return x[:, : self.n_v], x[:, self.n_v :]
 
     def augmented(self, t: float = 0.0, q: Floats | None = None, v: Floats | None = None) -> "Augmented":
@@ -338,6 +347,15 @@ class System:
         return augmented(self, t, q, v)
 
     # Constraints
+
+    @cached_property
+    def resolution(self) -> float:
+        """Gaps (m) of constraints that the rounding of the positions at the start may leave."""
+        return (
+            ROUNDINGS
+            * float(np.finfo(float).eps)
+            * max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
+        )
 
     @cached_property
     def held(self) -> list[Batch]:

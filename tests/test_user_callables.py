@@ -1,6 +1,4 @@
-"""Functions of the user: loads, springs, motions, events and latches that fail, overwrite, answer at random or chatter."""
-
-import itertools
+"""Functions of the user that fail, overwrite what they are given, answer at random or chatter."""
 
 import numpy as np
 import pytest

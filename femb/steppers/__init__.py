@@ -6,11 +6,16 @@ Adding a stepper is one file and one line here; see docs/howto/add_a_stepper.md.
 from typing import Any
 
 from femb.options import Run
-from femb.steppers.contract import Stepper
+from femb.steppers.contract import Stepper, located
 
 
 def make_stepper(system: Any, run: Run) -> Stepper:
-    """The stepper a run asks for, at the system's start."""
+    """The stepper a run asks for, at the system's start. Raises SolveError where it has no accelerations."""
+    with located(0.0):
+        return _made(system, run)
+
+
+def _made(system: Any, run: Run) -> Stepper:
     if run.method == "radau":
         from femb.steppers.radau import Radau
 

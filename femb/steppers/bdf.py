@@ -25,7 +25,16 @@ from femb.kinematics import error_norm, solution_limits
 from femb.options import Run
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
 from femb.steppers.bdf_kernels import correct, implicit_coordinates, normalise_history
-from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.contract import (
+    ABOVE_TOLERANCE,
+    TOO_STIFF,
+    Statistics,
+    Step,
+    before,
+    step_failure,
+    step_to,
+    too_small,
+)
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import frame_turns, turn_frames, turn_frames_back
 from femb.types import Floats
@@ -249,6 +258,7 @@ class Bdf:
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         solution_limits(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
         t, u, previous, multipliers = before(end, self.t), None, 0.0, self.multipliers
+        kept = not full and system.velocity_form.switches
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
                 u = system.inputs_at(t, q, v)
@@ -268,6 +278,11 @@ class Bdf:
             if not np.isfinite(size):
                 return None
             rate, previous = size / previous if previous > 0.0 else 1.0, size
+            if kept and 0.0 < size <= self.tolerance:
+                if iteration == 0:
+                    continue
+                if rate > TOO_STIFF:
+                    return None
             if size > NEGLIGIBLE * self.tolerance:
                 if iteration == 0:
                     continue
@@ -313,7 +328,8 @@ class Bdf:
         """
         error_q, error_v = self._estimate(self.order, trial.d, trial)
         norm = self._norm(error_q, error_v, self.q, self.v)
-        self._hidden = norm > 1.0
+        n_q, raw = self.system.n_q, ERROR[self.order] * trial.d
+        self._hidden = not self._norm(raw[:n_q], raw[n_q:-1], self.q, self.v) <= 1.0
         for _ in range(FILTERS_AT_START if self._settling else FILTERS):
             if norm <= 1.0:
                 break

@@ -23,16 +23,21 @@ A stepper advances the state of a System from one accepted step to the next. It 
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from femb.batch import InputError
+from femb.batch import InputError, TrialError
 from femb.errors import SolveError
 from femb.steppers.diagnosis import limiting_component, misbehaving_input
 from femb.types import Floats
 
 # A step shorter than this many spacings of the clock cannot be told from none.
 SMALLEST_STEP = 16.0
+# Matrices kept from a contact that has ended make every change of Newton's iteration small, and none of them less than
+# this part of the one before.
+TOO_STIFF = 0.5
 # Cause of a failure that no evaluation gives a better one for.
 ABOVE_TOLERANCE = "the error estimate stayed above the tolerance"
 
@@ -116,6 +121,17 @@ def step_failure(stepper: "Stepper", h: float, cause: str | Exception) -> SolveE
     worst = limiting_component(stepper) if cause == ABOVE_TOLERANCE else ""
     where = f" of {worst}" if worst else ""
     return SolveError(f"{at}the step had to be cut to {h:.2g} s ({cause}{where}). {found}")
+
+
+@contextmanager
+def located(t: float) -> Iterator[None]:
+    """A context in which an evaluation that fails, outside of a step that could be shortened, says when it was."""
+    try:
+        yield
+    except InputError:
+        raise  # it says so
+    except TrialError as problem:
+        raise SolveError(f"the integration stopped at t = {t:.6g} s: {problem}") from problem
 
 
 def step_to(limit: float, t: float, h: float) -> float:

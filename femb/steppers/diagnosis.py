@@ -10,6 +10,8 @@ import numpy as np
 
 from femb.batch import TrialError
 from femb.checks import shown
+from femb.constraints import mass_factors
+from femb.errors import SolveError
 from femb.types import Floats
 
 # Times that an input is asked again with the same arguments.
@@ -19,6 +21,8 @@ AGAIN = 4
 NEARBY, LEFT = (1e-6, 1e-8, 1e-10), 0.5
 # A jump is at least this part of the input.
 NOTICED = 1e-6
+# Iterations for the largest natural frequency.
+POWERS = 60
 
 
 def misbehaving_input(stepper: Any) -> str:
@@ -89,3 +93,28 @@ def limiting_component(stepper: Any) -> str:
     ]
     part = parts[int(np.argmax(ratios))]
     return str(form.layout.velocity_labels()[part.start + int(np.argmax(np.abs(error[part])))])
+
+
+def largest_frequency(form: Any) -> float:
+    """Largest natural frequency (rad/s) of a model at the start of a run, zero if it is not found.
+
+    By power iteration on M^-1 K with the iteration tangent K, constraints held.
+    """
+    system = form.velocity_form
+    try:
+        u = system.inputs_at(0.0, system.q0, system.v0)
+        stiffness = system.matrices(u, system.q0, system.v0)[2]
+        factors = mass_factors(system, u, system.q0)
+    except SolveError:
+        return 0.0
+    x = np.random.default_rng(0).standard_normal(system.n_v + system.n_c)
+    size = 0.0
+    for _ in range(POWERS):
+        x = system.solver.multiply(stiffness, x / np.linalg.norm(x))
+        x[system.n_v :] = 0.0
+        factors.solve(x)
+        x[system.n_v :] = 0.0
+        size = float(np.linalg.norm(x))
+        if not 0.0 < size < np.inf:
+            return 0.0
+    return float(np.sqrt(size))

@@ -41,7 +41,7 @@ class EnergyWatch:
         self._least, self._first = (float(x) for x in system.energy_momentum(q, v[None])[0, :2])
 
     def keeps(self, stepper: Any, q: Floats, v: Floats, work: float) -> bool:
-        """Whether a step from where a stepper stands to q (n_q,), v (n_v,), with this work (J) since the start, does."""
+        """Whether a step does, from where a stepper stands to q (n_q,), v (n_v,) and the work (J) since the start."""
         before, after = _energies(stepper.system, stepper.q, stepper.v), _energies(stepper.system, q, v)
         error = sum(after) - sum(before) - (work - stepper.work)
         sizes = [before[0], after[0], *(abs(each[1] - self._first) for each in (before, after)), abs(stepper.work)]

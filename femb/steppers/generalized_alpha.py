@@ -28,7 +28,16 @@ from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
 from femb.kinematics import error_norm
 from femb.options import Run
-from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.contract import (
+    ABOVE_TOLERANCE,
+    TOO_STIFF,
+    Statistics,
+    Step,
+    before,
+    step_failure,
+    step_to,
+    too_small,
+)
 from femb.steppers.dense import HermiteStep
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.generalized_alpha_kernels import moved
@@ -157,6 +166,7 @@ class GeneralizedAlpha:
     # Newton
 
     def _factorise(self, h: float) -> None:
+        self._kept = self._matrices is not None
         if self._matrices is None:
             self._matrices = self.system.matrices(self._u, self.q, self.v, self.multipliers)
             self.statistics.jacobians += 1
@@ -182,6 +192,7 @@ class GeneralizedAlpha:
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
         multipliers, t = self.multipliers, before(end, self.t)
+        kept = self._kept and system.velocity_form.switches
         u, previous = None, 0.0
         for iteration in range(MAX_ITERATIONS):
             A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
@@ -203,7 +214,11 @@ class GeneralizedAlpha:
                 return None
             rate, previous = size / previous if previous > 0.0 else 1.0, size
             done = size <= NEGLIGIBLE
-            if iteration > 0 and not done:
+            if done and kept and size > 0.0:
+                if iteration > 0 and rate > TOO_STIFF:
+                    return None
+                done = iteration > 0
+            elif iteration > 0 and not done:
                 if iteration > 1 and rate >= 1.0:
                     return None
                 done = rate < 1.0 and rate / (1.0 - rate) * size <= SOLVED
@@ -229,9 +244,9 @@ class GeneralizedAlpha:
             error_q = (
                 error_q + h * h * (self.beta - 1.0 / 6.0) * system.rates(self.q[None], (trial.a - self.a)[None])[0]
             )
-        norm = np.inf
-        for k in range(FILTERS):
-            self._hidden = k > 0
+        norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
+        self._hidden = not norm <= 1.0
+        for _ in range(FILTERS):
             error_q, error_v = self._filter(error_q, error_v, h)
             norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
             if norm <= 1.0:

@@ -24,7 +24,16 @@ from femb.batch import TrialError
 from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 from femb.kinematics import error_norm, solution_limits
 from femb.options import Run
-from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
+from femb.steppers.contract import (
+    ABOVE_TOLERANCE,
+    TOO_STIFF,
+    Statistics,
+    Step,
+    before,
+    step_failure,
+    step_to,
+    too_small,
+)
 from femb.steppers.dense import HermiteStep
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import (
@@ -276,6 +285,7 @@ class Radau:
         finish = (*system.coordinates, turned_v, A, INVERSE, T, h, self._scale, *state, turns, real, pair, *stages)
         u = None
         rate, previous = 0.0, 0.0
+        kept = not self._fresh and system.velocity_form.switches
         for iteration in range(MAX_ITERATIONS):
             if u is None or system.inputs_of_state:
                 u = np.array([system.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
@@ -290,7 +300,11 @@ class Radau:
                 return False, iteration, 1.0
             # of a change as small as this, rounding alone may be the half, and its rate says nothing
             done = size <= NEGLIGIBLE * self.tolerance
-            if iteration > 0 and not done:
+            if done and kept and size > 0.0:
+                if iteration > 0 and size > TOO_STIFF * previous:
+                    return False, iteration, 1.0
+                done = iteration > 0
+            elif iteration > 0 and not done:
                 rate = size / previous if previous > 0.0 else 0.0
                 left = MAX_ITERATIONS - 1 - iteration
                 if rate >= 1.0 or rate**left / (1.0 - rate) * size > self.tolerance:
@@ -359,7 +373,7 @@ class Radau:
         self, h: float, end: float, next_h: float, reached: Any, work: float, power: Floats, renew: bool
     ) -> Step:
         system = self.system
-        Z, V, K, Q, L = self._stages
+        Z, _, K, _, L = self._stages
         # the collocation polynomial of v through (0, 0) and the stages
         motion = FROM_ZERO @ Z
         self._polynomials = h, motion, THROUGH_STAGES @ L if system.n_c else L

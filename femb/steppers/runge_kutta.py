@@ -11,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from femb.batch import TrialError
+from femb.batch import InputError, TrialError
 from femb.errors import SolveError
 from femb.kinematics import error_norm
 from femb.options import Run
 from femb.steppers import dop853_coefficients as dop
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
+from femb.steppers.diagnosis import largest_frequency
 from femb.types import Floats
 
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
+# The step times the frequency of an undamped vibration, above which rk4 lets it grow.
+RK4_LIMIT = 2.0 * math.sqrt(2.0)
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 
 
@@ -116,13 +119,25 @@ class RungeKutta4(_Explicit):
                 self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
             rate = self._project(before(end, start), y)
         except TrialError as problem:
-            raise SolveError(
-                f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem}). If it diverged: its limit is about "
-                '2.8 over the largest natural frequency (rad/s); try a smaller step, or method = "radau"'
-            ) from problem
+            said = f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem})"
+            if isinstance(problem, InputError):
+                raise SolveError(said) from problem
+            raise SolveError(f"{said}: {self._diverged(length)}") from problem
         self.t, self.y, self.rate = end, y, rate
         self.statistics.steps += 1
         return HermiteStep(self.system, start, end, self._state(y0, k1), self._state(y, self.rate))
+
+    def _diverged(self, step: float) -> str:
+        """Whether it did, by the limit of the step at the start, and what to do about it."""
+        frequency = largest_frequency(self.system)
+        limit = RK4_LIMIT / frequency if frequency > 0.0 else math.inf
+        advice = 'try a smaller step, or method = "radau"'
+        if limit < step:
+            return (
+                f"rk4 diverged, since its step is above the limit of {limit:.3g} s, 2.83 over the largest natural "
+                f"frequency (rad/s) at the start; {advice}"
+            )
+        return f"rk4 diverged if its step is above 2.83 over the largest natural frequency (rad/s); {advice}"
 
 
 class Dop853(_Explicit):
