@@ -29,6 +29,13 @@ class Pace:
         if len(self._times) <= WINDOW:
             return
         gained = t - self._times[0]
+        if steps % WINDOW == 0 and gained * self._max_steps < WINDOW * (self._end - t):
+            found = misbehaving_input(stepper)
+            if found:
+                raise SolveError(
+                    f"the integration was given up at t = {t:.6g} s: the last {WINDOW} steps took it on by "
+                    f"{gained:.2g} of {self._length:.6g} s. {found}"
+                )
         if gained * HOPELESS < WINDOW * (self._end - t):
             raise SolveError(
                 f"the integration was given up at t = {t:.6g} s, since it makes no progress: the last {WINDOW} steps "
