@@ -5,8 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from femb import Load, Model, PointMass, SolveError
-from femb.elements import JointEnd, JointMotor, Latch, PositionDriver, Prismatic, SpringDamper, SpringEnd
+from femb import Ground, Load, Model, PointMass, RigidBody, SolveError
+from femb.elements import (
+    DistanceDriver,
+    JointEnd,
+    JointMotor,
+    Latch,
+    PositionDriver,
+    Prismatic,
+    SpringDamper,
+    SpringEnd,
+)
 from femb.elements.attachment import Place
 from femb.integrate import Event
 from femb.simulation import simulate
@@ -201,10 +210,10 @@ def test_a_load_that_chatters_is_named(name):
 
 
 def test_an_endless_run_is_given_up_with_what_holds_it_up():
-    """A vibration at 1e9 rad/s with the energy of the motion, over a day."""
+    """A vibration at 1e7 rad/s with the energy of the motion, over a day."""
     model = Model("endless")
     model.add(PointMass("m", mass=1.0, velocity=(1.0, 0, 0)))
-    model.add(SpringDamper("s", SpringEnd(body="m"), SpringEnd(anchor=(0, 0, 0)), stiffness=1e18, free_length=0.0))
+    model.add(SpringDamper("s", SpringEnd(body="m"), SpringEnd(anchor=(0, 0, 0)), stiffness=1e14, free_length=0.0))
     asked = itertools.count()
     model.add(Load("count", body="m", force=lambda t, state: (0.0 * next(asked), 0.0, 0.0)))
     with pytest.raises(SolveError, match=r"makes no progress: the last 1000 steps .*m: velocity x") as caught:
@@ -213,12 +222,41 @@ def test_an_endless_run_is_given_up_with_what_holds_it_up():
     assert caught.value.results.status == "failed"
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # in the length of the spring of the last state
 def test_rk4_says_that_it_diverged_and_below_which_step_it_does_not():
     model = Model("stiff")
     model.add(PointMass("m", mass=1.0, position=(1.0, 0, 0)))
     model.add(SpringDamper("s", SpringEnd(body="m"), SpringEnd(anchor=(0, 0, 0)), stiffness=1e6, free_length=0.0))
-    run = {"duration": 50.0, "output_interval": 0.1, "method": "rk", "tableau": "rk4"}
+    run = {"duration": 50.0, "output_interval": 50.0, "method": "rk", "tableau": "rk4"}
     limit = 2.0 * np.sqrt(2.0) / 1e3
     with pytest.raises(SolveError, match=rf"rk4 diverged, .* above the limit of {limit:.3g} s.*try a smaller step"):
         simulate(model, step=1.2 * limit, **run)
     assert simulate(model, step=0.9 * limit, **{**run, "duration": 1.0}).status == "complete"
+
+
+# Messages of the equations themselves
+
+
+@pytest.mark.parametrize("method", ["radau", "rk"])
+def test_constraints_that_cannot_be_met_are_named_with_the_time(method):
+    """Two struts to points 5 m apart, which become too short to meet."""
+
+    def motion(t):
+        return (3.0, 0.0, 0.0) if t < 0.25 else (1.0, 0.0, 0.0)
+
+    model = Model("torn")
+    model.add(PointMass("m", mass=1.0, position=(0, 3.0 * np.sin(np.arccos(2.5 / 3.0)), 0)))
+    for name, x in (("left", -2.5), ("right", 2.5)):
+        model.add(Ground(name, position=(x, 0, 0)))
+        model.add(DistanceDriver(f"to_{name}", first=Place(name), second=Place("m"), motion=motion))
+    wanted = r"stopped at t = 0\.2.* s: .*the constraints could not be met: drivers\.to_(left|right) \(distance\) stays"
+    with pytest.raises(SolveError, match=wanted):
+        simulate(model, duration=0.5, output_interval=0.1, method=method)
+
+
+def test_a_singular_mass_is_named_with_the_time():
+    model = Model("light")
+    model.add(RigidBody("hub", mass=1.0, inertia=1.0))
+    model.add(RigidBody("speck", mass=1e-320, inertia=1e-320, position=(1, 0, 0)))
+    with pytest.raises(SolveError, match=r"t = 0 s: the mass matrix is singular at 'speck': a mass or an inertia"):
+        simulate(model, duration=1.0)
