@@ -281,7 +281,9 @@ def test_first_and_largest_step():
 )
 def test_agrees_with_radau(model, tolerances):
     system = System(model())
-    reference, _, _ = integrate(system, 10.0, method="radau", rtol=1e-9)
+    # without the axial vibrations, which a tenth of this rtol would ask to follow
+    tolerances_of_reference = Tolerances(1e-7, 1e-7, 1e-7, time=0.1)
+    reference, _, _ = integrate(system, 10.0, method="radau", rtol=1e-9, atol=tolerances_of_reference)
     for rtol, (steps, evaluations, bound) in tolerances.items():
         stepper, _, _ = integrate(system, 10.0, method="bdf", rtol=rtol)
         statistics = stepper.statistics
