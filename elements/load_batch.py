@@ -52,7 +52,8 @@ class LoadBatch(Batch):
             return np.zeros((3, 3)), first, 0
         if callable(value):
             matrix = np.eye(3)
-            inputs.append(Input(3, value, of_state=True, label=label))
+            breakpoints = getattr(value, "breakpoints", ())
+            inputs.append(Input(3, value, of_state=True, breakpoints=breakpoints, label=label))
         else:
             matrix = np.zeros((3, 3))
             matrix[:, 0] = value

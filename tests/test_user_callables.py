@@ -260,3 +260,15 @@ def test_a_singular_mass_is_named_with_the_time():
     model.add(RigidBody("speck", mass=1e-320, inertia=1e-320, position=(1, 0, 0)))
     with pytest.raises(SolveError, match=r"t = 0 s: the mass matrix is singular at 'speck': a mass or an inertia"):
         simulate(model, duration=1.0)
+
+
+def test_breakpoints_of_a_function_are_landed_on():
+    """A force that jumps where it says so costs no rejected step, and is integrated exactly."""
+
+    def push(t, state):
+        return (1.0 if t < 0.3 else -2.0, 0.0, 0.0)
+
+    push.breakpoints = (0.3,)
+    results = run(pushed(push))
+    assert results.statistics["rejected"] == 0
+    assert results.bodies["m"].velocity[-1, 0] == pytest.approx(0.3 - 2.0 * 0.7, abs=1e-12)
