@@ -20,7 +20,7 @@ import numpy as np
 from femb.batch import TrialError
 from femb.blocklu import SingularError
 from femb.constraints import least_multipliers
-from femb.steppers.contract import Step, before
+from femb.steppers.contract import Step, before, located
 from femb.types import Floats
 
 # mu times the length of the step.
@@ -63,7 +63,8 @@ def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) 
     q, v = form.configuration(q, v)
     u = _inputs(systems, times, q, v)
     for k, system in enumerate(systems):
-        q[k], v[k] = system.projected(u[k], q[k], v[k])
+        with located(float(times[k])):
+            q[k], v[k] = system.projected(u[k], q[k], v[k])
     return _frames(systems, times, u, q, v, work)
 
 

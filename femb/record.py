@@ -111,7 +111,7 @@ class Recorder:
     def _motion(self, block: dict[str, Floats], path: str, station: Any, frames: Frames) -> None:
         for word, values in zip(MOTION, self._motion_of(station, frames), strict=True):
             block[f"{path}/{word}"] = values
-        block[f"{path}/position"] = self.layout.origin + motion[0]
+        block[f"{path}/position"] = self.layout.origin + block[f"{path}/position"]
 
     def _motion_of(self, station: Station, frames: Frames) -> tuple[Floats, ...]:
         """The arrays (k, 3 or 4) of ``MOTION`` of a station."""
