@@ -187,7 +187,7 @@ class RelativeKinematics(RelativeCoordinates):
         with Recording(self.system, run.method, None, "") as recording:
             stepper = make_stepper(self, run)
             try:
-                for frames in integrate(self, stepper, run.output_times(), outcome, max_steps=run.max_steps):
+                for frames in integrate(self, stepper, run.output_times(), outcome, max_steps=run.most_steps):
                     recording.add(frames)
             finally:
                 recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()

@@ -238,6 +238,6 @@ def _with_steady_loads(point: OperatingPoint) -> Any:
         else:
             inputs.append(replace(each, function=now(each.function, each.of_state), breakpoints=()))
     system.inputs = inputs
-    for name in ("_parts_of_inputs", "n_u", "inputs_of_state"):
+    for name in ("parts_of_inputs", "n_u", "inputs_of_state"):
         system.__dict__.pop(name, None)
     return system
