@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from femb.errors import ResultError
-from femb.journal import JournalReader, is_journal
+from femb.journal import JournalReader, is_journal, is_locked
 from femb.openfile import OpenFile
 from femb.results import LazyArrays, Results, check_shapes
 
+# How every HDF5 file begins.
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
 # Attributes that hold JSON, and what of.
@@ -27,17 +29,29 @@ def part_of(path: Path) -> Path:
 
 
 def is_finished(path: Path) -> bool:
-    """Whether there is a file that a run must not replace before it has ended well itself: anything but the results
-    of a run that did not."""
-    if not path.exists():
-        return False
-    try:
-        import h5py
+    """Whether there is a result file that a run must not replace before it has ended well itself: any but that of a
+    run that did not."""
+    import h5py
 
-        with h5py.File(path, "r", locking=False) as file:
-            return _plain_text(file.attrs.get("status")) not in ("running", "failed")
+    try:
+        with path.open("rb") as file:
+            if file.read(len(SIGNATURE)) != SIGNATURE:
+                return False
+        with h5py.File(path, "r", locking=False) as content:
+            return _plain_text(content.attrs.get("status")) not in ("running", "failed")
+    except FileNotFoundError:
+        return False
     except (OSError, RuntimeError, KeyError, ValueError, TypeError):
         return True
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a run that is to make this file goes on."""
+    try:
+        with OpenFile(part_of(path)) as file:
+            return is_journal(file) and is_locked(file)
+    except OSError:
+        return False
 
 
 def read_results(path: str | Path, lazy: bool = False) -> Results:
