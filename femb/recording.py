@@ -33,6 +33,7 @@ class Recording:
         self._writer = MemoryWriter(static, attributes) if out is None else ResultWriter(out, static, attributes)
         self._collected: list[Frames] = []
         self._oldest = 0.0
+        self._written = False
         self.message = ""
         self.statistics: dict[str, Any] = {}
         self.arrays: dict[str, Any] = {}
@@ -42,7 +43,8 @@ class Recording:
         if not self._collected:
             self._oldest = time.monotonic()
         self._collected.append(frames)
-        if sum(len(each.time) for each in self._collected) >= BLOCK:
+        # The first does not wait: with it the file says what there is to come.
+        if not self._written or sum(len(each.time) for each in self._collected) >= BLOCK:
             self._write()
         self.wait_no_longer()
 
@@ -69,6 +71,7 @@ class Recording:
             block = self._recorder.block(Frames.joined(self._collected))
             self._collected.clear()
             self._writer.append(block)
+            self._written = True
 
     def __enter__(self) -> Self:
         return self
