@@ -30,6 +30,8 @@ velocity = [1.0, 0.0, 0.0]
 duration = {duration}
 output_interval = 0.001
 method = "rk"
+tableau = "rk4"
+step = 0.01
 """
 
 
@@ -117,7 +119,7 @@ def test_results_are_replaced_when_asked_and_by_whole_ones_only(case):
     assert ran("run", "case.toml") == (2, f"{refused} another folder\n")
     assert file.read_bytes() == old
 
-    case(1e6)
+    case(1000.0)
     with running("run", "case.toml", "--quiet", "--force") as first:
         wait_for(lambda: part.exists() and len(Results.read(part).time) > 100, first)
         code, stderr = ran("run", "case.toml", "--force")
@@ -162,7 +164,7 @@ def wait_for(condition, process, limit=20.0) -> None:
 
 
 def test_a_killed_run_is_found_in_its_folder_and_kept_by_the_next(case):
-    case(1e6)
+    case(1000.0)
     file, part = Path("out/case/results.h5"), Path("out/case/results.h5.part")
     with running("run", "case.toml", "--quiet") as process:
         wait_for(lambda: part.exists() and len(Results.read(file).time) > 100, process)
@@ -207,7 +209,16 @@ def test_output_times_of_a_slow_run_are_in_the_file_within_two_seconds(tmp_path)
     model.add(femb.RigidBody("top", mass=2.0, inertia=1.0))
     model.add(femb.Load("slow", body="top", force=slow_load))
     watcher = Watcher(tmp_path / "r.h5")
-    femb.simulate(model, duration=1.5, output_interval=0.1, method="rk4", step=0.1, out=watcher.file, progress=watcher)
+    femb.simulate(
+        model,
+        duration=1.5,
+        output_interval=0.1,
+        method="rk",
+        tableau="rk4",
+        step=0.1,
+        out=watcher.file,
+        progress=watcher,
+    )
     assert len(watcher.reached) == 15
     assert watcher.reached[-1][1] - watcher.reached[0][1] > 1.0
     assert 0.0 < watcher.late < 2.0
@@ -221,12 +232,11 @@ def test_results_of_a_file_are_read_when_they_are_asked_for_and_pickled_whole(tm
     assert not results.series._loaded or set(results.series._loaded) == {"time"}
     # Another run may have replaced the file meanwhile.
     femb.simulate(model, duration=2.0, output_interval=0.1, out=tmp_path / "r.h5")
-    for each in (results, pickle.loads(pickle.dumps(results)), pickle.loads(pickle.dumps(results.bodies["top"]))):
-        body = each if each is not results and not isinstance(each, Results) else each.bodies["top"]
-        np.testing.assert_allclose(body.position[:, 0], np.linspace(0.0, 1.0, 11), atol=1e-9)
-        with pytest.raises(ValueError, match="read-only"):
-            body.position[0] = 0.0
     copy = pickle.loads(pickle.dumps(results))
+    for body in (results.bodies["top"], copy.bodies["top"], pickle.loads(pickle.dumps(results.bodies["top"]))):
+        np.testing.assert_allclose(body.position[:, 0], np.linspace(0.0, 1.0, 11), atol=1e-9)
+    for each in (results, copy):
+        assert not each.bodies["top"].position.flags.writeable
     assert copy.attributes == results.attributes
     assert set(copy.arrays) == set(results.arrays)
 
