@@ -73,6 +73,9 @@ def keep(dispatcher: Any, function: Callable[..., Any], place: Place) -> Any:
     numba.config.CACHE_DIR = str(place.folder)
     try:
         dispatcher._cache = _KernelCache(function)
+    except (OSError, RuntimeError) as error:
+        # The sources are no files, as in an archive.
+        dispatcher._cache = _InMemory(str(error))
     finally:
         numba.config.CACHE_DIR = before
     return dispatcher
