@@ -1,6 +1,7 @@
 """The command line: ``femb run | inverse | compare | linearize | modal | check | export | plot``.
 
-Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
+SIGTERM.
 Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
 """
 
