@@ -135,7 +135,9 @@ EDITS = [*REFUSED, "delete", "text", "shape"]
 
 def edit(file: h5py.File, kind: str, path: str, other: str) -> None:
     """Change something in a file, if it is still there to be changed."""
-    if path not in file:
+    try:
+        _ = file[path], file[other]
+    except (KeyError, RuntimeError, OSError):
         return
     if kind == "attribute":
         file[path].attrs["names"] = file[path].attrs["shape"] = "{not JSON"
@@ -149,7 +151,7 @@ def edit(file: h5py.File, kind: str, path: str, other: str) -> None:
     elif kind == "external":
         file[path] = h5py.ExternalLink("/etc/passwd.h5", "/")
     elif kind == "hard":
-        file[path] = file[other] if other in file else file["/"]
+        file[path] = file["/"] if path.startswith(other) else file[other]
     elif kind == "text":
         file[path] = ["a", "b"]
     elif kind == "shape":
