@@ -65,7 +65,7 @@ class Planted:
         return Path.touch, (self.path,)
 
 
-@pytest.mark.parametrize("count", [26, pytest.param(300, marks=slow)])
+@pytest.mark.parametrize("count", [26, pytest.param(100, marks=slow)])
 def test_a_damaged_entry_is_compiled_again(place, tmp_path, count):
     """Whatever is done to its files, cut, emptied, bits turned, exchanged, or another's pickle put there."""
     chance, planted = random.Random(SEED), tmp_path / "planted"
@@ -209,7 +209,7 @@ for n, function in enumerate([NAMES]):
 """
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(20, marks=slow)])
+@pytest.mark.parametrize("count", [2, pytest.param(8, marks=slow)])
 def test_a_first_compilation_that_is_interrupted_leaves_a_cache_of_use(tmp_path, count):
     script = tmp_path / "many.py"
     functions = "\n".join(f"def f{n}(x): return x + {n}.0" for n in range(30))

@@ -151,7 +151,7 @@ def edit(file: h5py.File, kind: str, path: str, other: str) -> None:
     elif kind == "external":
         file[path] = h5py.ExternalLink("/etc/passwd.h5", "/")
     elif kind == "hard":
-        file[path] = file["/"] if path.startswith(other) else file[other]
+        file[path] = file[other] if other in file and not path.startswith(other) else file["/"]
     elif kind == "text":
         file[path] = ["a", "b"]
     elif kind == "shape":
