@@ -1,6 +1,7 @@
 """The command line: ``femb run | inverse | compare | linearize | modal | check | export | plot``.
 
-Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
+SIGTERM.
 Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
 """
 
@@ -9,7 +10,9 @@ import errno
 import importlib
 import inspect
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,7 @@ SET = click.option(
 )
 OUT = click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [out/CASE].")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+FORCE = click.option("--force", is_flag=True, help="Replace results of a finished run, once the new ones are whole.")
 
 
 class InOrder(click.Group):
@@ -51,20 +55,22 @@ def cli() -> None:
 @CASE
 @OUT
 @SET
+@FORCE
 @QUIET
-def run(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+def run(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Integrate a case in time and write DIR/results.h5."""
-    _analyse("femb.simulation", "simulate", case, out, overrides, quiet)
+    _analyse("femb.simulation", "simulate", case, out, overrides, force, quiet)
 
 
 @cli.command()
 @CASE
 @OUT
 @SET
+@FORCE
 @QUIET
-def inverse(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+def inverse(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Find the forces that a motion takes which drivers prescribe in full, and write DIR/results.h5."""
-    _analyse("femb.inverse_dynamics", "inverse", case, out, overrides, quiet)
+    _analyse("femb.inverse_dynamics", "inverse", case, out, overrides, force, quiet)
 
 
 @cli.command()
@@ -72,16 +78,21 @@ def inverse(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: boo
 @click.option("--against", type=click.Path(path_type=Path), metavar="RESULTS", help="Compare with these results.")
 @OUT
 @SET
+@FORCE
 @QUIET
-def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+def compare(
+    case: Path, against: Path | None, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
+) -> None:
     """Run a case in every formulation that admits it, and tabulate the largest differences in DIR/comparison.csv."""
     with _reported():
         loaded = _loaded(case, overrides)
         folder = _folder(case, out)
         check_writable(folder / "comparison.csv")
+        for formulation in importlib.import_module("femb.options").FORMULATIONS:
+            check_free(folder / formulation / "results.h5", force)
         module = importlib.import_module("femb.comparison")
         progress = Progress(loaded.run.duration, quiet)
-        other = None if against is None else _result_file(against)
+        other = None if against is None else _unfinished(against)[0]
         try:
             with _located(loaded):
                 found = module.compare(
@@ -222,7 +233,7 @@ def export(
         exporters = importlib.import_module("femb.export").EXPORTERS
         if form not in exporters:
             raise ResultError(f"--format {form}: must be one of {', '.join(exporters)}")
-        file = _result_file(results)
+        file, word = _unfinished(results)
         options: dict[str, Any] = {"frame": frame} if frame else {}
         if lines_only:
             options["solids"] = False
@@ -231,7 +242,7 @@ def export(
             flag = {"solids": "--lines-only"}.get(name, f"--{name}")
             raise ResultError(f"{flag}: the format {form} has no such option")
         with counted(quiet) as progress:
-            data = importlib.import_module("femb.results").Results.read(file)
+            data = _read(file, word)
             paths = exporters[form](data, out or file.parent / form, every=every, progress=progress, **options)
         for path in () if quiet else paths:
             click.echo(path)
@@ -244,8 +255,8 @@ def export(
 def plot(results: Path, out: Path | None, what: str | None) -> None:
     """Draw results over time."""
     with _reported():
-        file = _result_file(results)
-        data = importlib.import_module("femb.results").Results.read(file)
+        file, word = _unfinished(results)
+        data = _read(file, word)
         picture = out or file.with_name(f"{what or 'overview'}.png")
         click.echo(importlib.import_module("femb.plots").plot(data, picture, what))
 
@@ -285,14 +296,18 @@ def _numbers(texts: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
-def _analyse(module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+def _analyse(
+    module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
+) -> None:
     """Carry out an analysis over the time of ``[run]``, with its progress, and print its audit."""
     with _reported():
         loaded = _loaded(case, overrides)
         file = _folder(case, out) / "results.h5"
         check_writable(file)
+        check_free(file, force)
         analysis = getattr(importlib.import_module(module), function)
-        before = _stamp(file)
+        places = (file, importlib.import_module("femb.resultread").part_of(file))
+        before = [_stamp(each) for each in places]
         progress = Progress(loaded.run.duration, quiet)
         try:
             with _located(loaded):
@@ -304,8 +319,10 @@ def _analyse(module: str, function: str, case: Path, out: Path | None, overrides
             progress.close()
             interrupted = isinstance(error, KeyboardInterrupt)
             click.echo(f"interrupted at t = {progress.time:.6g} s" if interrupted else _text(error), err=True)
-            if _stamp(file) != before:
-                click.echo(f"the results up to there are in {file}", err=True)
+            for each, stamp in zip(places, before, strict=True):
+                if _stamp(each) not in (None, stamp):
+                    click.echo(f"the results up to there are in {each}", err=True)
+                    break
             sys.exit(INTERRUPTED if interrupted else FAILED)
         progress.close()
         if not quiet:
@@ -313,8 +330,25 @@ def _analyse(module: str, function: str, case: Path, out: Path | None, overrides
             click.echo(f"{'results':22}{file}")
 
 
+def _said(message: Warning | str, *where: Any, **more: Any) -> None:
+    """Print a warning as a line for the user, who does not know the lines of the source."""
+    click.echo(f"warning: {message}", err=True)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    # Once only: it must not stop what the first one asked for, to put the results in order.
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Entry point of the command ``femb``."""
+    warnings.showwarning = _said
+    # What ends a process from outside, and the end of its terminal, end a run as Ctrl-C does: with its results.
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
     cli(prog_name="femb")
 
 
@@ -368,6 +402,16 @@ def check_writable(file: Path) -> None:
         raise ResultError(f"{file}: cannot be written: no permission to write in {folder}; try --out DIR")
 
 
+def check_free(file: Path, force: bool) -> None:
+    """Raise ResultError if a file has results that must not be replaced, or another run writes to it."""
+    if not force and importlib.import_module("femb.resultread").is_finished(file):
+        raise ResultError(
+            f"{file}: has the results of a finished run; --force replaces them, --out DIR writes to another folder"
+        )
+    if importlib.import_module("femb.resultread").is_being_written(file):
+        raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out DIR")
+
+
 @contextlib.contextmanager
 def _located(loaded: Any) -> Iterator[None]:
     """Give the problems of a model the lines of its case file."""
@@ -410,5 +454,20 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     return state.st_ino, state.st_mtime_ns
 
 
-def _result_file(path: Path) -> Path:
-    return path / "results.h5" if path.is_dir() else path
+def _unfinished(results: Path) -> tuple[Path, str]:
+    """The result file that is meant, and what is to be said of a run beside it."""
+    reading = importlib.import_module("femb.resultread")
+    file = reading.find_results(results)
+    part = reading.part_of(file)
+    return file, f"{part}: a later run, not finished" if file.exists() and part.exists() else ""
+
+
+def _read(file: Path, word: str) -> Any:
+    """Results, with a word on stderr where they are not all."""
+    data = importlib.import_module("femb.results").Results.read(file)
+    if word:
+        click.echo(word, err=True)
+    if data.status == "running":
+        reached = f"up to t = {data.time[-1]:.6g} s" if data.time.size else "none"
+        click.echo(f"{file}: {data.message or 'the run goes on'}; output times: {data.time.size}, {reached}", err=True)
+    return data

@@ -5,17 +5,16 @@ unnoticed; the cache folder is therefore named by a hash of all of femb's source
 """
 
 import hashlib
-import os
+import importlib.util
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 
+from femb.kernel_cache import Place, find_place, keep
 from femb.kernel_compiler import InnerKernel, KernelCompiler
 
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
@@ -24,28 +23,30 @@ ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
 
 
 @cache
-def cache_folder() -> Path:
+def cache_place() -> Place:
     """Where compiled kernels of exactly these sources are kept."""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}".encode())
-    package = Path(__file__).resolve().parent
-    for folder in (package, package / "elements"):
+    for folder in _source_folders():
         for source in sorted(folder.rglob("*.py")):
             text = source.read_bytes()
             if b"@kernel" in text or b"@inner" in text:
                 digest.update(text)
-    root = Path(os.environ.get("FEMB_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = root / "femb" / digest.hexdigest()[:16]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        folder = Path(tempfile.gettempdir()) / "femb" / digest.hexdigest()[:16]
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return find_place(digest.hexdigest()[:16])
+
+
+def _source_folders() -> list[Path]:
+    """Those that femb and its elements are imported from, wherever an installation has put them."""
+    folders = [Path(__file__).resolve().parent]
+    elements = importlib.util.find_spec("femb.elements")
+    if elements is not None:
+        folders += [Path(each).resolve() for each in elements.submodule_search_locations or ()]
+    return folders
 
 
 def is_compiled() -> bool:
     """Whether some kernels of these sources have been compiled on this machine before."""
-    return any(cache_folder().rglob("*.nbc"))
+    folder = cache_place().folder
+    return folder is not None and any(folder.rglob("*.nbc"))
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,8 +54,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Division by zero gives inf, as in numpy: the steppers test what they get for finiteness.
     """
-    with _cached():
-        return numba.njit(cache=True, pipeline_class=KernelCompiler, **_options(function))(function)
+    compiled = numba.njit(pipeline_class=KernelCompiler, **_options(function))(function)
+    return keep(compiled, function, cache_place())
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -62,23 +63,11 @@ def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     if numba.config.DISABLE_JIT:
         return function
     options = {"nopython": True, "no_cpython_wrapper": True, **_options(function)}
-    with _cached():
-        dispatcher = InnerKernel(function, targetoptions=options, pipeline_class=KernelCompiler)
-        dispatcher.enable_caching()
-    return dispatcher
+    dispatcher = InnerKernel(function, targetoptions=options, pipeline_class=KernelCompiler)
+    return keep(dispatcher, function, cache_place())
 
 
 def _options(function: Callable[..., Any]) -> dict[str, Any]:
     """numba's options. Only what allocates counts references: for every part of an array that takes longer than to
     compute with it, since the counts are atomic."""
     return {**OPTIONS, "_nrt": bool(ALLOCATING & set(function.__code__.co_names))}
-
-
-@contextmanager
-def _cached() -> Iterator[None]:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before

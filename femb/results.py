@@ -9,6 +9,7 @@ aside, needs nothing but numpy.
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,51 @@ Attributes = Mapping[str, Mapping[str, Any]]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 GroupType = TypeVar("GroupType", bound="Group")
+
+
+class LazyArrays(Mapping[str, np.ndarray]):
+    """Arrays that are loaded when they are first asked for, and kept from then on; their shapes are known before."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], np.ndarray]) -> None:
+        self.shapes = dict(shapes)
+        self._load = load
+        self._loaded: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._loaded:
+            if name not in self.shapes:
+                raise KeyError(name)
+            self._loaded[name] = _frozen(self._load(name))
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.shapes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shapes)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+
+class _Below(Mapping[str, np.ndarray]):
+    """The arrays of which the path begins with a prefix, by the rest of it."""
+
+    def __init__(self, prefix: str, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._paths = {path.removeprefix(prefix): path for path in arrays if path.startswith(prefix)}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[self._paths[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
 
 
 class Quantity:
@@ -53,6 +99,23 @@ class Quantity:
             return self.otherwise(group)
         return group[self.name]
 
+    def admits(self, array: np.ndarray, sizes: dict[str, int], strict: bool) -> bool:
+        """Whether an array is of this shape, its letters standing for ``sizes``; those not met before are added.
+
+        strict : all letters mean the same in the group. Of others what is written for each time may have more to it,
+        as the force of a spring on Euler angles has three.
+        """
+        wanted = [part.strip() for part in self.shape.strip("()").split(",") if part.strip()]
+        if array.dtype.kind not in "biufc" or array.ndim < len(wanted) or (strict and array.ndim != len(wanted)):
+            return False
+        for letter, size in zip(wanted, array.shape, strict=False):
+            fixed = int(letter) if letter.isdigit() else sizes.get(letter, size)
+            if size != fixed:
+                return False
+            if strict:
+                sizes.setdefault(letter, size)
+        return True
+
     def __set__(self, group: Group, value: object) -> None:
         raise AttributeError(f"{group.path}/{self.name} is a result and cannot be assigned")
 
@@ -61,12 +124,9 @@ class Group:
     """The arrays and attributes under one path; ``group["name"]`` reads any of them."""
 
     def __init__(self, path: str, arrays: Arrays, attributes: Attributes) -> None:
-        prefix = path + "/"
         self.path = path
         self.name = path.rsplit("/", 1)[-1]
-        self.arrays: Arrays = {
-            key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)
-        }
+        self.arrays: Arrays = _Below(path + "/", arrays)
         self.attributes: Mapping[str, Any] = attributes.get(path, NOTHING)
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -76,6 +136,10 @@ class Group:
 
     def __contains__(self, name: object) -> bool:
         return name in self.arrays
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = {f"{self.path}/{name}": array for name, array in self.arrays.items()}
+        return type(self), (self.path, arrays, {self.path: dict(self.attributes)})
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
@@ -290,17 +354,15 @@ class Results:
     """
 
     def __init__(self, series: Arrays, static: Arrays = NOTHING, attributes: Attributes = NOTHING) -> None:
-        self.series: Arrays = MappingProxyType({path: _frozen(array) for path, array in series.items()})
-        self.static: Arrays = MappingProxyType({path: _frozen(array) for path, array in static.items()})
+        self.series, self.static = _kept(series), _kept(static)
         self.attributes: Attributes = MappingProxyType(
             {path: MappingProxyType(dict(values)) for path, values in attributes.items()}
         )
-        self.arrays: Arrays = MappingProxyType({**self.static, **self.series})
-        for path, array in self.series.items():
-            if array.shape[:1] != self.time.shape:
+        self.arrays: Arrays = MappingProxyType(ChainMap(self.series, self.static))  # type: ignore[arg-type]
+        for path, shape in _shapes(self.series).items():
+            if shape[:1] != self.time.shape:
                 raise ResultError(
-                    f"{path}: shape {array.shape}, but there are {self.time.size} output times; "
-                    "the first axis must be time"
+                    f"{path}: shape {shape}, but there are {self.time.size} output times; the first axis must be time"
                 )
         self.bodies = Groups("bodies", Body, self.arrays, self.attributes)
         self.beams = Groups("beams", Beam, self.arrays, self.attributes)
@@ -310,10 +372,15 @@ class Results:
         self.loads = Groups("loads", Motor, self.arrays, self.attributes)
         self.audit = Audit("audit", self.arrays, self.attributes)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled whole, also where arrays would be read from a file when they are asked for."""
+        attributes = {path: dict(values) for path, values in self.attributes.items()}
+        return Results, (dict(self.series), dict(self.static), attributes)
+
     @property
     def time(self) -> Floats:
         """(T,) s: the output times; empty for results that have none."""
-        return self.series.get("time", np.zeros(0))
+        return self.series["time"] if "time" in self.series else np.zeros(0)
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
@@ -360,14 +427,18 @@ class Results:
     def read(cls, path: str | Path) -> Results:
         """Read a result file, also of a run that still runs, failed or was killed.
 
-        Raises ResultError where there is no such file or it is not a readable result file.
+        Where there is no ``path`` yet, the run that is to make it is read, from ``path`` with ``.part`` behind it.
+        Raises ResultError where there is no such file, or it is damaged or not a result file.
         """
-        from femb.resultfile import read_results
+        from femb.resultread import read_results
 
         return read_results(path)
 
     def write(self, path: str | Path) -> None:
-        """Write the result file; `read` gives the same results back. Replaces an existing file."""
+        """Write the result file; `read` gives the same results back.
+
+        An existing file is replaced when the new one is whole. Raises ResultError where it cannot be written.
+        """
         from femb.resultfile import write_results
 
         write_results(self, path)
@@ -399,3 +470,26 @@ def _frozen(array: Any) -> np.ndarray:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def _kept(arrays: Arrays) -> Arrays:
+    if isinstance(arrays, LazyArrays):
+        return arrays
+    return MappingProxyType({path: _frozen(array) for path, array in arrays.items()})
+
+
+def _shapes(arrays: Arrays) -> Mapping[str, tuple[int, ...]]:
+    return arrays.shapes if isinstance(arrays, LazyArrays) else {path: array.shape for path, array in arrays.items()}
+
+
+def check_shapes(results: Results) -> None:
+    """Raise ResultError where a quantity of a group has another shape than its class says, or is no number."""
+    kinds: tuple[Groups[Any], ...] = (
+        *(results.bodies, results.beams, results.joints, results.drivers, results.springs, results.loads),
+    )
+    for group in (*(group for groups in kinds for group in groups.values()), results.audit):
+        sizes: dict[str, int] = {"T": results.time.size}
+        for name, array in group.arrays.items():
+            quantity = getattr(type(group), name, None)
+            if isinstance(quantity, Quantity) and not quantity.admits(array, sizes, strict=isinstance(group, Beam)):
+                raise ResultError(f"{group.path}/{name}: shape {array.shape}, expected {quantity.shape}")

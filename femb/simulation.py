@@ -53,7 +53,8 @@ def simulate(
     with Recording(system, run.method, out, case_text) as recording:
         stepper = make_stepper(form, run)
         try:
-            for frames in integrate(form, stepper, run.output_times(), outcome, events, progress, run.most_steps):
+            watch = recording.watching(progress)
+            for frames in integrate(form, stepper, run.output_times(), outcome, events, watch, run.most_steps):
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()

@@ -20,9 +20,14 @@ import numpy as np
 
 def compile_first(system: Any, progress: Any = None) -> None:
     """Compile what a run of this system needs first, if nothing is in the cache yet; a message goes to ``progress``."""
-    from femb.jit import is_compiled
+    from femb.jit import cache_place, is_compiled
 
     if is_compiled() or not system.layout.beams:
+        return
+    if cache_place().folder is None:
+        # A second process could not hand on what it compiles.
+        if progress is not None:
+            progress.message("compiling kernels, 15 to 30 s: they cannot be kept")
         return
     if progress is not None:
         progress.message("compiling kernels: once on this machine, 10 to 15 s")
@@ -38,6 +43,10 @@ def compile_first(system: Any, progress: Any = None) -> None:
     try:
         with _no_collection():
             _compile_forces(system)
+    except BaseException:
+        # What it has written so far is whole, and the next run goes on from there.
+        beside.terminate()
+        raise
     finally:
         beside.wait()
 

@@ -179,7 +179,8 @@ def test_against_a_file(case):
     results = Results.read("mine/results.h5")
     moved = {"bodies/bob/position": results.bodies["bob"].position + np.array([0.0, 0.03, 0.04])}
     Results({**results.series, **moved}, results.static, results.attributes).write("moved.h5")
-    assert invoke("compare", case, "--against", "moved.h5", "--out", "there")[0] == 0
+    assert invoke("compare", case, "--against", "moved.h5", "--out", "there")[0] == 2, "finished results are there"
+    assert invoke("compare", case, "--against", "moved.h5", "--out", "there", "--force")[0] == 0
     rows = table()
     found = {row["quantity"]: row for row in rows if row["formulation"] == "velocity"}
     assert float(found["position"]["largest"]) == pytest.approx(0.05, rel=1e-9)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from femb.errors import ResultError
-from femb.resultfile import BUFFER_FRAMES, MemoryWriter, ResultWriter
+from femb.resultfile import MemoryWriter, ResultWriter
 from femb.results import Results
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))
@@ -142,7 +142,7 @@ def test_results_without_times_are_results():
 
 @pytest.mark.parametrize("size", [1, 5, 40])
 def test_a_run_written_in_blocks_reads_back(tmp_path, size):
-    block, static, attributes = satellite(times=2 * BUFFER_FRAMES + 3)
+    block, static, attributes = satellite(times=35)
     static["linear/names"] = np.array(["hub.x", "Größe"])
     memory = MemoryWriter(static, attributes)
     path = tmp_path / "new" / "folder" / "results.h5"
@@ -193,15 +193,14 @@ def test_leaving_by_an_exception_marks_the_file_failed_and_keeps_the_frames(tmp_
     assert memory.results().status == "failed"
 
 
-def test_a_new_run_can_be_read_at_once_and_while_it_goes_on(tmp_path, monkeypatch):
+def test_a_new_run_can_be_read_at_once_and_while_it_goes_on(tmp_path):
     block, static, attributes = satellite(times=3)
     with ResultWriter(tmp_path / "r.h5", static, attributes) as writer:
         assert Results.read(tmp_path / "r.h5").status == "running"
-        writer.append(block)
-        assert Results.read(tmp_path / "r.h5").time.size == 0, "three frames wait in the buffer"
-        monkeypatch.setattr("femb.resultfile.FLUSH_SECONDS", 0.0)
-        writer.append(block)
-        assert Results.read(tmp_path / "r.h5").time.size == 6, "an old buffer is flushed"
+        for count in (3, 6):
+            writer.append(block)
+            read = Results.read(tmp_path / "r.h5")
+            assert (read.time.size, read.status, read.message) == (count, "running", "")
     assert Results.read(tmp_path / "r.h5").status == "running", "nobody said that the run ended"
 
 
@@ -242,7 +241,11 @@ def test_a_failed_start_leaves_the_old_file(tmp_path):
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["r.h5"]
     ResultWriter(path, {}, {}).close()
+    assert path.read_bytes() == before, "nor does a run that is killed touch it"
+    with ResultWriter(path, {}, {}) as writer:
+        writer.finish("complete")
     assert Results.read(path).bodies.get("hub") is None
+    assert os.listdir(tmp_path) == ["r.h5"]
 
 
 def test_places_that_cannot_be_written_are_named(tmp_path):
@@ -317,7 +320,7 @@ def test_a_killed_run_can_be_read(tmp_path):
     read = Results.read(path)
     assert read.status == "running"
     frames = read.time.size
-    assert frames >= 700 - 7 - BUFFER_FRAMES
+    assert frames >= 700
     np.testing.assert_array_equal(read.time, np.arange(frames))
     expected = satellite(times=7)[0]["beams/left/position"]
     np.testing.assert_array_equal(read.beams["left"].position, expected[np.arange(frames) % 7])

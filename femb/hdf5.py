@@ -1,0 +1,213 @@
+"""Arrays and attributes in HDF5 files, as `femb.resultfile` lays them out: written whole, read with distrust.
+
+Everything has a checksum: arrays by HDF5's filter fletcher32, what holds them by HDF5's format 1.8. Datasets over time
+are those that can grow along their first axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.errors import ResultError
+from femb.openfile import ForgivingFile
+
+CHUNK_BYTES = 1 << 16  # what is read and checked at once
+BATCH_BYTES = 1 << 23  # what is gathered before it is written
+# An array of which less than this share is in the file was made to fill the memory; what is compressed may be smaller.
+SHARE, COMPRESSED = 2, 1100
+ROOM = 1 << 24
+# Groups within groups.
+DEPTH = 16
+
+Block = Mapping[str, np.ndarray]
+
+
+def write_hdf5(
+    path: Path,
+    attributes: Mapping[str, Mapping[str, Any]],
+    static: Block,
+    frames: int,
+    blocks: Iterable[Block],
+) -> None:
+    """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all.
+
+    Raises OSError where there is no room, TypeError or ValueError where something has no place in a file; the file is
+    then of no use.
+    """
+    import h5py
+
+    with ForgivingFile(path) as held, h5py.File(held, "w", libver=("v108", "v108")) as file:
+        # Only these keep the order of the model, for legends and listings.
+        for kind in ("bodies", "beams", "joints", "drivers"):
+            file.create_group(kind, track_order=True)
+        for name, array in static.items():
+            _create(file, name, np.asarray(array))
+        _write_attributes(file, attributes)
+        series: dict[str, Any] = {}
+        done = 0
+        for block in _gathered(blocks):
+            if held.error is not None:
+                break
+            for name, array in block.items():
+                if name not in series:
+                    series[name] = _create_series(file, name, frames, array)
+                _fill(series[name], done, array)
+            done += len(next(iter(block.values())))
+    if held.error is not None:
+        raise held.error
+
+
+def _gathered(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Few large blocks of many small ones: a write by HDF5 takes a time of its own."""
+    waiting: list[Block] = []
+    size = 0
+    for block in blocks:
+        waiting.append(block)
+        size += sum(array.nbytes for array in block.values())
+        if size >= BATCH_BYTES:
+            yield _joined(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    return blocks[0] if len(blocks) == 1 else {k: np.concatenate([each[k] for each in blocks]) for k in blocks[0]}
+
+
+def _create(file: Any, path: str, array: np.ndarray) -> None:
+    import h5py
+
+    if array.dtype.kind == "U":
+        # Of fixed length, because texts of any length lie where HDF5 keeps no checksums.
+        encoded = np.char.encode(array, "utf-8")
+        array = encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize)))
+    # HDF5 has checksums for what is in chunks only, which a single number is not.
+    checked = array.size and array.ndim
+    options = {"chunks": _chunk(array.shape, array.dtype.itemsize), "fletcher32": True} if checked else {}
+    file.create_dataset(path, data=array, **options)
+
+
+def _create_series(file: Any, path: str, frames: int, array: np.ndarray) -> Any:
+    """A dataset that can grow along time."""
+    shape = (frames, *array.shape[1:])
+    return file.create_dataset(
+        path,
+        shape=shape,
+        maxshape=(None, *(size or None for size in shape[1:])),
+        chunks=_chunk(shape, array.dtype.itemsize),
+        dtype=array.dtype,
+        fletcher32=True,
+        # NaN shows a reader the rows that were never filled.
+        fillvalue=np.nan if array.dtype.kind == "f" else None,
+    )
+
+
+def _chunk(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    row = max(1, itemsize * int(np.prod(shape[1:], dtype=np.int64)))
+    return (max(1, min(shape[0], CHUNK_BYTES // row)), *(max(1, size) for size in shape[1:]))
+
+
+def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
+    """``dataset[start : start + k] = array``, in HDF5's own calls, which take half the time of h5py's."""
+    import h5py
+
+    if array.size:
+        place = dataset.id.get_space()
+        place.select_hyperslab((start,) + (0,) * (array.ndim - 1), array.shape)
+        dataset.id.write(h5py.h5s.create_simple(array.shape), place, np.ascontiguousarray(array))
+
+
+def _write_attributes(file: Any, attributes: Mapping[str, Mapping[str, Any]]) -> None:
+    for path, values in attributes.items():
+        item = file[path or "/"] if not path or path in file else file.create_group(path)
+        for name, value in values.items():
+            item.attrs[name] = value
+
+
+class Listing:
+    """What is in an open file: attributes by path, and the names of arrays over time and of others, all looked at.
+
+    Raises ResultError at the first thing that has no place in a result file: links out of the tree of groups, arrays of
+    other things than numbers and text, arrays that the file holds no numbers of.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self.attributes: dict[str, dict[str, Any]] = {}
+        self.series: list[str] = []
+        self.static: list[str] = []
+        self._seen: set[Any] = set()
+        self._group(file, "", 0)
+
+    def _group(self, group: Any, path: str, depth: int) -> None:
+        import h5py
+
+        self._once(group, path)
+        if depth > DEPTH:
+            raise ResultError(f"{path}: more than {DEPTH} groups within each other")
+        self._attributes(group, path)
+        # By hand, because h5py's visititems goes by the alphabet, not in the order of the model.
+        for name in group:
+            below = f"{path}/{name}" if path else name
+            link = group.get(name, getlink=True)
+            if not isinstance(link, h5py.HardLink):
+                raise ResultError(
+                    f"{below}: a link to {getattr(link, 'path', 'something else')}, not an array or a group"
+                )
+            item = group[name]
+            if isinstance(item, h5py.Group):
+                self._group(item, below, depth + 1)
+            elif isinstance(item, h5py.Dataset):
+                self._once(item, below)
+                self._dataset(item, below)
+                self._attributes(item, below)
+            else:
+                raise ResultError(f"{below}: a {type(item).__name__}, not an array or a group")
+
+    def _once(self, item: Any, path: str) -> None:
+        import h5py
+
+        place = h5py.h5o.get_info(item.id).addr
+        if place in self._seen:
+            raise ResultError(f"{path}: the same thing under another name: links that lead in circles")
+        self._seen.add(place)
+
+    def _attributes(self, item: Any, path: str) -> None:
+        self.attributes[path] = {key: _plain(value) for key, value in item.attrs.items()}
+
+    def _dataset(self, dataset: Any, path: str) -> None:
+        kind, shape = dataset.dtype.kind, dataset.shape
+        if shape is None or not (kind in "biufcS" or _is_text(dataset)):
+            raise ResultError(f"{path}: an array of kind {dataset.dtype}, expected numbers or text")
+        if dataset.is_virtual or dataset.external:
+            raise ResultError(f"{path}: an array that is kept in other files")
+        size = dataset.dtype.itemsize * int(np.prod(shape, dtype=object))
+        stored = dataset.id.get_storage_size() * (SHARE if dataset.compression is None else COMPRESSED)
+        if size > stored + ROOM:
+            raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
+        over_time = dataset.maxshape[:1] == (None,)
+        if over_time and kind not in "biufc":
+            raise ResultError(f"{path}: an array over time of kind {dataset.dtype}, expected numbers")
+        (self.series if over_time else self.static).append(path)
+
+
+def read_array(dataset: Any) -> np.ndarray:
+    """An array of numbers or text."""
+    if dataset.dtype.kind == "S" or _is_text(dataset):
+        return np.asarray(dataset.asstr()[...], dtype=str)
+    return np.asarray(dataset[...])
+
+
+def _is_text(dataset: Any) -> bool:
+    import h5py
+
+    return h5py.check_string_dtype(dataset.dtype) is not None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as Python's own, as they were written."""
+    return value.item() if isinstance(value, np.generic) else value

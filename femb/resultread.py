@@ -1,0 +1,190 @@
+"""Reading of result files: of runs that ended and of runs that go on, with every check at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.errors import ResultError
+from femb.journal import JournalReader, is_journal, is_locked
+from femb.openfile import OpenFile
+from femb.results import LazyArrays, Results, check_shapes
+
+# How every HDF5 file begins.
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+STATUSES = ("running", "complete", "failed")
+KILLED = "the process ended before the run did"
+# Attributes that hold JSON, and what of.
+STRUCTURED = {"shape": dict, "names": list}
+
+
+def part_of(path: Path) -> Path:
+    """The file of a run that goes on, or ended early over finished results."""
+    return path.with_name(path.name + ".part")
+
+
+def is_finished(path: Path) -> bool:
+    """Whether there is a result file that a run must not replace before it has ended well itself: any but that of a
+    run that did not."""
+    import h5py
+
+    try:
+        with path.open("rb") as file:
+            if file.read(len(SIGNATURE)) != SIGNATURE:
+                return False
+        with h5py.File(path, "r", locking=False) as content:
+            return _plain_text(content.attrs.get("status")) not in ("running", "failed")
+    except FileNotFoundError:
+        return False
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError):
+        return True
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a run that is to make this file goes on."""
+    try:
+        with OpenFile(part_of(path)) as file:
+            return is_journal(file) and is_locked(file)
+    except OSError:
+        return False
+
+
+def read_results(path: str | Path, lazy: bool = False) -> Results:
+    """`Results` of a file; of an unfinished one, the output times that are there in full.
+
+    Where there is no file of that name but a run that is to make it, those are from `part_of` it. lazy : read arrays
+    when they are asked for, and check them then. Raises ResultError where the file is missing, damaged, or no result
+    file.
+    """
+    path = Path(path)
+    file = _opened(path)
+    with _reading(path):
+        if is_journal(file):
+            return _of_journal(file, path)
+        if lazy:
+            return _lazily(file, path)
+        with file:
+            return _of_hdf5(file, path)
+
+
+def find_results(path: Path) -> Path:
+    """The result file that is meant by ``path``: the file itself, or of a folder the finished ``results.h5``, or else
+    that of the run that goes on or was killed there."""
+    if not path.is_dir():
+        return path
+    file = path / "results.h5"
+    part = part_of(file)
+    return part if part.exists() and not is_finished(file) else file
+
+
+def attributes_of(journal: JournalReader) -> dict[str, dict[str, Any]]:
+    """The attributes of a journal, with how its run stands."""
+    attributes = {path: dict(values) for path, values in journal.attributes.items()}
+    attributes.setdefault("", {}).update(status=journal.status, message=journal.message)
+    attributes.setdefault("statistics", {}).update(journal.statistics)
+    return attributes
+
+
+def _of_journal(file: OpenFile, path: Path) -> Results:
+    journal = JournalReader(file, str(path))
+    attributes = attributes_of(journal)
+    if journal.status == "running" and not journal.live:
+        lost = f"; {journal.dropped} damaged bytes at the end are left out" if journal.dropped else ""
+        attributes[""]["message"] = KILLED + lost
+    blocks = list(journal.blocks())
+    series = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]} if blocks else {}
+    return Results(series, journal.static, attributes)
+
+
+def _of_hdf5(file: OpenFile, path: Path) -> Results:
+    import h5py
+
+    from femb.hdf5 import Listing, read_array
+
+    with h5py.File(file, "r") as content:
+        found = Listing(content)
+        _check_attributes(found.attributes, path)
+        series = {name: read_array(content[name]) for name in found.series}
+        static = {name: read_array(content[name]) for name in found.static}
+    frames = _whole_frames(series)
+    attributes = {name: values for name, values in found.attributes.items() if values}
+    results = Results({name: array[:frames] for name, array in series.items()}, static, attributes)
+    check_shapes(results)
+    return results
+
+
+def _lazily(file: OpenFile, path: Path) -> Results:
+    """Results of a file that this process has written, whose arrays are read when they are asked for."""
+    import h5py
+
+    from femb.hdf5 import Listing, read_array
+
+    def load(name: str) -> np.ndarray:
+        with _reading(path), h5py.File(file, "r") as content:
+            return read_array(content[name])
+
+    with h5py.File(file, "r") as content:
+        found = Listing(content)
+        shapes = {name: content[name].shape for name in (*found.series, *found.static)}
+    attributes = {name: values for name, values in found.attributes.items() if values}
+    series, static = ({name: shapes[name] for name in names} for names in (found.series, found.static))
+    return Results(LazyArrays(series, load), LazyArrays(static, load), attributes)
+
+
+def _check_attributes(attributes: Mapping[str, Mapping[str, Any]], path: Path) -> None:
+    root = attributes[""]
+    if "status" not in root:
+        raise ResultError("an HDF5 file, but not one of femb's: it has no attribute 'status'")
+    if root["status"] not in STATUSES:
+        raise ResultError(f"attribute status: got {root['status']!r}, expected one of {', '.join(STATUSES)}")
+    for word in ("message", "method", "case"):
+        if not isinstance(root.get(word, ""), str):
+            raise ResultError(f"attribute {word}: got {root[word]!r}, expected text")
+    for name, values in attributes.items():
+        for word, kind in STRUCTURED.items():
+            if word in values and "/" in name and not isinstance(json.loads(values[word]), kind):
+                raise ResultError(f"{name}: attribute {word}: got {values[word]!r}, expected a {kind.__name__}")
+
+
+def _plain_text(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _whole_frames(series: Mapping[str, np.ndarray]) -> int:
+    """How many output times every series has; those of a file that was cut or edited may differ."""
+    frames = min((len(array) for array in series.values()), default=0)
+    written = np.isfinite(series["time"][:frames]) if "time" in series else np.ones(frames, bool)
+    return frames if written.all() else int(np.argmin(written))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged file leads to into a ResultError that names it."""
+    try:
+        yield
+    except ResultError as error:
+        raise ResultError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
+    except Exception as error:
+        raise ResultError(
+            f"{path}: cannot be read as a result file ({error}). It is damaged, cut off or of another kind; "
+            "make the results anew, or take those of another run"
+        ) from error
+
+
+def _opened(path: Path) -> OpenFile:
+    # A run may end, and rename its file, in between.
+    for each in (path, part_of(path), path):
+        try:
+            return OpenFile(each)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except IsADirectoryError as error:
+            raise ResultError(f"{path}: a folder, not result file") from error
+        except OSError as error:
+            raise ResultError(f"{path}: cannot be read ({error.strerror})") from error
+    raise ResultError(f"{path}: there is no such result file")

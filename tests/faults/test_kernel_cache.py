@@ -1,0 +1,229 @@
+"""The cache of compiled kernels: damaged, planted, without room, not to be written, left half made."""
+
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from pathlib import Path
+
+import numba
+import pytest
+
+from femb import jit, kernel_cache
+from femb.kernel_cache import KernelCacheWarning, Place, find_place, keep
+
+SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
+slow = pytest.mark.slow
+
+
+def twice(x):
+    return 2.0 * x
+
+
+def made(place: Place):
+    """The kernel as a new process has it."""
+    return keep(numba.njit(twice), twice, place)
+
+
+def hits(kernel) -> int:
+    return sum(kernel.stats.cache_hits.values())
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("FEMB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_cache, "_said", [])
+    return find_place("0123456789abcdef")
+
+
+def files(place: Place) -> list[Path]:
+    return sorted(each for each in place.folder.rglob("*") if each.is_file())
+
+
+def test_what_is_compiled_is_kept_and_only_for_its_user(place):
+    assert made(place)(1.5) == 3.0
+    assert [each.suffix for each in files(place)] == [".nbc", ".nbi"]
+    for folder in (place.folder, place.folder.parent):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    again = made(place)
+    assert again(1.5) == 3.0
+    assert hits(again) == 1
+
+
+class Planted:
+    """A pickle that makes a file when it is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("count", [26, pytest.param(100, marks=slow)])
+def test_a_damaged_entry_is_compiled_again(place, tmp_path, count):
+    """Whatever is done to its files, cut, emptied, bits turned, exchanged, or another's pickle put there."""
+    chance, planted = random.Random(SEED), tmp_path / "planted"
+    print(f"FEMB_SEED={SEED}")
+    assert made(place)(1.5) == 3.0
+    both = files(place)
+    whole = [each.read_bytes() for each in both]
+    for number in range(count):
+        file, data = both[number % 2], whole[number % 2]
+        at = chance.randrange(len(data))
+        turned = data[:at] + bytes([data[at] ^ (1 << chance.randrange(8))]) + data[at + 1 :]
+        evil = pickle.dumps(Planted(planted))
+        damaged = [turned, data[:at], b"", chance.randbytes(100), whole[1 - number % 2], evil, data[:32] + evil]
+        file.write_bytes(damaged[number // 2 % len(damaged)])
+        kernel = made(place)
+        assert kernel(1.5) == 3.0, f"FEMB_SEED={SEED}, try {number}"
+        assert hits(kernel) == 0
+        again = made(place)
+        assert again(1.5) == 3.0
+        assert hits(again) == 1, f"FEMB_SEED={SEED}, try {number}: not mended"
+    assert not planted.exists()
+
+
+@pytest.mark.parametrize("which", ["folder", "above"])
+@pytest.mark.parametrize("change", ["mode", "owner", "link", "file"])
+def test_only_a_folder_of_ones_own_is_used(place, tmp_path, monkeypatch, which, change):
+    """Another is left alone, as is what somebody may have put there; then none is used in the temporary folder too."""
+    folder = place.folder if which == "folder" else place.folder.parent
+    monkeypatch.setattr(kernel_cache.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
+    if change == "mode":
+        folder.chmod(0o777)
+        wanted = "open to other users"
+    elif change == "owner":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give folders away")
+        os.chown(folder, 12345, -1)
+        wanted = "belongs to another user"
+    else:
+        folder.rename(tmp_path / "elsewhere")
+        folder.symlink_to(tmp_path / "elsewhere") if change == "link" else folder.write_text("")
+        wanted = "not a folder|exists"
+    other = find_place(place.folder.name)
+    assert other.folder == tmp_path / "temporary" / f"femb-{os.geteuid()}" / place.folder.name
+    other.folder.chmod(0o755)
+    nowhere = find_place(place.folder.name)
+    assert nowhere.folder is None
+    with pytest.warns(KernelCacheWarning, match=wanted):
+        assert made(nowhere)(1.5) == 3.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert made(nowhere)(1.5) == 3.0, "said once"
+
+
+def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
+    """As another user could have made it before, with a command in it."""
+    (tmp_path / "file").write_text("")
+    environment = {**os.environ, "FEMB_CACHE": str(tmp_path / "file"), "TMPDIR": str(tmp_path)}
+    upper = tmp_path / f"femb-{os.geteuid()}"
+    upper.mkdir()
+    upper.chmod(0o777)
+    done = subprocess.run(
+        [sys.executable, "-c", "from femb import jit; print(jit.cache_place())"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "folder=None" in done.stdout
+    assert "open to other users" in done.stdout
+
+
+NO_ROOM = """
+    import resource, numba
+    from femb.kernel_cache import find_place, keep
+    def twice(x):
+        return 2.0 * x
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    print(keep(numba.njit(twice), twice, find_place("a"))(1.5))
+    print(keep(numba.njit(twice), twice, find_place("a"))(2.5))
+"""
+
+
+def test_without_room_it_is_compiled_in_memory_with_a_word(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(NO_ROOM))
+    done = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "FEMB_CACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "3.0\n5.0\n")
+    assert done.stderr.count("compiled kernels cannot be kept") == 1
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not [each for each in tmp_path.rglob("*") if ".tmp." in each.name]
+
+
+def test_another_numba_is_answered_by_compiling_in_memory(monkeypatch):
+    monkeypatch.setattr(kernel_cache, "KNOWN", False)
+    nowhere = find_place("a")
+    assert nowhere.folder is None
+    assert "another cache than femb knows" in nowhere.reason
+    assert made(nowhere)(1.5) == 3.0
+
+
+def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_path):
+    """Also where they are not below femb, as in an editable installation from a source distribution."""
+    code = """
+        import sys, femb
+        femb.__path__ = [femb.__path__[0] + "/nothing", sys.argv[1]]
+        import importlib.util
+        spec = importlib.util.spec_from_file_location("femb.jit", sys.argv[2])
+        sys.modules["femb.kernel_cache"] = __import__("types").SimpleNamespace(Place=None, keep=None, find_place=str)
+        sys.modules["femb.kernel_compiler"] = __import__("types").SimpleNamespace(InnerKernel=None, KernelCompiler=None)
+        jit = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(jit)
+        print(jit.cache_place())
+    """
+    elements = tmp_path / "elements"
+    elements.mkdir()
+    (elements / "__init__.py").write_text("")
+    names = []
+    for text in ("@kernel\ndef f(x): return x", "@kernel\ndef f(x): return 2 * x"):
+        (elements / "mine.py").write_text(text)
+        command = [sys.executable, "-c", textwrap.dedent(code), tmp_path, jit.__file__]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+        names.append(done.stdout)
+    assert names[0] != names[1]
+
+
+MANY = """
+import numba
+from femb.kernel_cache import find_place, keep
+place = find_place("a")
+FUNCTIONS
+for n, function in enumerate([NAMES]):
+    kernel = keep(numba.njit(function), function, place)
+    assert kernel(1.0) == 1.0 + n
+    print(sum(kernel.stats.cache_hits.values()), flush=True)
+"""
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(8, marks=slow)])
+def test_a_first_compilation_that_is_interrupted_leaves_a_cache_of_use(tmp_path, count):
+    script = tmp_path / "many.py"
+    functions = "\n".join(f"def f{n}(x): return x + {n}.0" for n in range(30))
+    names = ", ".join(f"f{n}" for n in range(30))
+    script.write_text(MANY.replace("FUNCTIONS", functions).replace("NAMES", names))
+    environment = {**os.environ, "FEMB_CACHE": str(tmp_path / "cache")}
+    chance = random.Random(SEED)
+    for number in range(count):
+        with subprocess.Popen(
+            [sys.executable, script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            process.stdout.readline()
+            time.sleep(chance.uniform(0.0, 0.5))
+            process.send_signal(signal.SIGKILL if number % 2 else signal.SIGINT)
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"FEMB_SEED={SEED}\n{done.stderr}"
+    assert done.stdout.split().count("1") > 0, "what had been compiled was of use"
