@@ -50,7 +50,8 @@ class Airload:
 class AerodynamicLoad:
     """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
 
-    body and at (m, body axes; by default its mass centre), or beam and node : where it acts, and whose velocity counts.
+    body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : where it acts, and
+    whose velocity counts.
     All else is in the axes of the body, or of the beam node's section. wind : velocity of the air, inertial axes, m/s.
 
     By coefficients, linear about a reference state (velocity, angular_velocity; m/s, rad/s), in which it is force (N)

@@ -58,9 +58,10 @@ class Attachment:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node``.
+    """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` and ``at`` (m, section axes).
 
-    node counts from the start, 0 to the number of elements; negative numbers count from the end.
+    node counts from the start, 0 to the number of elements; negative numbers count from the end. A point ``at`` a
+    distance from a node moves with the section there as if a rigid bracket held it.
     """
 
     body: str | None = None

@@ -109,9 +109,9 @@ class Beam:
             for name in ("velocity", "angular_velocity"):
                 check.require(name, getattr(self, name) is None, "a beam on a body starts with the body: give it there")
 
-    def node(self, node: int) -> Place:
-        """A node for a mass or a load: 0 is the start, -1 the end."""
-        return Place(beam=self.name, node=node)
+    def node(self, node: int, at: Any = (0.0, 0.0, 0.0)) -> Place:
+        """A node for a mass or a load: 0 is the start, -1 the end; or a point ``at`` (m) from it, section axes."""
+        return Place(beam=self.name, node=node, at=at)
 
     def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A place at a node for the end of another beam: offset (m) and that beam's tangent, axes of the section."""
@@ -151,8 +151,7 @@ class Beam:
                 stations.append(Station(frame))
             else:
                 host = layout.station(clamp)
-                offset = host.offset + rotations.rotate(host.rotation, clamp.at) if clamp.beam else host.offset
-                stations.append(Station(host.frame, offset, rotations.multiply(host.rotation, clamps[end])))
+                stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, clamps[end])))
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)
         layout.beams[self.name] = BeamLayout(stations, ends)

@@ -17,7 +17,7 @@ class PointMass:
     """A mass without inertia.
 
     mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
-    Fixed: ``on`` a body at a point, or on a beam at a node; it then adds its mass there.
+    Fixed: ``on`` a body at a point, or on a beam at a node or beside it; it then adds its mass there.
 
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """

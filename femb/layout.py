@@ -152,10 +152,11 @@ class Layout:
         return self._inertial
 
     def station(self, place: Any) -> Station:
-        """The station of a Place: a point of a body, or a node of a beam."""
+        """The station of a Place: a point of a body, or one that moves with the section at a node of a beam."""
         if place.body is not None:
             return Station(self.bodies[place.body], place.at)
-        return self.beams[place.beam].stations[place.node]
+        node = self.beams[place.beam].stations[place.node]
+        return Station(node.frame, node.offset + rotations.rotate(node.rotation, place.at), node.rotation)
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+import numpy as np
+
 from femb.checks import array_problem, frozen_array
 from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
 from femb.errors import ModelError, Problem
@@ -154,6 +156,8 @@ class Model:
             if isinstance(body, PointMass) and body.on is not None:
                 what = f"body {body.on.body!r}" if body.on.body is not None else f"beam {body.on.beam!r}"
                 return [Problem((*item, "body"), f"got {on.body!r}, a point mass fixed to {what}: give that instead")]
+            if isinstance(body, PointMass) and np.any(getattr(on, "at", 0.0)):
+                return [Problem((*item, "at"), "is off the point mass, which has no axes: leave it out")]
             return []
         if on.beam not in self.beams:
             return [self._unknown((*item, "beam"), "beam", str(on.beam), self.beams)]
