@@ -126,7 +126,7 @@ class Joint:
         numbers = [
             layout.add_row(f"joints.{self.name}: {row_words(spec)}", first.frame, second.frame) for spec in self.rows
         ]
-        first_coordinate = sum(len(joint.coordinates) for joint in layout.joints.values())
+        first_coordinate = next(reversed(layout.joints.values())).part.stop if layout.joints else 0
         part = slice(first_coordinate, first_coordinate + len(self.coordinates))
         layout.joints[self.name] = JointLayout(ends[0], ends[1], numbers, self.coordinates, part, self._same_way())
 
@@ -211,7 +211,7 @@ def make_row(
 ) -> Row:
     """The row of a primitive between two stations whose axes are those of a joint."""
     word, *axes = spec
-    of_first, of_second = rotations.rotation_matrix(first.rotation), rotations.rotation_matrix(second.rotation)
+    of_first, of_second = first.axes, second.axes
     parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
     if word == "point":
         parts["first_axis"] = np.eye(3)[axes[0]]

@@ -23,8 +23,8 @@ class Load:
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
     force, torque : three numbers, multiplied with the profile; or a callable ``(t, state) -> (3,)`` where state
-    gives the named bodies and beams at that instant (femb.state.State). body and at (m, body axes), or beam, node and at
-    (m, section axes) : where it acts.
+    gives the named bodies and beams at that instant (femb.state.State).
+    body and at (m, body axes), or beam, node and at (m, section axes) : where it acts.
     profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
 
     frame : what the three components are along. "inertial" or "body" (the beam node's section axes) for both; a torque

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from functools import cache
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -66,6 +67,13 @@ def frozen_array(value: Any) -> Floats:
     return array
 
 
+@cache
+def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Names and annotations of a dataclass's fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple((field.name, hints[field.name]) for field in dataclasses.fields(kind))
+
+
 class Checks:
     """Collects the problems of one item: ``with Checks(self, "bodies", name) as check: ...``.
 
@@ -84,9 +92,9 @@ class Checks:
         if not isinstance(name, str) or name in ("", ".") or "/" in name:
             # A name is a path component in the result file.
             self.fail("name", f"got {shown(name)}, wanted text that is not empty and has no '/'")
-        hints = get_type_hints(type(self.item), include_extras=True)
-        for field in dataclasses.fields(self.item):
-            self._field(field.name, hints[field.name])
+        kind: type = type(self.item)
+        for name, hint in _fields(kind):
+            self._field(name, hint)
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:

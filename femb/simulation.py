@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb.checks import numbered
+from femb.connections import unconnected
 from femb.errors import FembError, ModelError
 from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
@@ -90,6 +91,7 @@ def summary(model: Model, run: Run | None = None) -> str:
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
+    lines += unconnected(system.layout)
     if system.n_c:
         lines += _freedom_lines(system)
     mass, centre, inertia = mass_properties(system)
@@ -149,7 +151,10 @@ def _unfixed(system: Any) -> tuple[Any, Floats]:
     from femb.system import System
 
     layout = system.layout
-    if all(frame.freedom for frame in layout.frames):
+    places = [getattr(item, "on", None) for item in system.model.bodies.values()]
+    massive = {layout.station(place).frame for place in places if place is not None}
+    massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
+    if all(layout.frames[frame].freedom for frame in massive):
         return system, system.q0
     twin = System(system.model, assemble=True, layout=_MovingGround())
     q = twin.q0.copy()

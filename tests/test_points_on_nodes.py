@@ -1,8 +1,8 @@
 """Points beside a beam's node: what acts there does work on the velocity of the point itself.
 
 The point is fixed in the section: r + R at, moving with rdot + R (omega x at). Position, rate and virtual work of
-loads, masses, springs, pulls, drivers and joints are compared with it, at a node of its own frame and at one that is clamped
-to a body; tangents with finite differences.
+loads, masses, springs, pulls, drivers and joints are compared with it, at a node of its own frame and at one that is
+clamped to a body; tangents with finite differences.
 """
 
 import numpy as np

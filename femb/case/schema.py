@@ -8,7 +8,7 @@ profile by its ``shape``. Callables and whole items (a Section in place of its n
 import dataclasses
 import difflib
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, NotRequired, Required, Union, cast, get_args, get_origin, get_type_hints
 
@@ -25,23 +25,25 @@ MISSING = "is missing"
 TAG = "<femb "  # marks what a union adds to the place of an error
 
 
-def keys_of(kind: type) -> dict[str, Any]:
+@cache
+def keys_of(kind: type) -> Mapping[str, Any]:
     """The keys of a table by name, each with its annotation; an item's name is not a key but its table's."""
     hints = get_type_hints(kind, include_extras=True)
     named = {"name"} if hasattr(kind, "table") else set()
-    return {
-        field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init and field.name not in named
-    }
+    return types.MappingProxyType(
+        {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init and field.name not in named}
+    )
 
 
-def required_keys(kind: type) -> list[str]:
+@cache
+def required_keys(kind: type) -> tuple[str, ...]:
     """The keys a table cannot do without."""
     optional = {
         field.name
         for field in dataclasses.fields(kind)
         if not (field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING)
     }
-    return [name for name in keys_of(kind) if name not in optional]
+    return tuple(name for name in keys_of(kind) if name not in optional)
 
 
 def table_kind(hint: Any, value: Any) -> type | None:
