@@ -54,7 +54,7 @@ def _together(*entries: Any) -> Floats:
 def _matrix(*rows: tuple[Any, ...]) -> Floats:
     """Stack rows of entries, each of the leading shape, to (..., rows, columns)."""
     entries = _together(*[entry for row in rows for entry in row])
-    return entries.reshape(*entries.shape[:-1], len(rows), -1)
+    return entries.reshape(*entries.shape[:-1], len(rows), len(rows[0]))
 
 
 def _length(x: Floats) -> Floats:
