@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.batch import Batch
 from femb.checks import Checks, shown
-from femb.elements.attachment import Place
+from femb.elements.attachment import Place, check_on
 from femb.layout import Layout
 from femb.profiles import Constant, Profile
 from femb.types import Floats, Matrix3, Vector
@@ -92,8 +92,7 @@ class AerodynamicLoad:
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
-            if (self.body is None) == (self.beam is None):
-                check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
+            check_on(check)
             if self.law is not None and not callable(self.law):
                 check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
             words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))

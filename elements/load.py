@@ -8,11 +8,11 @@ import numpy as np
 
 from femb.batch import Batch
 from femb.checks import Checks
-from femb.elements.attachment import Place
+from femb.elements.attachment import Place, check_on
 from femb.errors import ModelError, Problem
 from femb.euler import SEQUENCES, gimbal_distance
 from femb.layout import Layout
-from femb.profiles import Constant, Profile
+from femb.profiles import Constant, Profile, check_profile
 from femb.types import Vector
 
 FRAMES = ("inertial", "body", "euler", "dual_euler")
@@ -67,14 +67,14 @@ class Load:
                 check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
             if self.force is None and self.torque is None and self.damping is None:
                 check.fail("force", "neither force nor torque is given")
+            check_profile(check, "force", "torque")
             if self.force is not None and self.frame in FRAMES[2:]:
                 check.fail(
                     "frame",
                     f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "
                     "own, in the frame 'inertial' or 'body'",
                 )
-            if (self.body is None) == (self.beam is None):
-                check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
+            check_on(check)
 
     @property
     def on(self) -> Place:

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.batch import Batch
 from femb.checks import Checks
-from femb.elements.attachment import Place, check_place
+from femb.elements.attachment import Attachment, Place, check_place
 from femb.layout import Layout
 from femb.types import Vector
 
@@ -35,6 +35,8 @@ class PointMass:
     def __post_init__(self) -> None:
         with Checks(self, "bodies", self.name) as check:
             check.positive("mass")
+            if isinstance(self.on, Attachment):
+                object.__setattr__(self, "on", Place(self.on.body, self.on.beam, self.on.at, self.on.node))
             check_place(check, "on")
             if self.on is not None:
                 for name in ("position", "velocity"):

@@ -31,7 +31,8 @@ class Section:
     expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
 
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or not wholly, a matrix that is
-    not symmetric and positive definite.
+    not symmetric and positive definite, moments of inertia of which one is above the sum of the others, a torsion
+    constant above the sum of the second moments.
     """
 
     table: ClassVar[str] = "sections"
@@ -67,6 +68,8 @@ class Section:
                     check.require(name, np.all(np.asarray(value) > 0), "must be greater than 0")
             self._check_matrix(check)
             self._check_ways(check)
+            if not check.bad:
+                self._check_solid(check)
             if self.shape is not None and self._outline_of_shape() is None:
                 check.fail("shape", f"got {self.shape!r}, wanted rectangle = [y, z] or circle = radius, in m")
 
@@ -104,6 +107,27 @@ class Section:
                 check.fail(name, f"is missing: the inertia needs {', '.join(masses)}")
         if masses is DIRECT_MASSES and self.density is not None:
             check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
+
+    def _check_solid(self, check: Checks) -> None:
+        """Refuse what no section can have."""
+        moments = self.inertia()
+        largest = int(np.argmax(moments))
+        if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
+            field = "inertia_per_length" if self.inertia_per_length is not None else "polar_moment"
+            check.fail(
+                field,
+                f"moments of inertia {', '.join(f'{each:.6g}' for each in moments)} kg m about x, y and z break the "
+                f"triangle inequality: that about {'xyz'[largest]} is above the sum of the others; of a plane section, "
+                "that about x is the sum of those about y and z",
+            )
+        if self.torsion_constant is not None and self.second_moments is not None:
+            polar = float(np.sum(self.second_moments))
+            check.require(
+                "torsion_constant",
+                self.torsion_constant <= polar * (1.0 + 1e-6),
+                f"is above the polar moment, {polar:.6g} m4, the sum of the second moments, which is that of a circle "
+                "or a ring and the most that any section has",
+            )
 
     def stiffness(self) -> Floats:
         """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2."""

@@ -58,6 +58,7 @@ _HOMES = {
     "JointStops": "femb.elements",
     "JointMotor": "femb.elements",
     "FembError": "femb.errors",
+    "FembWarning": "femb.errors",
     "ModelError": "femb.errors",
     "ResultError": "femb.errors",
     "SolveError": "femb.errors",

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from femb.checks import array_problem, frozen_array
+from femb.checks import array_problem, frozen_array, shown, whole_number
 from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
 from femb.errors import ModelError, Problem
 
@@ -25,6 +25,8 @@ class Model:
     """
 
     def __init__(self, title: str = "", gravity: Any = (0.0, 0.0, 0.0)) -> None:
+        if not isinstance(title, str):
+            raise ModelError.at(("title",), f"got {shown(title)}, wanted text")
         problem = array_problem(gravity, (3,))
         if problem:
             raise ModelError.at(("gravity",), problem + " (m/s2)")
@@ -39,7 +41,7 @@ class Model:
         """
         if not isinstance(item, CATALOGUE):
             kinds = ", ".join(kind.__name__ for kind in CATALOGUE)
-            raise ModelError.at(("model",), f"got {item!r}, wanted one of {kinds}")
+            raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {kinds}")
         table = self.tables[item.table]
         if item.name in table and table[item.name] is not item:
             raise ModelError.at((item.table, item.name), "there is one of this name already: names must differ")
@@ -162,6 +164,6 @@ class Model:
         if on.beam not in self.beams:
             return [self._unknown((*item, "beam"), "beam", str(on.beam), self.beams)]
         count = self.beams[on.beam].elements
-        if not isinstance(on.node, int) or not -count - 1 <= on.node <= count:
+        if not whole_number(on.node) or not -count - 1 <= on.node <= count:
             return [Problem((*item, "node"), f"got {on.node!r}, wanted a node from 0 to {count}, or -1 for the end")]
         return []

@@ -1,13 +1,16 @@
 """Simulate: a model through time into results; the one call behind ``femb run``."""
 
+import warnings
+from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from femb.checks import numbered
+from femb.checks import numbered, shown
 from femb.connections import unconnected
-from femb.errors import FembError, ModelError
+from femb.errors import FembError, FembWarning, ModelError, Problem
 from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
 from femb.model import Model
@@ -35,17 +38,19 @@ def simulate(
     Raises ModelError with every problem of the model; SolveError where the integration cannot go on, in which case
     what was computed is in the file, and in ``error.results``.
     """
-    if run is None:
-        run = Run(**options)
-    elif options:
-        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    run = given_run(model, run, options)
+    check_events(events)
     from femb.formulations import make_formulation
+    from femb.memory import check_memory
     from femb.recording import Recording
     from femb.steppers import make_stepper
     from femb.system import System
     from femb.warmup import compile_first
 
+    for each in run.unused():
+        warnings.warn(each, FembWarning, stacklevel=2)
     system = System(model, assemble=run.start == "assembled")
+    check_memory(system, run)
     compile_first(system, progress)
     system = started(system, run)
     form, outcome = make_formulation(system, run.formulation), Outcome([])
@@ -59,6 +64,36 @@ def simulate(
         said = [f"stopped by event {outcome.stopped_by!r}"] if outcome.stopped_by else []
         recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
     return recording.results()
+
+
+def given_run(model: Any, run: Any, options: dict[str, Any]) -> Run:
+    """The run of an analysis that was given one, or its options. Raises ModelError where it was given neither."""
+    if not isinstance(model, Model):
+        raise ModelError.at(("model",), f"got {shown(model)}, wanted a femb.Model")
+    if run is None:
+        known = {field.name: field for field in fields(Run)}
+        problems = []
+        for name in options:
+            if name not in known:
+                guesses = get_close_matches(name, known, n=1)
+                hint = f"did you mean {guesses[0]!r}?" if guesses else f"the options are {', '.join(known)}"
+                problems.append(Problem(("run", name), f"unknown option; {hint}"))
+        if "duration" not in options:
+            problems.append(Problem(("run", "duration"), "is missing (s)"))
+        if problems:
+            raise ModelError(*problems)
+        return Run(**options)
+    if options:
+        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    if not isinstance(run, Run):
+        raise ModelError.at(("run",), f"got {shown(run)}, wanted a femb.Run, or its fields as keyword options")
+    return run
+
+
+def check_events(events: Any) -> None:
+    """Refuse what is no sequence of events."""
+    if not isinstance(events, list | tuple) or not all(isinstance(each, Event) for each in events):
+        raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.simulation.Event")
 
 
 def started(system: Any, run: Run | None) -> Any:
@@ -77,11 +112,15 @@ def summary(model: Model, run: Run | None = None) -> str:
     model.
     """
     from femb.formulations import make_formulation
+    from femb.memory import check_memory
     from femb.system import System
 
     system = System(model, assemble=run is not None and run.start == "assembled")
     if run is not None:
         make_formulation(system, run.formulation)
+        check_memory(system, run)
+        for each in run.unused():
+            warnings.warn(each, FembWarning, stacklevel=2)
     elements = sum(beam.elements for beam in model.beams.values())
     beams = numbered(len(model.beams), "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
     parts = (numbered(len(model.bodies), "body"), beams, numbered(len(model.loads), "load"))

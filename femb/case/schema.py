@@ -48,7 +48,7 @@ def required_keys(kind: type) -> tuple[str, ...]:
 
 def table_kind(hint: Any, value: Any) -> type | None:
     """The dataclass that a table under a key of this annotation describes; None where it is not one."""
-    for choice in _choices(hint) if isinstance(value, dict) else ():
+    for choice in choices(hint) if isinstance(value, dict) else ():
         if choice is Profile:
             return cast(type | None, PROFILES.get(str(value.get("shape"))))
         if dataclasses.is_dataclass(choice):
@@ -109,10 +109,10 @@ def _kind_at(kind: type, values: Any, place: Path) -> type:
     return kind
 
 
-def _choices(hint: Any) -> list[Any]:
+def choices(hint: Any) -> list[Any]:
     """The alternatives of an annotation that a file can express."""
     if get_origin(hint) in (Union, types.UnionType):
-        return [choice for option in get_args(hint) for choice in _choices(option)]
+        return [choice for option in get_args(hint) for choice in choices(option)]
     python_only = hint is type(None) or get_origin(hint) is Callable or hint in elements.CATALOGUE
     return [] if python_only else [hint]
 
@@ -136,14 +136,14 @@ def _table(kind: type, *also: str) -> Any:
 
 def _field(hint: Any) -> Any:
     """The pydantic type of a field: a table, a list, a value, or what fits one of these."""
-    options = _choices(hint)
+    options = choices(hint)
     if Profile in options:
         shapes = {name: _table(cast(type, profile), "shape") for name, profile in PROFILES.items()}
         example = "a table such as { shape = 'versine', duration = 1.0 }"
         return _either(no_value(example), shapes, lambda value: str(value.get("shape")))
     for option in options:
         if get_origin(option) in (list, tuple):
-            return list[value_type(_choices(get_args(option)[0]))]  # type: ignore[misc]
+            return list[value_type(choices(get_args(option)[0]))]  # type: ignore[misc]
         if dataclasses.is_dataclass(option):
             kind = cast(type, option)
             values = [each for each in options if each is not option]
