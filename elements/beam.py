@@ -61,8 +61,8 @@ class Beam:
     def __post_init__(self) -> None:
         with Checks(self, "beams", self.name) as check:
             check.positive("length")
+            check.whole("elements", 1)
             if "elements" not in check.bad:
-                check.require("elements", self.elements >= 1, "must be a whole number of at least 1")
                 check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
             check.one_of("strain", ("exact", "source"))
             check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")

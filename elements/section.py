@@ -1,11 +1,13 @@
 """Section of a beam: stiffness and inertia per unit length."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.checks import Checks
+from femb.errors import FembWarning
 from femb.types import Floats, Matrix4, Pair, Vector
 
 MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
@@ -31,8 +33,8 @@ class Section:
     expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
 
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or not wholly, a matrix that is
-    not symmetric and positive definite, moments of inertia of which one is above the sum of the others, a torsion
-    constant above the sum of the second moments.
+    not symmetric and positive definite, a torsion constant above the sum of the second moments. Warns of moments of
+    inertia of which one is above the sum of the others.
     """
 
     table: ClassVar[str] = "sections"
@@ -109,16 +111,18 @@ class Section:
             check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
 
     def _check_solid(self, check: Checks) -> None:
-        """Refuse what no section can have."""
+        """Refuse, or warn of, what no section has."""
         moments = self.inertia()
         largest = int(np.argmax(moments))
         if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
             field = "inertia_per_length" if self.inertia_per_length is not None else "polar_moment"
-            check.fail(
-                field,
-                f"moments of inertia {', '.join(f'{each:.6g}' for each in moments)} kg m about x, y and z break the "
-                f"triangle inequality: that about {'xyz'[largest]} is above the sum of the others; of a plane section, "
-                "that about x is the sum of those about y and z",
+            # may be meant, as where the rotary inertia of bending is left out to compare with a solution without it
+            warnings.warn(
+                f"sections.{self.name}.{field}: the moments of inertia {', '.join(f'{each:.6g}' for each in moments)} "
+                f"kg m about x, y and z break the triangle inequality: that about {'xyz'[largest]} is above the sum of "
+                "the others; of a plane section, that about x is the sum of those about y and z",
+                FembWarning,
+                stacklevel=4,
             )
         if self.torsion_constant is not None and self.second_moments is not None:
             polar = float(np.sum(self.second_moments))

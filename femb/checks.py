@@ -95,8 +95,10 @@ def name_problem(name: Any) -> str | None:
 
     Names are components of paths in result files, and parts of file names.
     """
-    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name or "\\" in name:
-        return f"got {shown(name)}, wanted text that is not empty, '.' or '..' and has no '/' or '\\'"
+    if not isinstance(name, str) or name == "" or "/" in name:
+        return f"got {shown(name)}, wanted text that is not empty and has no '/'"
+    if name in (".", "..") or "\\" in name:
+        return f"got {shown(name)}, which is a path: wanted text other than '.' and '..' and without '\\'"
     if not name.isprintable() or name != name.strip():
         return f"got {shown(name)}, wanted text on one line without control characters or blanks around it"
     if len(name) > LONGEST_NAME:
@@ -223,6 +225,17 @@ class Checks:
         """Record ``got VALUE, message`` unless the condition holds; silent on a field already refused."""
         if field not in self.bad and not condition:
             self.fail(field, f"got {shown(getattr(self.item, field))}, {message}")
+
+    def whole(self, field: str, least: int, most: int | None = None) -> None:
+        """A field that must be None or a whole number from ``least`` to ``most``."""
+        value = getattr(self.item, field)
+        fits = value is None or (whole_number(value) and value >= least and (most is None or value <= most))
+        if not fits:
+            # says more than that it is no whole number
+            self.problems = [each for each in self.problems if each.item[-1] != field]
+            self.bad.discard(field)
+        span = f"from {least} to {most}" if most is not None else f"of at least {least}"
+        self.require(field, fits, f"must be a whole number {span}")
 
     def positive(self, *fields: str) -> None:
         """Fields that must be numbers above zero, and not so small that dividing by them overflows."""

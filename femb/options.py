@@ -83,7 +83,7 @@ class Run:
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:
             check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step")
-            check.require("max_steps", "max_steps" in check.bad or self.max_steps >= 1, "must be at least 1")
+            check.whole("max_steps", 1)
             if not {"duration", "output_interval"} & check.bad:
                 self._check_output(check)
             check.one_of("method", METHODS)
@@ -97,9 +97,7 @@ class Run:
             check.one_of("start", STARTS)
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
-            if "max_order" not in check.bad:
-                within = self.max_order is None or 1 <= self.max_order <= 5
-                check.require("max_order", within, "must be a whole number from 1 to 5")
+            check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
             check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
