@@ -101,6 +101,8 @@ class Beam:
                 check.require("elements", turn < np.pi, f"but the path turns one of them by {_degrees(turn)}{TURNED}")
             except ValueError as error:
                 check.fail("path.curve", str(error))
+            except Exception as error:  # of a user's function
+                check.fail("path.curve", f"fails: {type(error).__name__}: {error}")
 
     def _largest_turn(self, path: Path) -> float:
         """The largest angle (rad) that an element on a smooth path turns by, counted along it in small pieces."""

@@ -68,7 +68,7 @@ class Load:
             if self.force is None and self.torque is None and self.damping is None:
                 check.fail("force", "neither force nor torque is given")
             check_profile(check, "force", "torque")
-            if self.force is not None and self.frame in FRAMES[2:]:
+            if "frame" not in check.bad and self.force is not None and self.frame in FRAMES[2:]:
                 check.fail(
                     "frame",
                     f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "

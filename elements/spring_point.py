@@ -53,7 +53,7 @@ class SpringDamper:
             check.not_negative("stiffness", "damping", "free_length")
             if self.force is not None and not callable(self.force):
                 check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
-            if self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+            if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
                 check.fail("stiffness", "neither stiffness nor damping is given")
             check_ends(check, turning=False)
 

@@ -268,8 +268,9 @@ class Checks:
 
     def one_of(self, field: str, allowed: tuple[str, ...]) -> None:
         """A field that must be one of a few words."""
-        fits = getattr(self.item, field) in list(allowed)  # a list compares, and does not hash, what it is asked for
-        self.require(field, fits, "must be one of " + ", ".join(map(repr, allowed)))
+        if field not in self.bad:
+            fits = getattr(self.item, field) in allowed
+            self.require(field, fits, "must be one of " + ", ".join(map(repr, allowed)))
 
     def at_most_one(self, *fields: str) -> None:
         """Fields that say the same thing in different words."""

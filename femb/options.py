@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.checks import Checks
+from femb.checks import Checks, shown
 
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
@@ -89,22 +89,26 @@ class Run:
             check.one_of("method", METHODS)
             check.one_of("formulation", FORMULATIONS)
             methods = METHODS_OF.get(self.formulation, METHODS) if "formulation" not in check.bad else METHODS
-            if self.method in METHODS and self.method not in methods:
+            if "method" not in check.bad and self.method not in methods:
                 allowed = " or ".join(map(repr, methods))
                 check.fail(
                     "formulation", f"{self.formulation!r} is integrated by method {allowed}, got method {self.method!r}"
                 )
+            if not isinstance(self.atol, Tolerances):
+                check.fail("atol", f"got {shown(self.atol)}, wanted Tolerances of position, quaternion and strain")
             check.one_of("start", STARTS)
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
             check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
-            check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
-            if self.method == "gauss" and self.step is None:
-                check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
-            if self.tableau == "rk4" and self.method == "rk" and self.step is None:
-                check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
+            if "order" not in check.bad:
+                check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
+            if not {"method", "tableau", "step"} & check.bad and self.step is None:
+                if self.method == "gauss":
+                    check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
+                if self.tableau == "rk4" and self.method == "rk":
+                    check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
 
     def _check_output(self, check: Checks) -> None:
         """Refuse output that never comes, or whose times alone are more than there can be room for."""

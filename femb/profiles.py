@@ -195,7 +195,8 @@ class Step:
     duration: float = math.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "duration", LARGEST if self.duration == math.inf else self.duration)
+        if isinstance(self.duration, float) and self.duration == math.inf:
+            object.__setattr__(self, "duration", LARGEST)
         with Checks(self, "profile") as check:
             check.positive("duration")
 
