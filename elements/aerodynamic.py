@@ -97,7 +97,8 @@ class AerodynamicLoad:
                 check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
             words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))
             for word in (*words, *STATE, "wind"):
-                check.require(word, not callable(getattr(self, word)), "wanted numbers; functions go to law")
+                if callable(getattr(self, word)):
+                    check.fail(word, f"got {shown(getattr(self, word))}, wanted numbers; functions go to law")
             given = [word for word in words if word not in check.bad and np.any(getattr(self, word))]
             if self.law is None and not given and not check.bad:
                 check.fail("force_by_velocity", "no coefficient is given, and no law: the load would be nothing")

@@ -63,6 +63,8 @@ class Joint:
 
     table: ClassVar[str] = "joints"
     kind: ClassVar[str]
+    # other words for the same joint that case files may say, those of other programs and of the sources
+    also: ClassVar[tuple[str, ...]] = ()
     turns: ClassVar[bool] = True
     rows: ClassVar[tuple[tuple[Any, ...], ...]]
     coordinates: ClassVar[tuple[Coordinate, ...]] = ()
@@ -247,6 +249,8 @@ def row_words(spec: tuple[Any, ...]) -> str:
         return f"axis {'xyz'[axes[0]]} across axis {'xyz'[axes[1]]}"
     if word == "dot2":
         return f"offset along axis {'xyz'[axes[0]]}"
+    if word == "component":
+        return f"component {axes[0] + 1}"
     return str(word)
 
 

@@ -15,6 +15,7 @@ _HOMES = {
     "Tolerances": "femb.options",
     "Results": "femb.results",
     "simulate": "femb.simulation",
+    "lock_angles": "femb.euler",
     "inverse": "femb.inverse_dynamics",
     "compare": "femb.comparison",
     "load_case": "femb.case",
@@ -53,6 +54,7 @@ _HOMES = {
     "Perpendicular": "femb.elements",
     "PointOnLine": "femb.elements",
     "PointOnPlane": "femb.elements",
+    "Components": "femb.elements",
     "JointSpringDamper": "femb.elements",
     "JointFriction": "femb.elements",
     "JointStops": "femb.elements",
@@ -67,9 +69,26 @@ _HOMES = {
 __all__ = sorted(_HOMES)
 
 
+# What other programs and the sources call a class.
+_OTHER_NAMES = {
+    "Hinge": "Revolute",
+    "Ball": "Spherical",
+    "Hooke": "Universal",
+    "Cardan": "Universal",
+    "Translational": "Prismatic",
+    "Weld": "Fixed",
+    "Rod": "Distance",
+    "DoubleSpherical": "Distance",
+    "Dot1": "Perpendicular",
+    "Dot2": "PointOnPlane",
+}
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _OTHER_NAMES:
+        raise AttributeError(f"module 'femb' has no attribute {name!r}; did you mean {_OTHER_NAMES[name]!r}?")
     raise AttributeError(f"module 'femb' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

@@ -105,7 +105,7 @@ def _gaps(system: Any, left: Floats, words: str, of_driver: str | None = None) -
         table, name = item.split(".", 1)
         said = of_driver if table == "drivers" and of_driver is not None else words
         problems.append(Problem((table, name), f"({what}) {said.format(gap)}"))
-    if not problems:
+    if not np.all(np.isfinite(left)):
         return [Problem(("joints",), "the gaps at the start are not finite: look for lengths that are far too large")]
     return problems
 

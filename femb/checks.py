@@ -180,6 +180,7 @@ class Checks:
         self.place = tuple(each if isinstance(each, str) and each.isprintable() else shown(each) for each in place)
         self.problems: list[Problem] = []
         self.bad: set[str] = set()
+        self._misfits: set[str] = set()  # fields refused for their type alone
 
     def __enter__(self) -> "Checks":
         if hasattr(self.item, "name"):
@@ -190,6 +191,7 @@ class Checks:
         for name, options in _fields(kind):
             if name != "name":
                 self._field(name, options)
+        self._misfits = self.bad - {"name"}
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
@@ -217,7 +219,10 @@ class Checks:
         self.fail(name, joined(problems))
 
     def fail(self, field: str, message: str) -> None:
-        """Record a problem with a field."""
+        """Record a problem with a field; it says more than that the value does not fit the field's annotation."""
+        if field in self._misfits:
+            self._misfits.discard(field)
+            self.problems = [each for each in self.problems if each.item != (*self.place, field)]
         self.bad.add(field)
         self.problems.append(Problem((*self.place, field), message))
 
@@ -231,11 +236,8 @@ class Checks:
         value = getattr(self.item, field)
         fits = value is None or (whole_number(value) and value >= least and (most is None or value <= most))
         if not fits:
-            # says more than that it is no whole number
-            self.problems = [each for each in self.problems if each.item[-1] != field]
-            self.bad.discard(field)
-        span = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        self.require(field, fits, f"must be a whole number {span}")
+            span = f"from {least} to {most}" if most is not None else f"of at least {least}"
+            self.fail(field, f"got {shown(value)}, must be a whole number {span}")
 
     def positive(self, *fields: str) -> None:
         """Fields that must be numbers above zero, and not so small that dividing by them overflows."""
