@@ -27,8 +27,9 @@ LARGEST_TURN = 0.3  # rad, of one iteration
 SHORTEST = 1e-4  # part of an iteration's change, below which it goes no further
 # Singular values below this part of the largest belong to dependent rows.
 RANK = 1e-9
-# With more motions than this, start velocities are solved for with sparse matrices, if they can be to this part.
-DENSE, SOLVED = 600, 1e-12
+# With more motions than this, start velocities are solved for with sparse matrices, if they can be to this part after
+# so many refinements, with terms that are at most so much larger than their sum.
+DENSE, SOLVED, REFINEMENTS, LARGEST_PART = 600, 1e-12, 2, 1e9
 # The least singular value of rows of unit length that are independent for certain.
 INDEPENDENT_ROWS = 1e-6
 # The least pivot of a scaled matrix that counts as regular.
@@ -419,10 +420,17 @@ def _nearest(system: Any, q: Floats, v: Floats, J: Any, right: Floats, motions: 
         from scipy.sparse.linalg import splu
 
         try:
-            factors = splu(csc_array(block_array([[mass, reach.T], [reach, None]])))
-            change = factors.solve(np.concatenate([np.zeros(count), gap]))[:count]
-            if np.max(np.abs(reach @ change - gap)) <= SOLVED * np.max(np.abs(gap)):
-                return np.asarray(v + motions.T @ change)
+            matrix = csc_array(block_array([[mass, reach.T], [reach, None]]))
+            factors, wanted = splu(matrix), np.concatenate([np.zeros(count), gap])
+            x = factors.solve(wanted)
+            for _ in range(REFINEMENTS):
+                x += factors.solve(wanted - matrix @ x)
+            # componentwise backward error, and no multipliers that blow up as those of dependent rows do
+            size = abs(matrix) @ np.abs(x) + np.abs(wanted)
+            needed = np.max(np.abs(mass @ x[:count]), initial=0.0)
+            sound = np.max(size[:count]) <= LARGEST_PART * max(needed, np.finfo(float).tiny)
+            if sound and np.all(np.abs(matrix @ x - wanted) <= SOLVED * size):
+                return np.asarray(v + motions.T @ x[:count])
         except RuntimeError:
             pass  # rows that depend on others
     dense = reach.toarray()
