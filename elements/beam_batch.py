@@ -11,11 +11,14 @@ from femb.elements.beam_energy import energy_momentum
 from femb.elements.beam_force import forces
 from femb.elements.beam_matrices import matrices
 from femb.elements.beam_shape import NO_TURN, reference_strains
+from femb.elements.private_blocks import PrivateBlocks
 from femb.layout import Layout, Station
 from femb.rotations import multiply, rotation_matrix
 from femb.types import Floats, Ints
 
 NO_SECTION = np.empty((0, 0, 0, 0))
+# Columns of ``index`` with the places of velocities: frame and strain of one end, then of the other.
+VELOCITIES = [2, 6, 3, 7]
 
 
 class BeamBatch(Batch):
@@ -54,7 +57,7 @@ class BeamBatch(Batch):
         self.gravity = np.array(model.gravity)
 
     def couple(self, pattern: Any) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
+        self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
 
     def _check(self, bad: int) -> None:
         if bad >= 0:
@@ -76,14 +79,20 @@ class BeamBatch(Batch):
     def mass(self, q: Floats, mass: Floats) -> None:
         self._matrices(q, q, False, mass, mass, mass)
 
-    def mass_change(self, q: Floats, a: Floats, out: Floats) -> None:
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest, of elements without stiffness: what is left of the residual there is M a
         data = self.data.copy()
         data[:, columns.DAMPING] = 0.0
         data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
-        still, nothing = np.zeros_like(a), np.zeros_like(out)
-        elements, places = (self.index, self.ends, data, self.beside), (self.offset, self.stride)
-        self._check(beam_tangent.tangent(*elements, *places, q, still, a, self.fixed, np.zeros(3), nothing, out))
+        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
+        index = self.index.copy()
+        index[:, VELOCITIES] = private.starts
+        elements = (index, self.ends, data, self.beside, private.offset, private.stride)
+
+        def change(still: Floats, a: Floats, nothing: Floats, out: Floats) -> None:
+            self._check(beam_tangent.tangent(*elements, q, still, a, self.fixed, np.zeros(3), nothing, out))
+
+        return [(private.places, private.by_columns(change))]
 
     def _matrices(
         self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats

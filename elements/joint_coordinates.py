@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.elements import constraint_kernels as row_kernels
 from femb.elements import coordinate_kernels as kernels
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.constraint_kernels import ANGLE
@@ -77,6 +78,27 @@ class JointCoordinates:
             args = (self.index, self.data, self.is_angle, self.signs, q, v, self.fixed)
             kernels.measure(*args, values, rates, gradients)
         return values, rates, gradients
+
+    def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """Second rates (s, m) at s states with v' = a.
+
+        The dot products x of two rows a coordinate have x'' = J a - gamma; an angle is the atan2 of two of them.
+        """
+        if not self.count:
+            return np.zeros((len(q), 0))
+        index = self.index.copy()
+        index[:, 6] = np.arange(len(index))
+        u, free = np.zeros((len(q), 1)), np.zeros((len(q), len(index)))
+        x, gamma, rate, second = (np.empty_like(free) for _ in range(4))
+        row_kernels.constraints(index, self.data, u, q, v, self.fixed, x, gamma)
+        for motion, found in ((v, rate), (a, second)):
+            row_kernels.hold(index, self.data, u, q, motion, self.fixed, free, np.zeros_like(v), found)
+        second -= gamma
+        s, s1, s2 = x[:, 0::2], rate[:, 0::2], second[:, 0::2]
+        c, c1, c2 = x[:, 1::2], rate[:, 1::2], second[:, 1::2]
+        w = np.where(self.is_angle, s * s + c * c, 1.0)
+        turning = (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
+        return np.where(self.is_angle, self.signs * turning, s2)
 
     def unwrapped(self, values: Floats, reference: Floats) -> Floats:
         """Angles brought within half a turn of a reference (m,), by whole turns."""

@@ -6,8 +6,9 @@ import numpy as np
 
 from femb.batch import Batch
 from femb.elements import mass_kernels
+from femb.elements.private_blocks import PrivateBlocks
 from femb.layout import Layout
-from femb.types import Floats
+from femb.types import Floats, Ints
 
 
 class MassBatch(Batch):
@@ -34,10 +35,16 @@ class MassBatch(Batch):
     def mass(self, q: Floats, mass: Floats) -> None:
         mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
 
-    def mass_change(self, q: Floats, a: Floats, out: Floats) -> None:
-        still, nothing, weightless = np.zeros_like(a), np.zeros_like(out), np.zeros(3)
-        args = (self.index, self.data, self.offset, self.stride, q, still, a, weightless)
-        mass_kernels.tangent(*args, nothing, out)
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        # the exact tangent at rest without weight: what is left of the residual there is M a
+        private = PrivateBlocks(self.index[:, 1:2], (6,))
+        index = np.column_stack([self.index[:, 0], private.starts])
+        elements = (index, self.data, private.offset, private.stride)
+
+        def change(still: Floats, a: Floats, nothing: Floats, out: Floats) -> None:
+            mass_kernels.tangent(*elements, q, still, a, np.zeros(3), nothing, out)
+
+        return [(private.places, private.by_columns(change))]
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         mass_kernels.tangent(self.index, self.data, self.offset, self.stride, q, v, a, self.gravity, damping, stiffness)

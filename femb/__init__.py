@@ -4,7 +4,64 @@
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # What type checkers see of the names that are imported on first use.
+    from femb.case import load_case as load_case
+    from femb.comparison import compare as compare
+    from femb.elements import AerodynamicLoad as AerodynamicLoad
+    from femb.elements import Airload as Airload
+    from femb.elements import Attachment as Attachment
+    from femb.elements import Beam as Beam
+    from femb.elements import Components as Components
+    from femb.elements import Cylindrical as Cylindrical
+    from femb.elements import Distance as Distance
+    from femb.elements import DistanceDriver as DistanceDriver
+    from femb.elements import DistributedLoad as DistributedLoad
+    from femb.elements import EulerSpringDamper as EulerSpringDamper
+    from femb.elements import Fixed as Fixed
+    from femb.elements import Ground as Ground
+    from femb.elements import JointDriver as JointDriver
+    from femb.elements import JointEnd as JointEnd
+    from femb.elements import JointFriction as JointFriction
+    from femb.elements import JointMotor as JointMotor
+    from femb.elements import JointSpringDamper as JointSpringDamper
+    from femb.elements import JointStops as JointStops
+    from femb.elements import Load as Load
+    from femb.elements import OrientationDriver as OrientationDriver
+    from femb.elements import Parallel as Parallel
+    from femb.elements import Path as Path
+    from femb.elements import Perpendicular as Perpendicular
+    from femb.elements import Place as Place
+    from femb.elements import Planar as Planar
+    from femb.elements import PointMass as PointMass
+    from femb.elements import PointOnLine as PointOnLine
+    from femb.elements import PointOnPlane as PointOnPlane
+    from femb.elements import PositionDriver as PositionDriver
+    from femb.elements import Prismatic as Prismatic
+    from femb.elements import Pull as Pull
+    from femb.elements import Revolute as Revolute
+    from femb.elements import RigidBody as RigidBody
+    from femb.elements import Section as Section
+    from femb.elements import Spherical as Spherical
+    from femb.elements import SpringDamper as SpringDamper
+    from femb.elements import SpringEnd as SpringEnd
+    from femb.elements import ThermalLoad as ThermalLoad
+    from femb.elements import TorsionSpringDamper as TorsionSpringDamper
+    from femb.elements import Universal as Universal
+    from femb.errors import FembError as FembError
+    from femb.errors import FembWarning as FembWarning
+    from femb.errors import ModelError as ModelError
+    from femb.errors import ResultError as ResultError
+    from femb.errors import SolveError as SolveError
+    from femb.euler import lock_angles as lock_angles
+    from femb.inverse_dynamics import inverse as inverse
+    from femb.model import Model as Model
+    from femb.options import Run as Run
+    from femb.options import Tolerances as Tolerances
+    from femb.results import Results as Results
+    from femb.simulation import simulate as simulate
 
 __version__ = "0.1.0"
 
@@ -19,6 +76,24 @@ _HOMES = {
     "inverse": "femb.inverse_dynamics",
     "compare": "femb.comparison",
     "load_case": "femb.case",
+    "ModalModel": "femb.modal",
+    "modal_model": "femb.modal",
+    "mass_derivative": "femb.inertia_tensor",
+    "JointMatrices": "femb.formulations.reduced.matrices",
+    "ReducedMatrices": "femb.formulations.reduced.matrices",
+    "joint_matrices": "femb.formulations.reduced.matrices",
+    "reduced_matrices": "femb.formulations.reduced.matrices",
+    "EnergyMatrix": "femb.formulations.hamiltonian.energy",
+    "energy_matrix": "femb.formulations.hamiltonian.energy",
+    "SmallMotion": "femb.formulations.hamiltonian.small",
+    "small_motion": "femb.formulations.hamiltonian.of_model",
+    "NineBlocks": "femb.linear.aircraft",
+    "nine_blocks": "femb.linear.aircraft",
+    "Root": "femb.formulations.tree_frame",
+    "RelativeKinematics": "femb.formulations.relative_form",
+    "RelativeState": "femb.formulations.relative_state",
+    "relative_kinematics": "femb.formulations.relative_form",
+    "gyroscopic_force": "femb.inertia_tensor",
     "AerodynamicLoad": "femb.elements",
     "Airload": "femb.elements",
     "Attachment": "femb.elements",
@@ -66,31 +141,30 @@ _HOMES = {
     "SolveError": "femb.errors",
 }
 
-__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    # Not for type checkers, which would take a misspelt name for one of these.
+    __all__ = sorted(_HOMES)
 
+    # What other programs and the sources call a class.
+    _OTHER_NAMES = {
+        "Hinge": "Revolute",
+        "Ball": "Spherical",
+        "Hooke": "Universal",
+        "Cardan": "Universal",
+        "Translational": "Prismatic",
+        "Weld": "Fixed",
+        "Rod": "Distance",
+        "DoubleSpherical": "Distance",
+        "Dot1": "Perpendicular",
+        "Dot2": "PointOnPlane",
+    }
 
-# What other programs and the sources call a class.
-_OTHER_NAMES = {
-    "Hinge": "Revolute",
-    "Ball": "Spherical",
-    "Hooke": "Universal",
-    "Cardan": "Universal",
-    "Translational": "Prismatic",
-    "Weld": "Fixed",
-    "Rod": "Distance",
-    "DoubleSpherical": "Distance",
-    "Dot1": "Perpendicular",
-    "Dot2": "PointOnPlane",
-}
+    def __getattr__(name):
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name in _OTHER_NAMES:
+            raise AttributeError(f"module 'femb' has no attribute {name!r}; did you mean {_OTHER_NAMES[name]!r}?")
+        raise AttributeError(f"module 'femb' has no attribute {name!r}; it has {', '.join(__all__)}")
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in _OTHER_NAMES:
-        raise AttributeError(f"module 'femb' has no attribute {name!r}; did you mean {_OTHER_NAMES[name]!r}?")
-    raise AttributeError(f"module 'femb' has no attribute {name!r}; it has {', '.join(__all__)}")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    def __dir__():
+        return [*__all__, "__version__"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from femb.errors import SolveError
-from femb.types import Floats
+from femb.types import Floats, Ints
 
 
 class TrialError(SolveError):
@@ -100,8 +100,13 @@ class Batch:
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
 
-    def mass_change(self, q: Floats, a: Floats, out: Floats) -> None:
-        """Add d(M a)/dq H at one state, a (n_v,) held, to block data; nothing where the mass is constant."""
+    def mass_changes(self, q: Floats) -> "list[tuple[Ints, Floats]]":
+        """The change of the elements' mass matrices M at one state; nothing where they are constant.
+
+        Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and D (e, g, g,
+        g), with D[:, i, j, k] the change of M_ij with q along column k of H.
+        """
+        return []
 
     def hold(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats) -> None:
         """force (s, n_v) += J^T lambda; rates (s, n_c) = J v + Phi_t of the batch's rows."""

@@ -242,8 +242,7 @@ def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):  #
 
 
 @kernel
-def shift(mass, damping, stiffness, mu, out):  # type: ignore[no-untyped-def]
-    """out = mu mass + damping + stiffness / mu, block data; mu real or complex."""
-    inverse = 1.0 / mu
+def shift(mass, damping, stiffness, mu, reach, out):  # type: ignore[no-untyped-def]
+    """out = mu mass + damping + reach stiffness, block data; mu and reach real or complex."""
     for i in range(out.size):
-        out[i] = mu * mass[i] + damping[i] + inverse * stiffness[i]
+        out[i] = mu * mass[i] + damping[i] + reach * stiffness[i]

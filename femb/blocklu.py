@@ -40,7 +40,8 @@ class Factorisation:
         self._own = np.zeros(n) if n > solver.pattern.n_v else None
         if self._own is not None:
             self._own[solver.pattern.n_v :][solver.left_out] = -np.inf
-        self._factors = (*self.places, data, self.pivots, self.rank, self._own)
+        # what the kernel ``solve`` takes before the right-hand side
+        self.arguments = (*self.places, data, self.pivots, self.rank, self._own)
         bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._own, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
@@ -60,7 +61,7 @@ class Factorisation:
 
     def solve(self, x: Any) -> Any:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
-        solve(*self._factors, x)
+        solve(*self.arguments, x)
         return x
 
 
@@ -86,10 +87,15 @@ class LinearSolver:
         multiply(*self._blocks, data, x, y)
         return y
 
-    def shifted(self, mass: Floats, damping: Floats, stiffness: Floats, mu: complex) -> Any:
-        """Block data of mu M + C + K / mu, of the numbers that mu is of."""
+    def shifted(
+        self, mass: Floats, damping: Floats, stiffness: Floats, mu: complex, reach: complex | None = None
+    ) -> Any:
+        """Block data of mu M + C + reach K, of the numbers that mu is of: an iteration matrix of velocities.
+
+        Accelerations change mu times as much as velocities do, and coordinates ``reach`` times, by default 1/mu.
+        """
         data = np.empty(len(mass), dtype=type(mu))
-        shift(mass, damping, stiffness, mu, data)
+        shift(mass, damping, stiffness, mu, 1.0 / mu if reach is None else reach, data)
         return data
 
     def factorise(self, data: Any, dependent: float = DEPENDENT) -> Factorisation:

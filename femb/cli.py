@@ -1,4 +1,4 @@
-"""The command line: ``femb run | inverse | compare | linearize | check | export | plot``.
+"""The command line: ``femb run | inverse | compare | linearize | modal | check | export | plot``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted.
 Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
@@ -100,15 +100,51 @@ def compare(case: Path, against: Path | None, out: Path | None, overrides: tuple
 
 @cli.command()
 @CASE
-@click.option("--trim", "trimmed", is_flag=True, help="Look for steady motion near the start first.")
+@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Start with this coordinate of a joint or this rate, as 'joints.mast.angle rate=32'.",
+)
+@click.option("--no-gravity", is_flag=True, help="Leave the weight out.")
+@click.option("--trim", is_flag=True, help="Look for steady motion near the start first.")
+@click.option("--vary", multiple=True, metavar="NAME", help="A state that may change for that, as 'bodies.hub.x rate'.")
+@click.option("--periodic", "period", type=float, metavar="SECONDS", help="Look for a motion of this period instead.")
+@click.option(
+    "--multiblade",
+    "groups",
+    multiple=True,
+    metavar="NAME=STATE,STATE,...",
+    help="One motion of all blades, in the order of azimuth, seen from the frame that does not turn.",
+)
+@click.option("--rotor", metavar="STATE", help="The angle that turns the blades of --multiblade.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
 @OUT
 @SET
 @QUIET
 def linearize(
-    case: Path, trimmed: bool, outputs: tuple[str, ...], out: Path | None, overrides: tuple[str, ...], quiet: bool
+    case: Path,
+    start: str | None,
+    at_rest: bool,
+    states: tuple[str, ...],
+    no_gravity: bool,
+    trim: bool,
+    vary: tuple[str, ...],
+    period: float | None,
+    groups: tuple[str, ...],
+    rotor: str | None,
+    outputs: tuple[str, ...],
+    out: Path | None,
+    overrides: tuple[str, ...],
+    quiet: bool,
 ) -> None:
-    """Linearise a case about its start, and write its state space: DIR/linear.npz, .mat and .h5."""
+    """Linearise a case about its start, and write its state space: DIR/linear.npz, .mat and .h5.
+
+    With --periodic find a periodic motion and its Floquet multipliers, and write DIR/periodic.npz.
+    """
     from femb.case import load_case
 
     with _reported():
@@ -116,11 +152,46 @@ def linearize(
         folder = _folder(case, out)
         check_writable(folder / "linear.npz")
         module = importlib.import_module("femb.linear.report")
+        if no_gravity:
+            loaded.model.gravity = 0.0 * loaded.model.gravity
+        begin = {"start": start, "at_rest": at_rest, "state": _numbers(states), "vary": vary}
+        blades = {name: value.split(",") for name, value in (_pair("--multiblade", each) for each in groups)}
         with _located(loaded):
-            space, text = module.linearized(loaded.model, loaded.run, trimmed, outputs or None)
-        paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
+            if period is not None:
+                if trim or blades or rotor or outputs:
+                    raise ModelError("--periodic goes without --trim, --multiblade, --rotor and --output")
+                found, text = module.periodic_motion(loaded.model, loaded.run, period, **begin)
+                paths = [found.write(folder / "periodic.npz")]
+            else:
+                words = {"trim": trim, "blades": blades, "rotor": rotor}
+                space, text = module.linearized(loaded.model, loaded.run, outputs or None, **begin, **words)
+                paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
         if not quiet:
             click.echo("\n".join([text, "", *map(str, paths)]))
+
+
+@cli.command()
+@CASE
+@click.option("--modes", type=int, default=6, metavar="N", show_default=True, help="How many elastic modes to keep.")
+@click.option("--held", metavar="BODY", help="The body that is held in them, and whose frame it is.")
+@OUT
+@SET
+@QUIET
+def modal(case: Path, modes: int, held: str | None, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+    """Reduce a structure to modes with its quadratic velocity forces, and write DIR/modal.npz and .h5."""
+    from femb.case import load_case
+
+    with _reported():
+        loaded = load_case(case, overrides)
+        folder = _folder(case, out)
+        check_writable(folder / "modal.npz")
+        module = importlib.import_module("femb.modal")
+        start = loaded.run.start if loaded.run is not None else "as_given"
+        with _located(loaded):
+            found = module.modal_model(loaded.model, modes, held=held, start=start)
+        paths = [found.write(folder / f"modal{suffix}") for suffix in (".npz", ".h5")]
+        if not quiet:
+            click.echo("\n".join([*found.names, "", *map(str, paths)]))
 
 
 @cli.command()
@@ -195,6 +266,26 @@ def _loaded(case: Path, overrides: tuple[str, ...]) -> Any:
     return loaded
 
 
+def _pair(option: str, text: str) -> tuple[str, str]:
+    """NAME=VALUE of an option. Raises ModelError."""
+    name, sign, value = text.rpartition("=") if option == "--state" else text.partition("=")
+    if not sign or not name.strip() or not value.strip():
+        raise ModelError(f"{option} {text}: wanted NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _numbers(texts: tuple[str, ...]) -> dict[str, float]:
+    """Values of --state by name. Raises ModelError."""
+    found = {}
+    for text in texts:
+        name, value = _pair("--state", text)
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise ModelError(f"--state {text}: {value!r} is not a number") from None
+    return found
+
+
 def _analyse(module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
     """Carry out an analysis over the time of ``[run]``, with its progress, and print its audit."""
     with _reported():
@@ -255,6 +346,7 @@ def audit(results: Any) -> str:
         "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
         "energy error": energy,
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
+        "force balance": listed(("force_balance", "", " N"), ("moment_balance", "", " N m")),
         "constraint violation": listed(
             ("constraint_position", "position ", ""),
             ("constraint_velocity", "velocity ", ""),

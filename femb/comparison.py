@@ -8,8 +8,9 @@ import json
 import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
+from femb.calling import RunOptions, read_call
 from femb.differences import Difference, check_times, differences
 from femb.errors import FembError, ModelError
 from femb.model import Model
@@ -96,16 +97,18 @@ class Comparison:
 
 
 def compare(
-    model: Model,
+    model: Model | str | Path,
     run: Run | None = None,
     *,
     against: Results | str | Path | None = None,
     out: str | Path | None = None,
     case_text: str = "",
     progress: Any = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Comparison:
     """Run a model in every formulation of femb.options.FORMULATIONS that admits it, and compare the results.
+
+    model : or the path of a case file.
 
     run, or its fields as keyword options. Each formulation takes the run's method where it can, else the first of its
     own (femb.options.METHODS_OF). The reference is the run's own formulation or, if that does not run, the first
@@ -115,10 +118,8 @@ def compare(
     Raises ModelError with every problem of the model, or where no formulation admits it; ResultError where ``against``
     cannot be read, or has other output times or items.
     """
-    if run is None:
-        run = Run(**options)
-    elif options:
-        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    model, run, text = read_call(model, run, options)
+    case_text = case_text or text
     from femb.system import System
 
     System(model, assemble=run.start == "assembled")  # the model's own problems, with their places

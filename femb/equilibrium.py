@@ -1,6 +1,7 @@
 """Equilibrium at rest or in steady rotation, from which a motion can start without shaking its structure."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from femb.errors import ModelError, SolveError
 from femb.kinematics import error_norm
 from femb.options import Tolerances
 from femb.start import components
+from femb.statics import Balanced, Statics
 from femb.system import System
 from femb.types import Floats
 
@@ -30,16 +32,15 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     static equilibrium. Newton's iteration, regularised by the inertia of the rotation where a structure is free; first
     with the iteration tangent under the whole load, and if that fails with the exact tangent in load steps.
 
+    With joints, drivers and latches the constraints hold too (femb.statics): drivers stay where they begin, and what
+    joints connect moves as one structure.
+
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
-    not a principal one; or where the iteration does not converge. Raises ModelError where there are joints or drivers.
+    not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start, and
+    where a mechanism that the ground holds can move with nothing against it.
     """
     if system.n_c:
-        names = ", ".join([*system.layout.joints, *system.layout.drivers][:3])
-        raise ModelError.at(
-            ("run", "start"),
-            f"'equilibrium' is found without joints and drivers, got {names}; use 'as_given' or 'assembled' with some "
-            "damping, or femb.linear.trim",
-        )
+        return _held_start(system)
     motions = [_Motion(system, frames) for frames in _structures(system)]
     for motion in motions:
         motion.check_axis()
@@ -48,7 +49,10 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     except SolveError as first:
         for motion in motions:
             motion.check(system.q0, _forces(system, motions, system.q0, 1.0)[1])
-        q, force = _in_load_steps(system, motions, first)
+        start = (system.q0, np.zeros(system.n_v))
+        q, force = _in_load_steps(
+            system, lambda before, load: _solve(system, motions, before[0], load, exact=True), start, first
+        )
     v, a = np.zeros(system.n_v), np.zeros(system.n_v)
     for motion in motions:
         motion.check(q, force)
@@ -56,20 +60,83 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     return q, v
 
 
-def _in_load_steps(system: System, motions: list["_Motion"], first: SolveError) -> tuple[Floats, Floats]:
+def _held_start(system: System) -> tuple[Floats, Floats]:
+    """The same with constraints."""
+    turning = [name for name in system.layout.joints if np.any(system.model.tables["joints"][name].rates or 0.0)]
+    if turning:
+        raise ModelError.at(
+            ("run", "start"),
+            f"'equilibrium' moves what joints connect as one body, but {turning[0]!r} is given rates: leave them out, "
+            "or look for steady motion with femb.linear.trim",
+        )
+    motions: list[_Motion] = []
+
+    def rigid(q: Floats, v: Floats, a: Floats) -> None:
+        for motion in motions:
+            motion.state(q, v, a)
+
+    statics = Statics(system, rigid)
+    twin = statics.twin
+    motions += [_Motion(twin, frames) for frames in _structures(twin)]
+    for motion in motions:
+        motion.check_axis()
+    spin2 = max(float(motion.omega @ motion.omega) for motion in motions)
+    none = Balanced(system.q0, np.zeros(twin.n_v), np.zeros(twin.n_c))
+
+    def solved(before: Balanced, load: float) -> Balanced:
+        try:
+            return statics.solve(before.q, load, before.multipliers, spin2)
+        except SolveError:
+            if load < 1.0:
+                raise
+            return statics.solve(before.q, load, before.multipliers, spin2, cautious=True)
+
+    try:
+        found = solved(none, 1.0)
+    except SolveError as first:
+        for motion in motions:
+            motion.check(system.q0, statics.forces(system.q0, 1.0)[1])
+        found = _in_load_steps(system, solved, none, first)
+    v, a = np.zeros((2, system.n_v))
+    u = twin.at(found.q).inputs_at(0.0, found.q, v)
+    force = twin.equations(u[None], found.q[None], v[None], a[None], found.multipliers[None])[0, : twin.n_v]
+    for motion in motions:
+        motion.check(found.q, found.force if motion.free else force)
+    grounded = ~np.any([motion.mask for motion in motions if motion.free] or [np.zeros(twin.n_v, bool)], axis=0)
+    loose = statics.unheld(found, grounded) if np.any(grounded) else ""
+    if loose:
+        raise ModelError.at(
+            ("run", "start"),
+            f"'equilibrium' is not one place: joints leave {loose} free to move with nothing against it, no spring and "
+            "no weight; use 'as_given' or 'assembled', or add what holds it",
+        )
+    rigid(found.q, v, a)
+    try:
+        return system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
+    except TrialError as error:
+        raise SolveError(
+            f"no equilibrium found to start from: {error} where the forces are in balance, a posture in which rows of "
+            "constraints depend on each other; start nearer"
+        ) from error
+
+
+State = TypeVar("State")
+
+
+def _in_load_steps(system: System, solved: Callable[[State, float], State], zero: State, first: SolveError) -> State:
     """Raise the inputs from zero, in steps that are halved where the iteration fails and doubled where it does not."""
-    q, reached, part, force = system.q0, 0.0, 0.25, np.zeros(system.n_v)
+    found, reached, part = zero, 0.0, 0.25
     while reached < 1.0:
         trial = min(1.0, reached + part)
         try:
-            q, force = _solve(system, motions, q, trial, exact=True)
+            found = solved(found, trial)
         except SolveError:
             part *= 0.5
             if part < SMALLEST_LOAD_STEP or not system.n_u:
                 raise first from None
             continue
         reached, part = trial, 2.0 * part
-    return q, force
+    return found
 
 
 def _forces(system: System, motions: list["_Motion"], q: Floats, load: float) -> tuple[Any, Floats]:

@@ -5,15 +5,16 @@ The loop is ordinary Python, so controllers, events and progress are ordinary Py
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from femb.constraints import least_multipliers
 from femb.errors import SolveError
-from femb.latching import Event, latch_events, switched
+from femb.frames import Frames, output_frames, step_frames
+from femb.latching import Event, kinetic_energy, latch_events, switched
 from femb.passage import Passage
+from femb.results import EventRecord
 from femb.steppers.contract import Step, Stepper
 from femb.types import Floats
 
@@ -25,44 +26,11 @@ SAME_INSTANT = 1e-12
 SIMULTANEOUS = 1e-6
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,), inputs u (k, n_u), accelerations a
-    (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates.
-
-    States are on the constraints; what they give is evaluated afresh, not interpolated.
-    """
-
-    time: Floats
-    q: Floats
-    v: Floats
-    work: Floats
-    u: Floats
-    a: Floats
-    multipliers: Floats
-    coordinates: Floats
-    coordinate_rates: Floats
-
-    @classmethod
-    def joined(cls, parts: "list[Frames]") -> "Frames":
-        """One after the other."""
-        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
-
-
-@dataclass(frozen=True)
-class Happening:
-    """An event that happened: time (s), name, and the energy (J) a latch took."""
-
-    time: float
-    name: str
-    energy_loss: float = 0.0
-
-
 @dataclass
 class Outcome:
     """How a run went: its events in order, which terminal one stopped it, and what is to be known about it."""
 
-    events: list[Happening]
+    events: list[EventRecord]
     stopped_by: str | None = None
     warning: str = ""
 
@@ -121,7 +89,7 @@ def integrate(
                 wanted = np.append(wanted, last)
             if len(wanted):
                 shown = float(wanted[-1])
-                yield output_frames(system, wanted, *step(wanted))
+                yield step_frames(system, step, wanted)
             done = count
             stepper.statistics.wall_time = time.perf_counter() - clock
             stepper.statistics.cpu_time = time.process_time() - cpu
@@ -152,28 +120,6 @@ def integrate(
 def _last_state(system: Any, stepper: Stepper) -> Frames:
     now, work = np.array([stepper.t]), np.array([stepper.work])
     return output_frames(system, now, stepper.q[None].copy(), stepper.v[None].copy(), work)
-
-
-def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
-    """Output frames from states of a formulation at times (k,): q (k, n_q), v (k, n_v), work (k,)."""
-    system, states = form.velocity_form, q
-    q, v = form.configuration(q, v)
-    count = len(times)
-    u = np.empty((count, system.n_u))
-    joints = np.empty((2, count, system.coordinates_of_joints.count))
-    for k, t in enumerate(times):
-        if form is not system:
-            # its coordinates may tell the turns of joints, which the System counts from step to step
-            system = form.at(states[k]).velocity_form
-        u[k] = system.inputs_at(float(t), q[k], v[k])
-        q[k], v[k] = system.projected(u[k], q[k], v[k])
-        if joints.size:
-            joints[:, k] = system.joint_motion(q[k], v[k])
-    a, multipliers = system.forward_each(u, q, v)
-    if system.layout.has_loops:
-        for k in range(count):
-            multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
-    return Frames(times, q, v, work, u, a, multipliers, *joints)
 
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
@@ -221,7 +167,7 @@ def _look(
         if event.latch >= 0:
             near = t + SIMULTANEOUS * (step.end - step.start)
             return [each for each in found if each[1].latch >= 0 and t <= each[0] <= near], after
-        outcome.events.append(Happening(t, event.name))
+        outcome.events.append(EventRecord(t, event.name))
         if event.terminal:
             outcome.stopped_by = event.name
             return [(t, event)], after
@@ -232,10 +178,13 @@ def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, 
     """The system after its latches have switched, with the stepper at that instant."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
-    system, q, v, loss = switched(system.at(q[0]), [event.latch for _, event in stops], t, q[0], v[0])
-    # what latches take together stands with the first of them
-    losses = [loss, *([0.0] * (len(stops) - 1))]
-    outcome.events += [Happening(t, event.name, lost) for (_, event), lost in zip(stops, losses, strict=True)]
+    system = system.at(q[0])
+    # what is interpolated is open by the error of the interpolation, which no latch takes
+    q, v = system.projected(system.inputs_at(t, q[0], v[0]), q[0], v[0])
+    before = kinetic_energy(system, q, v)
+    system, q, v, losses = switched(system, [event.latch for _, event in stops], t, q, v)
+    outcome.events += [EventRecord(t, event.name, float(lost)) for (_, event), lost in zip(stops, losses, strict=True)]
     stepper.system = system
-    stepper.jump(t, q, v, float(work[0]) - loss)
+    # what drivers give in the jump is work as well
+    stepper.jump(t, q, v, float(work[0]) + kinetic_energy(system, q, v) - before)
     return system

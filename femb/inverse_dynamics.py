@@ -11,15 +11,16 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from femb.assembly import RANK
+from femb.calling import RunOptions, read_call
 from femb.constraints import POSITION
 from femb.errors import ModelError, Problem, SolveError
-from femb.integrate import Frames
+from femb.frames import Frames, unbalanced
 from femb.model import Model
 from femb.options import Run
 from femb.recording import Recording
@@ -38,15 +39,17 @@ GAUSS = (0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0)
 
 
 def inverse(
-    model: Model,
+    model: Model | str | Path,
     run: Run | None = None,
     *,
     out: str | Path | None = None,
     case_text: str = "",
     progress: Any = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Results:
     """Motion and forces of a model whose joints and drivers prescribe all of its motion.
+
+    model : or the path of a case file.
 
     run, or its fields as keyword options: the instants of output, ``duration`` and ``output_interval``, and ``start``
     count; there is no stepper. out, case_text, progress : as in ``simulate``.
@@ -58,10 +61,8 @@ def inverse(
     Raises ModelError with every problem of the model, where it has beams or latches, or not all of its motion is
     prescribed; SolveError, with the results so far in ``error.results``, where the drivers cannot be followed.
     """
-    if run is None:
-        run = Run(**options)
-    elif options:
-        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    model, run, text = read_call(model, run, options)
+    case_text = case_text or text
     system = System(model, assemble=run.start == "assembled")
     check_prescribed(system)
     clock, cpu = time.perf_counter(), time.process_time()
@@ -226,8 +227,9 @@ class _Instant:
 
     def frames(self, work: float) -> Frames:
         """This instant as an output frame."""
+        state = [each[None] for each in (self.u, self.q, self.v, self.a, self.multipliers)]
         values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
-        return Frames(*(np.array([each]) for each in values))
+        return Frames(*(*(np.array([each]) for each in values), unbalanced(self.system, *state)))
 
 
 class _Rows:

@@ -5,15 +5,18 @@ When a latch engages, velocities jump by the smallest change, weighted with the 
     [ M  J^T ] [ v+ - v- ]   [            0           ]
     [ J   0  ] [    p    ] = [ -(J v- + Phi_t) ],
 
-p being the impulses of the joints. Between bodies they are internal, so that momentum is kept; the kinetic energy lost
-is that of v+ - v-. Source: docs/theory/constraints.md, section 7.
+p being the impulses of the joints. Between bodies they are internal, so that momentum is kept. The kinetic energy lost
+is the sum of what the impulses take, (v+ + v-)/2 . J_i^T p_i a row: of joints nothing, of drivers what they give in the
+jump as work, of each latch its own loss. Source: docs/theory/constraints.md, section 12.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from femb.constraints import projected
+import numpy as np
+
+from femb.constraints import least_multipliers, mass_factors, projected
 from femb.types import Floats
 
 
@@ -50,9 +53,17 @@ def _function(latch: Any) -> Callable[[float, Any], float]:
     return lambda t, state: state.coordinates[latch.coordinate] - item.at
 
 
-def switched(form: Any, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, float]:
-    """The formulation with latches switched at a state, the coordinates and velocities after it, and the energy lost
-    (J)."""
+def kinetic_energy(form: Any, q: Floats, v: Floats) -> float:
+    """J, of a state of a formulation."""
+    return float(form.velocity_form.energy_momentum(*form.configuration(q[None], v[None]))[0, 0])
+
+
+def switched(form: Any, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, Floats]:
+    """The formulation with latches switched at a state, the coordinates and velocities after it, and the energy (J)
+    that each of the latches took.
+
+    Of latches that engage together one may take less than nothing: what another one's impulse has put into its motion.
+    """
     system = form.velocity_form
     discrete = system.discrete
     q, v = (each[0] for each in form.configuration(q[None], v[None]))
@@ -63,8 +74,15 @@ def switched(form: Any, latches: list[int], t: float, q: Floats, v: Floats) -> t
         held[k] = coordinates[system.layout.latches[k].coordinate]
     other = form.with_discrete(replace(discrete, engaged=engaged, held=held))
     system = other.velocity_form
-    before = system.energy_momentum(q[None], v[None])[0, 0]
-    u = system.inputs_at(t, q, v)
+    u, before = system.inputs_at(t, q, v), v
     q, v = projected(system, u, q, v)
-    loss = before - system.energy_momentum(q[None], v[None])[0, 0]
-    return other, *other.from_configuration(q, v), float(loss)
+    losses = _taken(system, u, q, before, v)[[system.layout.row_c[system.layout.latches[k].row] for k in latches]]
+    return other, *other.from_configuration(q, v), losses
+
+
+def _taken(system: Any, u: Floats, q: Floats, before: Floats, after: Floats) -> Floats:
+    """(n_c,) J: what the impulse of each row takes from the motion in the jump from v before to v after."""
+    n_v, x = system.n_v, np.zeros(system.n_v + system.n_c)
+    x[n_v:] = -system.constraint_rates(u[None], q[None], before[None])[0]
+    impulses = least_multipliers(system, u, q, mass_factors(system, u, q).solve(x)[n_v:])
+    return impulses * (system.jacobian(u, q) @ (0.5 * (before + after)))

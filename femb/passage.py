@@ -133,8 +133,8 @@ class Passage:
         stepper.statistics.steps += 1
         stepper.jump(end, q, v, float(now[-1]))
         self.forget()
-        ends = [(q0, v0, a0, y[-1], rates[0, -1]), (q, v, a, now[-1], rate[-1])]
-        return HermiteStep(system, t0, end, *ends)
+        at_start, at_end = (q0, v0, a0, y[-1], rates[0, -1]), (q, v, a, now[-1], rate[-1])
+        return HermiteStep(system, t0, end, at_start, at_end)
 
     def _past(self, system: Any, stepper: Any, h: float) -> Any:
         """Ages (s) of instants of the past, the state y = (q, v, work) of the youngest, the rates of y at all, and the

@@ -7,16 +7,22 @@ import numpy as np
 from femb import rotations
 from femb.layout import Layout
 from femb.options import Tolerances
-from femb.types import Floats
+from femb.types import Floats, Ints
+
+
+def turned_places(first: Ints) -> Ints:
+    """(F, 2) for ``Places.turning`` of frames whose translational velocities begin at first (F,)."""
+    return np.stack([first, np.full(len(first), -1)], axis=1)
 
 
 class Places:
     """Numbers of components by kind of quantity.
 
     coordinates : places in q and in v of what is linear, then of quaternions and of angular velocities, as the kernels
-    of ``femb.kinematics`` take them. turning : the same for frames that stiff members are on. A Newton iteration turns
-    their forces back to the attitude of its matrices; those of others it leaves as they are, so that their sum, the
-    change of linear momentum, is kept to rounding.
+    of ``femb.kinematics`` take them. turning : of frames that stiff members are on, places of quaternions in q (F,) and
+    (F, 2) of the first velocity and, where velocities are rates of quaternions, the first of those; else -1. A Newton
+    iteration turns their forces back to the attitude of its matrices; those of others it leaves as they are, so that
+    their sum, the change of linear momentum, is kept to rounding.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -35,7 +41,7 @@ class Places:
         )
         members = {frame for frames, _ in layout.couplings for frame in frames}
         turned = np.array([frame in members for frame in range(len(freedom))], dtype=bool) & poses
-        self.turning = (layout.frame_q[turned] + 3, layout.frame_v[turned] + 3)
+        self.turning = (layout.frame_q[turned] + 3, turned_places(layout.frame_v[turned]))
         # groups of components for the error norm, by kind of quantity: positions, quaternions, strains
         self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.strain_q)
         self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.strain_v)

@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 
 from femb import __version__, rotations
-from femb.integrate import Frames
+from femb.audit import AuditWatch
+from femb.frames import Frames
 from femb.layout import Station
 from femb.reactions import joint_reaction
-from femb.state import station_motion
+from femb.state import station_acceleration, station_motion
 from femb.system import System
 from femb.types import Floats
+
+# What is recorded of every body and node, in the order of ``station_motion`` and ``station_acceleration``.
+MOTION = ("position", "quaternion", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
 
 
 class Recorder:
@@ -30,6 +34,7 @@ class Recorder:
         self.carriers = {name: self._carrier(name) for name in self.layout.beams}
         self.shapes = {name: self._shape(name) for name in self.layout.beams}
         self.beam_batches = [batch for batch in system.batches if isinstance(batch, BeamBatch)]
+        self.audit_watch = AuditWatch()
         self.first_energy: float | None = None
         self.first_stored = 0.0
 
@@ -93,8 +98,9 @@ class Recorder:
             self._beam(block, name, frames)
         if self.beam_batches:
             self._section_forces(block, frames)
+        accelerations = self.system.coordinates_of_joints.accelerations(frames.q, frames.v, frames.a)
         for name, joint in self.layout.joints.items():
-            self._joint(block, name, joint, frames)
+            self._joint(block, name, joint, frames, accelerations)
         for name, driver in self.layout.drivers.items():
             self._driver(block, name, driver, frames)
         for batch in self.system.batches:
@@ -103,15 +109,19 @@ class Recorder:
         return block
 
     def _motion(self, block: dict[str, Floats], path: str, station: Any, frames: Frames) -> None:
-        motion = station_motion(self.layout, station, frames.q, frames.v)
-        for word, values in zip(("position", "quaternion", "velocity", "angular_velocity"), motion, strict=True):
+        for word, values in zip(MOTION, self._motion_of(station, frames), strict=True):
             block[f"{path}/{word}"] = values
+
+    def _motion_of(self, station: Station, frames: Frames) -> tuple[Floats, ...]:
+        """The arrays (k, 3 or 4) of ``MOTION`` of a station."""
+        q, v = frames.q, frames.v
+        return *station_motion(self.layout, station, q, v), *station_acceleration(self.layout, station, q, v, frames.a)
 
     def _beam(self, block: dict[str, Floats], name: str, frames: Frames) -> None:
         where = self.layout.beams[name]
-        motions = [station_motion(self.layout, station, frames.q, frames.v) for station in where.stations]
+        motions = [self._motion_of(station, frames) for station in where.stations]
         path = f"beams/{name}"
-        for k, word in enumerate(("position", "quaternion", "velocity", "angular_velocity")):
+        for k, word in enumerate(MOTION):
             block[f"{path}/{word}"] = np.stack([motion[k] for motion in motions], axis=1)
         block[f"{path}/strain"] = frames.q[:, self.layout.strain_q[where.strains]]
         back = rotations.conjugate(self.references[name][1])
@@ -134,14 +144,15 @@ class Recorder:
                 block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
                 block[f"beams/{name}/section_moment"] = forces[:, rows, :, 3:]
 
-    def _joint(self, block: dict[str, Floats], name: str, joint: Any, frames: Frames) -> None:
-        """Reaction on the second end, at its point, in the axes of the first; coordinates and rates."""
+    def _joint(self, block: dict[str, Floats], name: str, joint: Any, frames: Frames, accelerations: Floats) -> None:
+        """Reaction on the second end, at its point, in the axes of the first; coordinates, rates and accelerations."""
         path = f"joints/{name}"
         force, torque = joint_reaction(self.system, joint, frames)
         block[f"{path}/force"], block[f"{path}/torque"] = force, torque
         if joint.coordinates:
             block[f"{path}/coordinates"] = frames.coordinates[:, joint.part]
             block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
+            block[f"{path}/accelerations"] = accelerations[:, joint.part]
 
     def _driver(self, block: dict[str, Floats], name: str, driver: Any, frames: Frames) -> None:
         """What a driver prescribes, its rate, and the force it takes."""
@@ -173,6 +184,9 @@ class Recorder:
         block["audit/constraint_position"] = np.max(np.abs(position), axis=1, initial=0.0)
         block["audit/constraint_velocity"] = np.max(np.abs(rates), axis=1, initial=0.0)
         block["audit/quaternion_norm"] = self._norm_error(frames.q)
+        block["audit/force_balance"], block["audit/moment_balance"] = frames.unbalanced.T
+        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
+        self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
 
     def _norm_error(self, q: Floats) -> Floats:
         places = self.system.coordinates[2][:, None] + np.arange(4)

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from femb.errors import SolveError
-from femb.integrate import Frames
+from femb.frames import Frames
 from femb.record import Recorder
 from femb.resultfile import MemoryWriter, ResultWriter
 from femb.results import Results
@@ -39,6 +39,11 @@ class Recording:
         self._collected.append(frames)
         if sum(len(each.time) for each in self._collected) >= BLOCK:
             self._write()
+
+    def audit_warning(self, rtol: float) -> str:
+        """What of the audit so far is far beyond the tolerances; empty if nothing is."""
+        self._write()
+        return self._recorder.audit_watch.warning(rtol)
 
     def results(self) -> Results:
         """What was recorded."""

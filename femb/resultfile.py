@@ -5,18 +5,20 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
     /                attributes: femb_version, case, method, status ("running" | "complete" |
                      "failed"), message
     /time            (T,) s
-    /bodies/NAME/    position (T,3) quaternion (T,4) velocity (T,3) angular_velocity (T,3),
-                     attributes fixed and shape
+    /bodies/NAME/    position (T,3) quaternion (T,4) velocity (T,3) angular_velocity (T,3)
+                     acceleration (T,3) angular_acceleration (T,3), attributes fixed and shape
     /beams/NAME/     position (T,n,3) quaternion (T,n,4) velocity (T,n,3) angular_velocity (T,n,3)
+                     acceleration (T,n,3) angular_acceleration (T,n,3)
                      strain (T,e,2) section_force (T,e,2,3) section_moment (T,e,2,3)
                      rotation (T,n,4) deflection (T,n,3), attribute deflection_body: the body in
                      whose axes; without time: reference_position (n,3)
                      reference_quaternion (n,4) element_length (e,) corner (e,4) outline (m,2)
-    /joints/NAME/    force (T,3) torque (T,3), coordinates and rates where it has any
+    /joints/NAME/    force (T,3) torque (T,3), coordinates, rates and accelerations where it has any
     /drivers/NAME/   value rate force (T,n), attribute names: of the n components
     /springs/NAME/   force (T,) length or angle (T,) rate (T,); three each on Euler angles
     /loads/NAME/     the same of motors of joints
     /audit/          energies, momenta, errors, (T,) or (T,3)
+    /events/NAME/    time energy_loss (k,), written at the end
     /statistics      attributes: steps, evaluations, wall_time, ...
 
 Units and axes are those of `femb.results`. A *block* is a dictionary of path to (k, ...) array

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
@@ -87,6 +88,8 @@ class Body(Group):
     quaternion = Quantity("(T, 4)", "-", "body to inertial, scalar first")
     velocity = Quantity("(T, 3)", "m/s", "of the reference point, inertial axes")
     angular_velocity = Quantity("(T, 3)", "rad/s", "body axes")
+    acceleration = Quantity("(T, 3)", "m/s2", "of the reference point, inertial axes")
+    angular_acceleration = Quantity("(T, 3)", "rad/s2", "body axes")
 
     @property
     def shape(self) -> dict[str, Any] | None:
@@ -131,6 +134,8 @@ class Beam(Group):
     quaternion = Quantity("(T, n, 4)", "-", "section to inertial, scalar first; x along the tangent")
     velocity = Quantity("(T, n, 3)", "m/s", "nodes, inertial axes")
     angular_velocity = Quantity("(T, n, 3)", "rad/s", "section axes")
+    acceleration = Quantity("(T, n, 3)", "m/s2", "nodes, inertial axes")
+    angular_acceleration = Quantity("(T, n, 3)", "rad/s2", "section axes")
     strain = Quantity("(T, e, 2)", "-", "axial strain at both ends of every element")
     # Both are positive on the face whose outward normal is the tangent: a positive first force is tension.
     section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
@@ -180,6 +185,7 @@ class Joint(Group):
     torque = Quantity("(T, 3)", "N m", "on the second body at the joint, first body's joint frame")
     coordinates = Quantity("(T, c)", "m or rad", "of the free directions")
     rates = Quantity("(T, c)", "m/s or rad/s", "of the coordinates")
+    accelerations = Quantity("(T, c)", "m/s2 or rad/s2", "of the coordinates")
 
 
 class Driver(Group):
@@ -223,6 +229,17 @@ class Audit(Group):
     constraint_position = Quantity("(T,)", "-", "largest violation of a constraint")
     constraint_velocity = Quantity("(T,)", "-", "largest violation of a constraint's rate")
     quaternion_norm = Quantity("(T,)", "-", "largest departure of a quaternion's length from 1")
+    force_balance = Quantity("(T,)", "N", "largest force that a body or node lacks for the motion between steps")
+    moment_balance = Quantity("(T,)", "N m", "largest moment that a body or node lacks for the motion between steps")
+
+
+@dataclass(frozen=True)
+class EventRecord:
+    """An event that happened: time (s), name (of a latch ``"latches.NAME"``), and the energy (J) that a latch took."""
+
+    time: float
+    name: str
+    energy_loss: float = 0.0
 
 
 class Groups(Mapping[str, GroupType], Generic[GroupType]):
@@ -297,6 +314,19 @@ class Results:
     def time(self) -> Floats:
         """(T,) s: the output times; empty for results that have none."""
         return self.series.get("time", np.zeros(0))
+
+    @property
+    def events(self) -> tuple[EventRecord, ...]:
+        """The events of the run in order of time: latches, and events that were asked for; empty until it has ended."""
+        names = [path.split("/")[1] for path in self.static if path.startswith("events/") and path.endswith("/time")]
+        found = [
+            EventRecord(float(t), name, float(loss))
+            for name in names
+            for t, loss in zip(
+                self.static[f"events/{name}/time"], self.static[f"events/{name}/energy_loss"], strict=True
+            )
+        ]
+        return tuple(sorted(found, key=lambda event: event.time))
 
     @property
     def statistics(self) -> Mapping[str, Any]:

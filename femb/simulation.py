@@ -1,16 +1,16 @@
 """Simulate: a model through time into results; the one call behind ``femb run``."""
 
 import warnings
-from dataclasses import fields
-from difflib import get_close_matches
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from femb.calling import RunOptions, read_call
 from femb.checks import numbered, shown
 from femb.connections import unconnected
-from femb.errors import FembError, FembWarning, ModelError, Problem
+from femb.errors import FembError, FembWarning, ModelError
 from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
 from femb.model import Model
@@ -20,26 +20,29 @@ from femb.types import Floats
 
 
 def simulate(
-    model: Model,
+    model: Model | str | Path,
     run: Run | None = None,
     *,
     out: str | Path | None = None,
     case_text: str = "",
-    events: tuple[Event, ...] = (),
+    events: Sequence[Event] = (),
     progress: Any = None,
-    **options: Any,
+    **options: Unpack[RunOptions],
 ) -> Results:
     """Integrate a model in time.
 
-    run, or its fields as keyword options (duration, method, rtol, ...). out : an HDF5 file to write to while it runs.
+    model : or the path of a case file, whose run counts then. run, or its fields as keyword options (duration, method,
+    rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
+    out : an HDF5 file to write to while it runs.
     events : functions of time and state whose zeros are looked for. progress : an object with ``message(text)`` and
     ``update(t)``.
 
     Raises ModelError with every problem of the model; SolveError where the integration cannot go on, in which case
     what was computed is in the file, and in ``error.results``.
     """
-    run = given_run(model, run, options)
+    model, run, text = read_call(model, run, options)
     check_events(events)
+    case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.memory import check_memory
     from femb.recording import Recording
@@ -61,33 +64,14 @@ def simulate(
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()
+        audit = recording.audit_warning(run.rtol)
+        if audit:
+            outcome.warning = "; ".join([outcome.warning, audit] if outcome.warning else [audit])
+            if progress is not None:
+                progress.message(audit)
         said = [f"stopped by event {outcome.stopped_by!r}"] if outcome.stopped_by else []
         recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
     return recording.results()
-
-
-def given_run(model: Any, run: Any, options: dict[str, Any]) -> Run:
-    """The run of an analysis that was given one, or its options. Raises ModelError where it was given neither."""
-    if not isinstance(model, Model):
-        raise ModelError.at(("model",), f"got {shown(model)}, wanted a femb.Model")
-    if run is None:
-        known = {field.name: field for field in fields(Run)}
-        problems = []
-        for name in options:
-            if name not in known:
-                guesses = get_close_matches(name, known, n=1)
-                hint = f"did you mean {guesses[0]!r}?" if guesses else f"the options are {', '.join(known)}"
-                problems.append(Problem(("run", name), f"unknown option; {hint}"))
-        if "duration" not in options:
-            problems.append(Problem(("run", "duration"), "is missing (s)"))
-        if problems:
-            raise ModelError(*problems)
-        return Run(**options)
-    if options:
-        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
-    if not isinstance(run, Run):
-        raise ModelError.at(("run",), f"got {shown(run)}, wanted a femb.Run, or its fields as keyword options")
-    return run
 
 
 def check_events(events: Any) -> None:

@@ -92,6 +92,26 @@ class State:
         return NodeState(*(column[0] for column in columns))
 
 
+def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
+    """Acceleration (inertial axes) and angular acceleration (own axes) (s, 3) of a station at s states with v' = a."""
+    frame = layout.frames[station.frame]
+    i, j = layout.frame_q[station.frame], layout.frame_v[station.frame]
+    if frame.freedom == 0:
+        still = np.zeros((len(q), 3))
+        return still, still.copy()
+    linear = a[:, j : j + 3]
+    if frame.freedom == 3:
+        return linear, np.zeros((len(q), 3))
+    omega, alpha = v[:, j + 3 : j + 6], a[:, j + 3 : j + 6]
+    if station.on_frame:
+        return linear, alpha
+    swung = np.cross(alpha, station.offset) + np.cross(omega, np.cross(omega, station.offset))
+    return (
+        linear + rotations.rotate(q[:, i + 3 : i + 7], swung),
+        rotations.rotate_back(station.rotation, alpha),
+    )
+
+
 def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Position, quaternion, velocity and angular velocity (s, 3 or 4) of a station at s states."""
     frame = layout.frames[station.frame]

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from femb.posture import watch
 from femb.start import start_velocities
 from femb.state import State
 from femb.types import Floats
+
+if TYPE_CHECKING:
+    from femb.formulations.augmented import Augmented
 
 __all__ = ["FoldedError", "System"]
 
@@ -218,6 +221,10 @@ class System:
         """q and v in velocity coordinates of s states of a formulation: themselves."""
         return q, v
 
+    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """v' in velocity coordinates of s states of a formulation whose v' is a: itself."""
+        return a
+
     def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The reverse of ``configuration``, for one state."""
         return q, v
@@ -304,6 +311,19 @@ class System:
             except SingularError as error:
                 raise TrialError("the mass matrix is singular, or the state is not finite") from error
         return x[:, : self.n_v], x[:, self.n_v :]
+
+    def augmented(self, t: float = 0.0, q: Floats | None = None, v: Floats | None = None) -> "Augmented":
+        """The equations of motion in quaternion coordinates, equation (57) of the thesis, as scipy.sparse matrices.
+
+        t : s, for the inputs. q (n_q,), v (n_v,) : a state with unit quaternions, by default the start. The result has
+        M, A, J, the right-hand side and the names of rows and columns, and can be solved; see ``Augmented``.
+
+        Raises ModelError where q or v has another length, or a quaternion not that of one; TrialError where the mass
+        matrix is singular.
+        """
+        from femb.formulations.augmented import augmented
+
+        return augmented(self, t, q, v)
 
     # Constraints
 

@@ -311,7 +311,7 @@ def test_version():
 def test_help_lists_every_command():
     code, stdout, _ = invoke("--help")
     assert code == 0
-    commands = ["run", "inverse", "compare", "linearize", "check", "export", "plot"]
+    commands = ["run", "inverse", "compare", "linearize", "modal", "check", "export", "plot"]
     assert re.findall(r"^  (\w+)  ", stdout, re.MULTILINE) == commands
 
 

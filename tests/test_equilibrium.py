@@ -8,11 +8,26 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Section, SolveError, rotations
-from femb.elements import JointEnd, JointSpringDamper, Revolute
+from femb import (
+    Attachment,
+    Beam,
+    Ground,
+    JointDriver,
+    Load,
+    Model,
+    ModelError,
+    PointMass,
+    Prismatic,
+    RigidBody,
+    Section,
+    SolveError,
+    rotations,
+)
+from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Universal
 from femb.equilibrium import _forces, steady_start
 from femb.simulation import simulate
 from femb.state import State
+from femb.statics import Statics
 from femb.system import System
 
 X = (1.0, 0.0, 0.0)
@@ -370,3 +385,180 @@ def test_load_steps_leave_turns_of_joints_alone():
         (u, _, _), force = _forces(wound, [], wound.q0, share)
         assert np.sum(u) == pytest.approx(4.0 * np.pi + share)
         np.testing.assert_allclose(force[[0, 5]], [-2.0 * share, 3.0 * 4.0 * np.pi], atol=1e-12)
+
+
+# With joints, drivers, latches and closed loops
+
+
+def held(model):
+    """Joint coordinates in equilibrium, and what is left of accelerations and of the constraints there."""
+    system, q, v = steady(model)
+    system = system.at(q)
+    u = system.inputs_at(0.0, q, v)
+    a, _ = system.forward(u, q, v)
+    gap = np.max(np.abs(system.constraints(u[None], q[None], v[None])[0]))
+    assert np.max(np.abs(v)) == 0.0
+    return system.joint_motion(q, v)[0], np.max(np.abs(a)), gap
+
+
+def pendulum(start=0.4, axis=(0, 1, 0), **joint):
+    model = Model("pendulum", gravity=(0, 0, -9.81))
+    model.add(RigidBody("rod", mass=2.0, inertia=0.3))
+    ends = JointEnd("ground", axis=axis), JointEnd("rod", at=(0, 0, 0.8), axis=axis)
+    model.add(Revolute("hinge", *ends, start=(start,), **joint))
+    return model
+
+
+def test_pendulum_pushed_aside():
+    """tan(angle) = -F/m g, from far away."""
+    model = pendulum(start=1.2)
+    model.add(Load("push", body="rod", force=(5.0, 0, 0)))
+    angles, acceleration, gap = held(model)
+    assert angles[0] == pytest.approx(-np.arctan2(5.0, 2.0 * 9.81), abs=1e-12)
+    assert acceleration < 1e-9 > gap
+
+
+def test_sprung_hinge_in_its_weight():
+    """k angle = m g l cos(angle) of a bar that lies level without weight, with a spring of the joint."""
+    model = Model("bar", gravity=(0, 0, -9.81))
+    model.add(RigidBody("bar", mass=2.0, inertia=0.3))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("bar", at=(-0.8, 0, 0), axis=(0, 1, 0))))
+    model.add(JointSpringDamper("spring", "hinge", stiffness=30.0))
+    wanted = brentq(lambda x: 30.0 * x - 2.0 * 9.81 * 0.8 * np.cos(x), 0.0, 1.0, xtol=1e-15)
+    angles, acceleration, _ = held(model)
+    assert angles[0] == pytest.approx(wanted, abs=1e-12)
+    assert acceleration < 1e-9
+
+
+def test_drivers_hold_where_they_begin():
+    """A rod hangs on one that a driver holds at its start: its angle stays, the other hangs; then it moves off."""
+    model = pendulum()
+    model.add(RigidBody("lower", mass=1.0, inertia=0.1))
+    ends = JointEnd("rod", at=(0, 0, -0.8), axis=(0, 1, 0)), JointEnd("lower", at=(0, 0, 0.5), axis=(0, 1, 0))
+    model.add(Revolute("knee", *ends, start=(0.3,)))
+    model.add(JointDriver("drive", joint="hinge", motion=lambda t: (0.4 + 0.1 * t**2, 0.2 * t, 0.2)))
+    angles, _, gap = held(model)
+    np.testing.assert_allclose(angles, [0.4, -0.4], atol=1e-11)
+    assert gap < 1e-12
+    results = simulate(model, duration=0.1, start="equilibrium")
+    assert results.joints["hinge"].coordinates[-1, 0] == pytest.approx(0.401, abs=1e-6)
+
+
+def test_closed_loop_in_weight_and_wind():
+    """A parallelogram with a spring: one angle, k a = (sum m z)(g_x cos a + g sin a), and dependent rows."""
+    from test_linear import four_bar
+
+    g = (1.0, 0.0, -9.81)
+    model = Model("four bar", gravity=g)
+    for item in four_bar(stiffness=70.0)[0].items():
+        model.add(item)
+    moment = 2.0 * 1.2 * 0.5 + 2.0 * 1.0
+    wanted = brentq(lambda x: 70.0 * x - moment * (g[0] * np.cos(x) - g[2] * np.sin(x)), -0.5, 0.5, xtol=1e-15)
+    angles, acceleration, gap = held(model)
+    assert abs(angles[0]) == pytest.approx(wanted, abs=1e-12)
+    assert acceleration < 1e-9 > gap
+
+
+def test_hinged_beam_is_statically_as_by_trim():
+    """A flexible bar hung on a hinge and propped by a spring: the state that trim finds in joint coordinates."""
+    from femb.linear import trim
+
+    model = Model("boom", gravity=(0, 0, -9.81))
+    model.add(RigidBody("hub", mass=1.0, inertia=0.1))
+    hub = model.bodies["hub"]
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("hub", axis=(0, 1, 0))))
+    model.add(JointSpringDamper("spring", "hinge", stiffness=3.0))
+    model.add(Beam("boom", section=tape(), length=1.0, elements=2, start=hub.at((0.1, 0, 0), direction=X)))
+    system, q, _ = steady(model)
+    point = trim(model)
+    np.testing.assert_allclose(q, point.q, atol=1e-10)
+    a, _ = system.forward(
+        np.zeros(system.n_u) if not system.n_u else system.at(q).inputs_at(0.0, q, 0.0 * system.v0), q, 0.0 * system.v0
+    )
+    assert np.max(np.abs(a[system.layout.frame_v[system.layout.bodies["hub"]] :][:6])) < 1e-6
+
+
+def test_mechanisms_without_equilibrium():
+    """What drifts is named: a slide in its weight; and a hinge with nothing against it is no one place."""
+    model = Model("slide", gravity=(0, 0, -9.81))
+    model.add(RigidBody("stone", mass=2.0, inertia=0.3))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(0, 0, 1)), JointEnd("stone", axis=(0, 0, 1))))
+    with pytest.raises(SolveError, match="'stone' moves on from iteration to iteration; nothing holds it"):
+        steady(model)
+    model = pendulum(axis=(0, 1, 0))
+    model.gravity = np.zeros(3)
+    with pytest.raises(
+        ModelError, match=r"run\.start: 'equilibrium' is not one place: joints leave 'rod' free to move"
+    ):
+        steady(model)
+    with pytest.raises(ModelError, match=r"'hinge' is given rates"):
+        steady(pendulum(rates=(1.0,)))
+
+
+def test_a_latch_that_holds():
+    """A sprung hinge that a latch holds at the angle of its start stays there; the load on the body is its own."""
+    for engaged in (True, False):
+        model = pendulum()
+        model.add(JointSpringDamper("spring", "hinge", stiffness=30.0, free=1.5))
+        model.add(Latch("latch", "hinge", at=0.4, engaged=engaged))
+        wanted = brentq(lambda x: 30.0 * (x - 1.5) + 2.0 * 9.81 * 0.8 * np.sin(x), 0.0, 1.5, xtol=1e-15)
+        angles, acceleration, _ = held(model)
+        assert angles[0] == pytest.approx(0.4 if engaged else wanted, abs=1e-12)
+        assert acceleration < 1e-9
+
+
+def test_free_structure_with_hinges():
+    """A free hub with two sprung panels, pushed by forces that cancel: panels bent alike, and no acceleration."""
+    model = Model("satellite")
+    model.add(RigidBody("hub", mass=10.0, inertia=2.0))
+    for name, x in (("right", 1.0), ("left", -1.0)):
+        model.add(RigidBody(name, mass=1.0, inertia=0.1))
+        ends = JointEnd("hub", at=(0.5 * x, 0, 0), axis=(0, 1, 0)), JointEnd(name, at=(-0.7 * x, 0, 0), axis=(0, 1, 0))
+        model.add(Revolute(f"hinge_{name}", *ends))
+        model.add(JointSpringDamper(f"spring_{name}", f"hinge_{name}", stiffness=3.0))
+        model.add(Load(f"push_{name}", body=name, force=(0, 0, 0.5)))
+    model.add(Load("back", body="hub", force=(0, 0, -1.0)))
+    angles, acceleration, _ = held(model)
+    wanted = brentq(lambda x: 3.0 * x - 0.5 * 0.7 * np.cos(x), 0.0, 1.0, xtol=1e-15)
+    np.testing.assert_allclose(np.abs(angles), wanted, atol=1e-10)
+    assert acceleration < 1e-8
+
+
+def test_tangent_of_forces_and_reactions():
+    """K of forces and reactions between two moving bodies, multipliers held, against differences of order 6."""
+    model = Model("chain", gravity=(0, 0, -9.81))
+    for name in ("a", "b"):
+        model.add(RigidBody(name, mass=2.0, inertia=(0.3, 0.4, 0.5)))
+    model.add(
+        Universal(
+            "root",
+            JointEnd("ground", axis=(0, 1, 0)),
+            JointEnd("a", at=(0.2, 0, 0.8), axis=(1, 0, 0)),
+            start=(0.3, -0.2),
+        )
+    )
+    model.add(
+        Universal(
+            "knee",
+            JointEnd("a", at=(0, 0.1, -0.8), axis=(0, 1, 0)),
+            JointEnd("b", at=(0, 0, 0.5), axis=(1, 0, 0)),
+            start=(0.5, 0.4),
+        )
+    )
+    statics = Statics(System(model), lambda q, v, a: None)
+    twin, rng = statics.twin, np.random.default_rng(3)
+    q, multipliers = twin.q0, rng.standard_normal(twin.n_c)
+
+    def balance(x):
+        moved = q + twin.rates(q[None], x[None])[0]
+        twin.normalise(moved)
+        (u, _, _), force = statics.forces(moved, 1.0)
+        return force + statics.reactions(u, moved, multipliers)
+
+    state, _ = statics.forces(q, 1.0)
+    K = twin.pattern.to_csc(statics.matrices(state, q, multipliers)[1])[: twin.n_v, : twin.n_v].toarray()
+    h, weights = 1e-2, {1: 0.75, 2: -0.15, 3: 1.0 / 60.0}
+    wanted = np.column_stack(
+        [sum(w * (balance(k * h * e) - balance(-k * h * e)) for k, w in weights.items()) / h for e in np.eye(twin.n_v)]
+    )
+    np.testing.assert_allclose(K, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())

@@ -1,5 +1,7 @@
 """Linearisation: exact against complex steps of an independent form, known eigenvalues, modes, transfer functions."""
 
+import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from reduced_examples import EXAMPLES, ROTOR_RATE, TURBINE_RATE, Example, about
+from scipy.optimize import brentq
 
 from femb import (
     Attachment,
@@ -22,6 +25,7 @@ from femb import (
     OrientationDriver,
     Place,
     Planar,
+    PointMass,
     Prismatic,
     ResultError,
     Results,
@@ -31,17 +35,21 @@ from femb import (
     SolveError,
     SpringDamper,
     SpringEnd,
+    load_case,
     rotations,
 )
 from femb.cli import cli
 from femb.equilibrium import steady_start
-from femb.linear import StateSpace, linearize, multiblade, trim
+from femb.linear import StateSpace, linearize, multiblade, operating_point, trim
 from femb.linear.chart import resting_chart
 from femb.linear.linearise import chart_of, second_order, state_space
 from femb.linear.multiblade import labels, transformation
 from femb.linear.point import OperatingPoint
+from femb.linear.steady import Balance, why_unsteady
+from femb.state import State
 from femb.system import System
 
+CASES = Path(__file__).resolve().parent.parent / "cases"
 SPACE_FREE = {"aircraft": 4, "pendulum": 0, "satellite": 12, "connected": 12, "rotorcraft": 2, "wind_turbine": 2}
 # eigenvalues with an imaginary part of at least zero, rounded to six digits after the point
 PRINTED = {
@@ -707,7 +715,200 @@ def test_flexible_trim():
     np.testing.assert_allclose(point.q, q, atol=1e-9)
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.5, 5.0])
+def test_trim_of_a_swinging_pendulum(rate):
+    """Hanging at rest, however it starts: passing the lowest point it has no acceleration, and yet is no trim."""
+    model = load_case(CASES / "thompson_pendulum.toml", [f"joints.hinge.rates={rate}"]).model
+    values = linearize(model, trim=True).eigenvalues()
+    inertia, stiffness = 0.08 + 1.5 * 0.4**2, 0.6 + 1.5 * 9.81 * 0.4
+    wanted = np.roots([inertia, 0.05, stiffness])
+    np.testing.assert_allclose(np.sort_complex(values), np.sort_complex(wanted), rtol=1e-10)
+    assert np.max(np.abs(values.imag)) == pytest.approx(4.501405, abs=5e-7)
+
+
+def test_no_trim_of_what_goes_round():
+    """A pendulum that goes over the top, and a rotor in its weight: periodic at best, with the period named."""
+    model = load_case(CASES / "thompson_pendulum.toml", ["joints.hinge.rates=20"]).model
+    with pytest.raises(SolveError, match=r"no steady motion .*periodic: look for one with the period 0\.314159 s"):
+        trim(model)
+    with pytest.raises(SolveError, match=r"joints\.shaft\.angle turns at 1\.287 rad/s and the forces change with it"):
+        trim(load_case(CASES / "thompson_wind_turbine.py").model)
+
+
+def test_a_passing_state_is_unsteady():
+    """At the angle where the damper takes what weight and spring give, at its rate: w' = 0, and the motion goes on."""
+    b, k, weight, rate = 0.05, 0.6, 1.5 * 9.81 * 0.4, 0.5
+    angle = brentq(lambda x: b * rate + k * x + weight * np.sin(x), -0.1, 0.1, xtol=1e-16)
+    model = load_case(CASES / "thompson_pendulum.toml", [f"joints.hinge.start={angle}"]).model
+    point = OperatingPoint.of(System(model))
+    np.testing.assert_allclose(chart_of(point).rates, 0.0, atol=1e-14)
+    assert "joints.hinge.angle moves at 0.5 per s, and the forces change on the way" in why_unsteady(point)
+
+
+def test_slow_drift_is_seen_by_going_on():
+    """A slide through the place where a cubic force vanishes with its slope: no drift there, yet no steady motion."""
+    model = Model("slide")
+    model.add(RigidBody("mass", mass=1.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("mass", axis=(1, 0, 0)), rates=(1.0,)))
+    ends = SpringEnd("mass"), SpringEnd(anchor=(0, 0.5, 0))
+    model.add(SpringDamper("string", *ends, stiffness=50.0, free_length=0.5))
+    point = OperatingPoint.of(System(model))
+    np.testing.assert_allclose(Balance.of(point).drift, 0.0, atol=1e-12)
+    assert "joints.rail.stroke changes its speed" in why_unsteady(point)
+
+
+def test_trim_of_long_wires():
+    """Four wires of 50 m at 3 rpm: the tension at the root is that of circles, and the axis of rotation may tilt."""
+    section = Section(
+        "wire", area=1e-6, second_moments=(8e-14, 8e-14), torsion_constant=1.6e-13, density=8000.0,
+        youngs_modulus=1e11, shear_modulus=4e10,
+    )  # fmt: skip
+    rate = 3.0 * 2.0 * np.pi / 60.0
+    model = Model("wires")
+    hub = model.add(RigidBody("hub", mass=50.0, inertia=(20, 20, 30), angular_velocity=(0, 0, rate)))
+    for k in range(4):
+        out = np.array([np.cos(0.5 * np.pi * k), np.sin(0.5 * np.pi * k), 0.0])
+        wire = Beam(f"wire{k}", section=section, length=50.0, elements=2, start=hub.at(0.5 * out, direction=out))
+        model.add(wire)
+        model.add(PointMass(f"tip{k}", mass=0.1, on=wire.node(-1)))
+    point = trim(model)
+    # tension at the root: tip and wire in circles about the axis
+    nodes = State(point.system.layout, 0.0, point.q, point.v).beams["wire0"]
+    tension = rate**2 * (0.1 * 50.5 + 8e-3 * 50.0 * 25.5)
+    assert nodes.strain[0, 0] * 1e5 == pytest.approx(tension, rel=1e-4)
+    values = linearize(point).eigenvalues()
+    assert np.max(values.real) < 1e-4
+    # an axis of rotation tilts, and space is isotropic: rate itself is a frequency in the axes that turn
+    assert np.min(np.abs(values.imag - rate)) < 1e-6 * rate
+
+
+def test_linearize_does_what_the_command_does():
+    """Start, rest, state and trim by name, and an operating point; refusals by name."""
+    model = load_case(CASES / "thompson_rotorcraft.py").model
+    speed = {"joints.mast.angle rate": 32.0}
+    point = operating_point(model, at_rest=True, state=speed, trim=True)
+    np.testing.assert_allclose(point.system.joint_motion(point.q, point.v)[1][0], 32.0, rtol=1e-12)
+    one, other = linearize(point), linearize(model, at_rest=True, state=speed, trim=True)
+    np.testing.assert_array_equal(one.A, other.A)
+    bent = linearize(cantilever(), start="equilibrium")
+    system = System(cantilever())
+    q, v = steady_start(system)
+    np.testing.assert_array_equal(bent.A, linearize(system, q=q, v=v).A)
+    for words, message in (
+        ({"start": "somehow"}, "start: got 'somehow', must be one of 'as_given'"),
+        (
+            {"state": {"joints.mast.speed": 1.0}},
+            "state: got 'joints.mast.speed'; there are coordinates joints.mast.angle",
+        ),
+        ({"vary": ["joints.mast.angle"]}, "vary names what a trim may change"),
+        ({"q": system.q0, "at_rest": True}, "got q or v and at_rest: give one of the two"),
+    ):
+        with pytest.raises(ModelError, match=re.escape(message)):
+            linearize(model, **words)
+    with pytest.raises(ModelError, match="operating point and a state beside it"):
+        linearize(point, trim=True)
+
+
 # The command
+
+
+PAGES = sorted((CASES.parent / "docs" / "cases").glob("thompson_*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_of_the_pages_print_what_stands_there(page, monkeypatch, tmp_path):
+    """Each `femb linearize` of a page prints the block of text that follows it, and has the reference's eigenvalues."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases").symlink_to(CASES)
+    found = [each for each in _commands(page) if "--periodic" not in each[0]]
+    assert found
+    for command, text in found:
+        done = CliRunner().invoke(cli, shlex.split(command.replace("\\\n", " "))[1:])
+        assert done.exit_code == 0, done.output
+        np.testing.assert_allclose(_values_of(text), _values_of(done.output), rtol=2e-6)
+        assert text.splitlines()[0] in done.output
+    name = page.stem.removeprefix("thompson_")
+    values = StateSpace.read(tmp_path / "out" / page.stem / "linear.npz").eigenvalues()
+    for value in PRINTED.get(name, [-0.121435 + 0.969989j, -0.202903 + 65.252282j]):
+        assert np.min(np.abs(values - value)) < 8e-7
+    assert np.sum(np.abs(values) < 1e-3) == SPACE_FREE[name]
+
+
+def _commands(page):
+    """Commands of a page that linearise, each with the text that follows it."""
+    return re.findall(r"```bash\n(femb linearize .*?)```\s*```text\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+@pytest.mark.slow
+def test_rotor_in_its_weight_is_periodic(monkeypatch, tmp_path):
+    """The wind turbine: a motion of one turn; small motions die out but for the angle and the rate of the rotor."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases").symlink_to(CASES)
+    ((command, text),) = [
+        each for each in _commands(CASES.parent / "docs/cases/thompson_wind_turbine.md") if "--per" in each[0]
+    ]
+    done = CliRunner().invoke(cli, shlex.split(command)[1:])
+    assert done.output.startswith(text.splitlines()[0])
+    np.testing.assert_allclose(_values_of(text), _values_of(done.output), rtol=2e-5)
+    sizes = np.sort(np.abs(np.load(tmp_path / "out/thompson_wind_turbine/periodic.npz")["multipliers"]))
+    np.testing.assert_allclose(sizes[-2:], 1.0, atol=1e-6)
+    assert sizes[-3] < 0.94
+
+
+def test_command_of_the_how_to_prints_what_stands_there(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases").symlink_to(CASES)
+    page = (CASES.parent / "docs" / "howto" / "linearise.md").read_text()
+    command, text = re.search(r"```bash\n(femb linearize .*?)```.*?```text\n(.*?)```", page, re.DOTALL).groups()
+    assert CliRunner().invoke(cli, shlex.split(command)[1:]).output == text
+
+
+def _values_of(text):
+    """Eigenvalues in a table, without those that are zero."""
+    rows = [line.split() for line in text.splitlines() if re.fullmatch(r"[-+.e\d\s]+", line) and line.strip()]
+    values = np.array([complex(float(row[0]), float(row[1])) for row in rows])
+    return values[np.abs(values) > 1e-3]
+
+
+def test_command_with_periodic(tmp_path, monkeypatch):
+    """A mass on a spring that is shaken at a given period: its multipliers, exp(lambda T), and the file."""
+    monkeypatch.chdir(tmp_path)
+    Path("shaken.toml").write_text(
+        """
+[bodies.mass]
+mass = 2.0
+inertia = 1.0
+[joints.rail]
+kind = "prismatic"
+first = { body = "ground", axis = [1, 0, 0] }
+second = { body = "mass", axis = [1, 0, 0] }
+[springs.spring]
+kind = "joint"
+joint = "rail"
+stiffness = 50.0
+damping = 1.5
+[loads.push]
+body = "mass"
+force = [3, 0, 0]
+profile = { shape = "sine", frequency = 0.5 }
+"""
+    )
+    done = CliRunner().invoke(cli, ["linearize", "shaken.toml", "--periodic", "2.0", "--vary", "joints.rail.stroke",
+                                    "--vary", "joints.rail.stroke rate"])  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "no small motion grows" in done.output
+    found = np.load("out/shaken/periodic.npz")
+    wanted = np.exp(2.0 * np.roots([2.0, 1.5, 50.0]))
+    np.testing.assert_allclose(np.sort_complex(found["multipliers"]), np.sort_complex(wanted), rtol=1e-6)
+    for words, message in (
+        (["--periodic", "2.0", "--trim"], "--periodic goes without"),
+        (["--state", "joints.rail.stroke=x"], "'x' is not a number"),
+        (["--multiblade", "flap"], "wanted NAME=VALUE"),
+        (["--rotor", "joints.rail.stroke"], "got a rotor alone"),
+    ):
+        done = CliRunner().invoke(cli, ["linearize", "shaken.toml", *words])
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert message in done.stderr
 
 
 def test_command(tmp_path, monkeypatch):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from femb import Beam, Load, Model, RigidBody, Run, Section, Tolerances, simulate
+from femb import Beam, Load, Model, RigidBody, Run, Section, SpringDamper, SpringEnd, Tolerances, simulate
 from femb.elements import JointEnd, Latch, Revolute, Spherical
+from femb.formulations.augmented import norm_rows, rate_map
 from femb.formulations.quaternion import QuaternionForm
 from femb.rotations import exponential, multiply, normalise, quaternion_rate, rate_body, rotate_back
 from femb.system import System
@@ -20,6 +21,11 @@ def satellite(damping=1e-3, **changes):
         model.add(Beam(name, boom, 1.0, 2, start=hub.at((0.1 * x, 0, 0.05), direction=(x, 0.2, 0))))
     model.add(Load("push", beam="left", force=(0.1, 0.2, -0.1), torque=(0.0, 0.01, 0.02), frame="body"))
     return model
+
+
+def places_of(system):
+    """Components of quaternions in q (n_p, 4), and of angular velocities in v (n_p, 3)."""
+    return system.coordinates[2][:, None] + np.arange(4), system.coordinates[3][:, None] + np.arange(3)
 
 
 def deformed(system, rng):
@@ -40,9 +46,9 @@ def test_the_same_accelerations_as_the_velocity_form(seed):
     rate = system.rates(q[None], v[None])[0]
     second = form.acceleration(u, q, rate)
     wanted = system.acceleration(u, q, v)
-    np.testing.assert_allclose(form.rate_map(q) @ second, wanted, atol=1e-12 * np.max(np.abs(wanted)))
+    np.testing.assert_allclose(rate_map(system, q) @ second, wanted, atol=1e-12 * np.max(np.abs(wanted)))
     # and quaternions stay on the unit sphere: p.p'' = -p'.p'
-    p, dp, ddp = (x[form._p] for x in (q, rate, second))
+    p, dp, ddp = (x[places_of(system)[0]] for x in (q, rate, second))
     np.testing.assert_allclose(np.sum(p * ddp, axis=1), -np.sum(dp * dp, axis=1), atol=1e-12 * np.max(np.abs(ddp)))
 
 
@@ -55,7 +61,7 @@ def test_the_printed_pair_of_rows_leaves_the_unit_sphere():
     rate = system.rates(q[None], v[None])[0]
     printed = QuaternionForm(system, consistent=False)
     second = printed.acceleration(u, q, rate)
-    p, dp, ddp = (x[printed._p] for x in (q, rate, second))
+    p, dp, ddp = (x[places_of(system)[0]] for x in (q, rate, second))
     drift = 2.0 * np.sum(p * ddp + dp * dp, axis=1)
     np.testing.assert_allclose(drift, np.sum(dp * dp, axis=1), atol=1e-12 * np.max(np.abs(ddp)))
 
@@ -78,9 +84,9 @@ def test_a_free_body_turns_by_eulers_equations(seed):
     u = form.inputs_at(0.0, q, np.append(velocity, dp))
     second, (multiplier,) = form.forward(u, q, np.append(velocity, dp))
     assert multiplier == pytest.approx(omega @ INERTIA @ omega, rel=1e-13)
-    torque = np.array([0.3, -0.4, 0.5])
+    system, torque = form.system, np.array([0.3, -0.4, 0.5])
     wanted = np.linalg.solve(INERTIA, torque - np.cross(omega, INERTIA @ omega))
-    np.testing.assert_allclose((form.rate_map(q) @ second)[3:], wanted, atol=1e-13)
+    np.testing.assert_allclose((rate_map(system, q) @ second)[3:], wanted, atol=1e-13)
     np.testing.assert_allclose(second[:3], 0.0, atol=1e-14)
     L, dL = rate_body(p), rate_body(dp)
     left = 4.0 * L.T @ INERTIA @ L @ second[3:] + 2.0 * p * multiplier
@@ -111,9 +117,9 @@ def test_multipliers_of_a_flexible_system_are_those_of_lagranges_equations(seed)
     u = system.inputs_at(0.0, q, v)
     second, multipliers = form.forward(u, q, rate)
     rest = np.zeros_like(v)
-    force = form.rate_map(q).T @ -system.residual(u[None], q[None], rest[None], rest[None])[0]
+    force = rate_map(system, q).T @ -system.residual(u[None], q[None], rest[None], rest[None])[0]
     momenta = system.mass_matrix(q) @ v
-    wanted = np.sum(v[form._omega] * momenta[form._omega], axis=1)
+    wanted = np.sum(v[places_of(system)[1]] * momenta[places_of(system)[1]], axis=1)
     np.testing.assert_allclose(multipliers, wanted, atol=1e-15 * np.abs(force).max())
 
     def on_sphere(x):
@@ -122,15 +128,15 @@ def test_multipliers_of_a_flexible_system_are_those_of_lagranges_equations(seed)
         return unit
 
     def energy(x):
-        return system.energy_momentum(on_sphere(x)[None], (form.rate_map(x) @ rate)[None])[0, 0]
+        return system.energy_momentum(on_sphere(x)[None], (rate_map(system, x) @ rate)[None])[0, 0]
 
     def momentum(x, dx):
-        G = form.rate_map(x)
+        G = rate_map(system, x)
         return G.T @ (system.mass_matrix(on_sphere(x)) @ (G @ dx))
 
     gradient = np.array([difference(lambda h, e=e: energy(q + h * e)) for e in np.eye(system.n_q)])
     along = difference(lambda h: momentum(q + h * rate, rate)) + momentum(q, second)
-    left = along - gradient + form.constraint_rows(q).T @ multipliers
+    left = along - gradient + norm_rows(system, q).T @ multipliers
     np.testing.assert_allclose(left, force, atol=1e-10 * np.abs(gradient).max())
 
 
@@ -180,31 +186,67 @@ def test_joints_are_rows_of_it():
     rate = system.rates(q[None], v[None])[0]
     second, multipliers = form.forward(u, q, rate)
     wanted, reactions = system.forward(u, q, v)
-    np.testing.assert_allclose(form.rate_map(q) @ second, wanted, atol=1e-10 * np.abs(wanted).max())
+    np.testing.assert_allclose(rate_map(system, q) @ second, wanted, atol=1e-10 * np.abs(wanted).max())
     np.testing.assert_allclose(multipliers[form.n_p :], reactions, atol=1e-10 * np.abs(reactions).max())
     momenta = system.mass_matrix(q) @ v
-    spin_energy = np.sum(v[form._omega] * momenta[form._omega], axis=1)
+    spin_energy = np.sum(v[places_of(system)[1]] * momenta[places_of(system)[1]], axis=1)
     np.testing.assert_allclose(multipliers[: form.n_p], spin_energy, atol=1e-12 * np.abs(reactions).max())
+
+
+def bordered(form, q, rate, parts):
+    """Mass, damping and iteration tangent of the equations of a step, dense, from block data of the velocity form.
+
+    With p'' = -p'.p' p, as where nothing is accelerated: v and v' change by G q' and G q'' through G too.
+    """
+    system = form.system
+    n_q, n_v, (p, omega) = form.n_q, system.n_v, places_of(system)
+    M, C, K = (system.pattern.to_csc(data).toarray() for data in parts)
+    G = np.zeros((len(M), n_q + form.n_c))
+    G[:n_v, :n_q] = rate_map(system, q).toarray()
+    G[n_v:, n_q + form.n_p :] = np.eye(system.n_c)
+    X, Y = np.zeros_like(G), np.zeros_like(G)
+    v = G[:, :n_q] @ rate
+    radial, spin = np.zeros((form.n_p, len(M))), (M @ v)[omega]
+    for k in range(form.n_p):
+        for goal, dp in ((X, rate[p[k]]), (Y, -(rate[p[k]] @ rate[p[k]]) * q[p[k]])):
+            # d(2 rate_body(p) x / p.p) with x held; rate_body(d) x = -rate_body(x) d
+            goal[np.ix_(omega[k], p[k])] = -2.0 * rate_body(dp) - 4.0 * np.outer(rate_body(q[p[k]]) @ dp, q[p[k]])
+        radial[k, omega[k]] = spin[k]
+        radial[k] += v[omega[k]] @ M[omega[k]]
+    mass, damping, stiffness = G.T @ M @ G, G.T @ C @ G, G.T @ (K @ G + C @ X + M @ Y)
+    for k in range(form.n_p):
+        row, at = n_q + k, p[k]
+        damping[row, at] = damping[at, row] = 2.0 * q[at]
+        stiffness[row, at] = 2.0 * rate[at]
+        damping[at] -= 2.0 * np.outer(q[at], radial[k] @ G)
+        stiffness[at] -= 2.0 * np.outer(q[at], radial[k] @ X)
+    return mass, damping, stiffness
+
+
+def state_of(model, seed=7):
+    system = System(model())
+    form = QuaternionForm(system)
+    rng = np.random.default_rng(seed)
+    q, v = deformed(system, rng) if model is satellite else (system.q0, system.v0)
+    u = system.inputs_at(0.0, q, v)
+    return form, u, q, system.rates(q[None], v[None])[0], rng
 
 
 @pytest.mark.parametrize("model", [satellite, pendulum])
 def test_equations_of_a_step(model):
     """They vanish for the accelerations and multipliers of a state; their matrices are what they change by."""
-    system = System(model())
-    form = QuaternionForm(system)
-    rng = np.random.default_rng(7)
-    q, v = deformed(system, rng) if model is satellite else (system.q0, system.v0)
-    u = system.inputs_at(0.0, q, v)
-    rate = system.rates(q[None], v[None])[0]
+    form, u, q, rate, rng = state_of(model)
+    system, v = form.system, form.velocities(q[None], rate[None])[0]
     second, multipliers = form.forward(u, q, rate)
 
     def equations(second, multipliers):
         return form.equations(u[None], q[None], rate[None], second[None], multipliers[None])[0]
 
-    size = np.abs(form.augmented(u, q, rate)[1]).max()
+    size = np.abs(system.augmented(q=q, v=v).right).max()
     np.testing.assert_allclose(equations(second, multipliers), 0.0, atol=1e-11 * size)
-    mass, damping, stiffness = form.matrices(u, q, rate, multipliers)
-    n = form.n_q
+    parts = system.matrices(u, q, v, multipliers[form.n_p :])
+    mass, damping, stiffness = bordered(form, q, rate, parts)
+    n, p = form.n_q, places_of(system)[0]
     a, more = rng.standard_normal(n), rng.standard_normal(form.n_c)
     change = equations(second + a, multipliers) - equations(second, multipliers)
     np.testing.assert_allclose(change, mass @ np.append(a, 0.0 * more), atol=1e-11 * size)
@@ -212,10 +254,60 @@ def test_equations_of_a_step(model):
     np.testing.assert_allclose(change, damping @ np.append(0.0 * a, more), atol=1e-11 * size)
     # rows of constraints: their change with the rates, and through the quaternions
     np.testing.assert_allclose((damping @ np.append(rate, 0.0 * more))[n : n + form.n_p], 0.0, atol=1e-14)
-    dp = a[form._p]
-    np.testing.assert_allclose(
-        (stiffness @ np.append(a, 0.0 * more))[n : n + form.n_p], 2.0 * np.sum(dp * rate[form._p], axis=1), atol=1e-12
-    )
+    turned = np.sum(a[p] * rate[p], axis=1)
+    found = (stiffness @ np.append(a, 0.0 * more))[n : n + form.n_p]
+    np.testing.assert_allclose(found, 2.0 * turned, atol=1e-12)
+
+
+@pytest.mark.parametrize("mu", [40.0, 40.0 - 30.0j])
+@pytest.mark.parametrize("model", [satellite, pendulum])
+def test_block_elimination_solves_the_whole_bordered_matrix(model, mu):
+    """Each quaternion and its multiplier eliminated in their block, against the dense matrix with all its borders."""
+    form, u, q, rate, rng = state_of(model)
+    _, multipliers = form.forward(u, q, rate)
+    v = form.velocities(q[None], rate[None])[0]
+    mass, damping, stiffness = bordered(form, q, rate, form.system.matrices(u, q, v, multipliers[form.n_p :]))
+    right = rng.standard_normal(len(mass)) * (1.0 if np.isreal(mu) else 1.0 + 0.5j)
+    wanted = np.linalg.solve(mu * mass + damping + stiffness / mu, right)
+    parts = form.matrices(u, q, rate, multipliers)
+    found = form.solver.factorise(form.solver.shifted(*parts, mu)).solve(right.copy())
+    for k in (slice(0, form.n_q), slice(form.n_q, form.n_q + form.n_p), slice(form.n_q + form.n_p, None)):
+        np.testing.assert_allclose(found[k], wanted[k], atol=1e-9 * np.abs(wanted[k]).max(initial=1e-300))
+
+
+def test_matrices_of_a_step_are_derivatives():
+    """With the exact tangents of the velocity form: of forces in velocities, with q' and q'' held, by differences."""
+    model = Model(gravity=(0.0, 1.0, -9.8))
+    body = model.add(RigidBody("body", mass=2.0, inertia=INERTIA, center_of_mass=(0.1, -0.2, 0.3),
+                               quaternion=(0.5, 0.5, -0.5, 0.5)))  # fmt: skip
+    model.add(SpringDamper("rope", SpringEnd(body="body", at=(0.3, 0.1, 0.0)), SpringEnd(anchor=(1.0, 2.0, 0.5)),
+                           stiffness=30.0, damping=5.0, free_length=1.0))  # fmt: skip
+    system = System(model)
+    form, rng, q = QuaternionForm(system), np.random.default_rng(3), system.q0
+    assert body.mass == 2.0
+    v = rng.standard_normal(6)
+    u, rest, rate = np.zeros(0), np.zeros((1, 6)), system.rates(q[None], v[None])[0]
+    p = slice(3, 7)
+    second = np.append(rng.standard_normal(3), -(rate[p] @ rate[p]) * q[p])
+    a = form.velocities(q[None], second[None])
+    np.testing.assert_allclose(a[0, 3:], rest[0, 3:], atol=1e-14)
+    mass, (damping, stiffness) = system.mass_data(q), system.tangent(u, q, v, a[0])
+    pulled = form.pulled_back(q, v, mass, damping.copy(), stiffness.copy())
+
+    def forces(x):
+        there = form.velocities(x[None], rate[None]), form.velocities(x[None], second[None])
+        return system.residual(u[None], x[None], *there)[0]
+
+    for turn in rng.standard_normal((3, 3)):
+        dq = np.append(rng.standard_normal(3), rate_body(q[p]).T @ turn)
+        wanted = difference(lambda h, dq=dq: forces(q + h * dq))
+        found = system.solver.multiply(pulled[2].data, rate_map(system, q) @ dq)
+        np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+    # and along p, where only velocities change
+    dq = np.append(np.zeros(3), q[p])
+    wanted = difference(lambda h: forces(q + h * dq))
+    found = system.solver.multiply(damping, np.append(np.zeros(3), -v[3:]))
+    np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize(("method", "bound"), [("rk", 1e-7), ("bdf", 2e-4)])

@@ -32,7 +32,8 @@ from femb.elements import (
     Universal,
 )
 from femb.formulations.reduced import ReducedForm, Root
-from femb.formulations.reduced.rows import constraint_vector, implicit_accelerations, implicit_with_multipliers, rows
+from femb.formulations.reduced.matrices import matrices_of
+from femb.formulations.reduced.rows import rows
 from femb.kinematics import error_norm
 from femb.system import System
 
@@ -137,12 +138,13 @@ def test_the_same_accelerations_and_multipliers_as_the_velocity_form(kinds, grou
         a = form.acceleration(u, q, v)
         np.testing.assert_allclose(H2 @ a + H2_rate @ v, wanted, **close)
         held = {"rtol": 0.0, "atol": 1e-10 * np.max(np.abs(multipliers), initial=1.0)}
-        np.testing.assert_allclose(constraint_vector(form, u, q, v), multipliers, **held)
-        np.testing.assert_allclose(implicit_accelerations(form, u, q, v)[0], wanted, **close)
-        got, lagrange, reduced = implicit_with_multipliers(form, u, q, v)
-        np.testing.assert_allclose(got, wanted, **close)
-        np.testing.assert_allclose(lagrange, multipliers, **held)
-        np.testing.assert_allclose(reduced, a, rtol=0.0, atol=1e-11 * np.max(np.abs(a)))
+        matrices = matrices_of(form, q, v)
+        np.testing.assert_allclose(matrices.constraint_vector(), multipliers, **held)
+        np.testing.assert_allclose(matrices.implicit(1).solution()["velocity_rates"], wanted, **close)
+        second = matrices.implicit(2).solution()
+        np.testing.assert_allclose(second["velocity_rates"], wanted, **close)
+        np.testing.assert_allclose(second["multipliers"], multipliers, **held)
+        np.testing.assert_allclose(second["speed_rates"], a, rtol=0.0, atol=1e-11 * np.max(np.abs(a)))
 
 
 @shapes

@@ -99,10 +99,10 @@ REFUSED = [
     (lambda: Run(duration=1.0, output_interval=1e-9), r"output_interval: got 1e-09, gives 1e\+09 output times"),
     (lambda: Run(duration=1.0, max_steps=0.5), "max_steps: got 0.5, must be a whole number of at least 1"),
     (lambda: Run(duration=1.0, atol="small"), "atol: got 'small', wanted Tolerances"),
-    (lambda: simulate(3, duration=1.0), "model: got 3, wanted a femb.Model"),
-    (lambda: simulate(bodies("a")), r"run.duration: is missing \(s\)"),
-    (lambda: simulate(bodies("a"), durration=1.0), "run.durration: unknown option; did you mean 'duration'?"),
-    (lambda: simulate(bodies("a"), {"duration": 1.0}), "run: got {'duration': 1.0}, wanted a femb.Run"),
+    (lambda: simulate(3, duration=1.0), "got 3 for the model, wanted a femb.Model"),
+    (lambda: simulate(bodies("a")), r"the duration \(s\) is missing"),
+    (lambda: simulate(bodies("a"), durration=1.0), "run.durration: there is no such option; did you mean 'duration'"),
+    (lambda: simulate(bodies("a"), {"duration": 1.0}), "got {'duration': 1.0} for the run, wanted a femb.Run"),
     (lambda: simulate(bodies("a"), duration=1.0, events=(3,)), r"events: got \(3,\), wanted a tuple"),
 ]
 

@@ -293,7 +293,7 @@ def test_angle_rates_report_their_gimbal_distance():
     assert np.all(np.isfinite(parts.V_rate))
     with pytest.raises(SolveError, match=r"locked: the second is within 6\.1e-17 of a right angle"):
         relative.angle_rates(locked, np.ones((2, 3)))
-    for speeds in ("parent", "body"):
+    for speeds in ("fixed", "body"):
         parts = relative.partials(tree, Placement(np.zeros((2, 3)), R=relative.rotation_123(locked)), u, speeds)
         np.testing.assert_array_equal(parts.gimbal_distance, 1.0)
         assert np.linalg.cond(parts.W[1, :, 9:]) < 1.0 + 1e-12
@@ -324,7 +324,7 @@ def test_trees_that_cannot_be(parent, joint, message):
 
 def test_speeds_and_placements_that_do_not_fit():
     tree = RelativeTree(("a",), (-1,), np.zeros((1, 3)), np.zeros((1, 3)))
-    with pytest.raises(ModelError, match="speeds: got 'euler', must be one of 'parent', 'body', 'angles'"):
+    with pytest.raises(ModelError, match="speeds: got 'euler', must be one of 'fixed', 'body', 'angles'"):
         relative.velocities(tree, Placement(np.zeros((1, 3)), angles=np.zeros((1, 3))), np.zeros(6), "euler")
     with pytest.raises(ModelError, match="need a placement by angles"):
         relative.velocities(tree, Placement(np.zeros((1, 3)), R=np.eye(3)[None]), np.zeros(6), "angles")

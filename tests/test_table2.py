@@ -92,6 +92,13 @@ def test_table_2(kind, held, angle, seed):
     rate = forms(1j * TINY).H2.imag / TINY
     np.testing.assert_allclose(found.H2_rate, rate, atol=1e-13 * np.max(np.abs(rate), initial=1.0))
     assert np.max(np.abs(rate)) > 0.01
+    # Ha v = Hb u, and the rate of it
+    np.testing.assert_allclose(np.linalg.solve(found.Ha, found.Hb), found.H2, atol=1e-13)
+    right = found.Hb_rate - found.Ha_rate @ found.H2
+    np.testing.assert_allclose(np.linalg.solve(found.Ha, right), found.H2_rate, atol=1e-12)
+    for word in ("Ha", "Hb"):
+        wanted = getattr(forms(1j * TINY), word).imag / TINY
+        np.testing.assert_allclose(getattr(found, f"{word}_rate"), wanted, atol=1e-12)
 
 
 def test_the_factors_that_the_source_leaves_out():

@@ -36,7 +36,7 @@ def export_csv(
     frame : ``"inertial"`` or the name of a body
         Positions, velocities, quaternions and angular velocities are relative to that frame; positions and
         velocities are in its axes, angular velocities stay in those of the body or section. All else is as
-        in the results: rotations, deflections, loads, and the audit.
+        in the results: accelerations, rotations, deflections, loads, and the audit.
     every : write only every so many output times.
     progress : called as ``progress(done, total)`` after every file.
 

@@ -53,7 +53,8 @@ def export_vtu(
     Point data: ``displacement`` (m, from the first output time), ``velocity`` (m/s) and ``quaternion``
     (body or section to the frame, scalar first), all of what is exported, seen in the frame; ``strain``;
     ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
-    the body the beam is clamped to, whatever the frame. Cell data: ``element``, and ``component``, a number
+    the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
+    axes, whatever the frame. Cell data: ``element``, and ``component``, a number
     that ``legend.json`` explains. Raises ResultError where there is nothing to draw or the folder cannot
     be written.
     """

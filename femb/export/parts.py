@@ -101,10 +101,11 @@ class BeamLine:
         for name in ("section_force", "section_moment"):
             if name in beam:
                 fields[name] = geometry.along(beam[name][k], self.xi).reshape(-1, 3)
-        if "deflection" in beam:
-            deflection = beam.deflection[k]
-            ends = np.stack([deflection[:-1], deflection[1:]], axis=-2)
-            fields["deflection"] = geometry.along(ends, self.xi).reshape(-1, 3)
+        for name in ("deflection", "acceleration"):
+            if name in beam:
+                nodes = beam[name][k]
+                ends = np.stack([nodes[:-1], nodes[1:]], axis=-2)
+                fields[name] = geometry.along(ends, self.xi).reshape(-1, 3)
         return fields
 
 
@@ -145,15 +146,19 @@ class BodyPoint:
         self.element = np.zeros(1, dtype=np.int64)
 
     def state(self, k: int) -> State:
-        """The points, fixed in the body; it has no fields."""
+        """The points, fixed in the body, and their accelerations."""
         body = self.body
-        quaternion = body.quaternion[k]
-        velocities = np.cross(body.angular_velocity[k], self.points)
+        quaternion, spin = body.quaternion[k], body.angular_velocity[k]
+        velocities = np.cross(spin, self.points)
+        fields: dict[str, Floats] = {}
+        if "acceleration" in body:
+            swung = np.cross(body.angular_acceleration[k], self.points) + np.cross(spin, velocities)
+            fields["acceleration"] = body.acceleration[k] + rotations.rotate(quaternion, swung)
         return State(
             body.position[k] + rotations.rotate(quaternion, self.points),
             body.velocity[k] + rotations.rotate(quaternion, velocities),
             np.tile(quaternion, (len(self.points), 1)),
-            {},
+            fields,
         )
 
 

@@ -21,8 +21,9 @@ FIELDS: Mapping[str, tuple[int, ...]] = {
     "section_force": (3,),
     "section_moment": (3,),
     "deflection": (3,),
+    "acceleration": (3,),
 }
-"""Fields of beams and their components; bodies have zeros there, since a mesh wants a value everywhere."""
+"""Fields and their components; bodies have zeros for those of beams, since a mesh wants a value everywhere."""
 
 
 @dataclass(frozen=True)

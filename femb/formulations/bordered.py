@@ -31,9 +31,9 @@ class BorderedSolver:
         """Factors of the matrix, which has no dependent rows, whatever ``dependent``; raises SingularError."""
         return Factors(matrix)
 
-    def shifted(self, mass: Any, damping: Any, stiffness: Any, mu: complex) -> Any:
-        """mu M + C + K / mu."""
-        return mu * mass + damping + stiffness / mu
+    def shifted(self, mass: Any, damping: Any, stiffness: Any, mu: complex, reach: complex | None = None) -> Any:
+        """mu M + C + reach K; reach is 1/mu by default."""
+        return mu * mass + damping + (stiffness / mu if reach is None else reach * stiffness)
 
     def multiply(self, matrix: Any, x: Floats) -> Floats:
         """A x (n,)."""

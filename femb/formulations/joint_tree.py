@@ -42,12 +42,16 @@ class JointTree:
     kept : numbers of the layout's rows that are of no joint of the tree: of drivers and latches. place (m,) : where
     each joint coordinate of the System is in q.
 
-    formulation : the name it is for, in messages. Raises ModelError naming the joints that close a loop, and those that
-    leave no directions free that could be coordinates.
+    formulation : the name it is for, in messages. analysis : whether that is a function of its own, for which no other
+    formulation can be taken. Raises ModelError naming the joints that close a loop, and those that leave no directions
+    free that could be coordinates.
     """
 
-    def __init__(self, system: Any, formulation: str = "reduced", root: Root | None = None) -> None:
+    def __init__(
+        self, system: Any, formulation: str = "reduced", root: Root | None = None, analysis: bool = False
+    ) -> None:
         self.system, self.layout, self.formulation = system, system.layout, formulation
+        self._analysis = analysis
         self.root = Root() if root is None else root
         self._hang()
         self._number()
@@ -83,7 +87,7 @@ class JointTree:
                     used.add(name)
                     if below in place:
                         raise self._refused(
-                            f"{_listed(self._loop(above, below, name))} close a loop; use 'velocity', or open the loop"
+                            f"{_listed(self._loop(above, below, name))} close a loop", "or open the loop"
                         )
                     place[below] = len(self._hung)
                     self._above[below] = (above, name)
@@ -109,8 +113,11 @@ class JointTree:
             paths.append(path)
         return [closing, *(each for each in paths[0] + paths[1] if (each in paths[0]) != (each in paths[1]))]
 
-    def _refused(self, why: str) -> ModelError:
-        return ModelError.at(("run", "formulation"), f"{self.formulation!r} is for trees of joints: {why}")
+    def _refused(self, why: str, instead: str = "") -> ModelError:
+        text = f"{self.formulation!r} is for trees of joints: {why}"
+        if self._analysis:
+            return ModelError(f"{text}; {instead.removeprefix('or ') or 'take a joint of another kind'}")
+        return ModelError.at(("run", "formulation"), f"{text}; use 'velocity'" + (f", {instead}" if instead else ""))
 
     def _number(self) -> None:
         n_q = n_u = 0
@@ -154,7 +161,7 @@ class JointTree:
         try:
             strokes, turn = free_directions(item)
         except ValueError as error:
-            raise self._refused(f"joints.{name} ({item.kind}) {error}; use 'velocity'") from error
+            raise self._refused(f"joints.{name} ({item.kind}) {error}") from error
         zero = item.at_zero(np.eye(3)) if turn == TWO else np.eye(3)
         if turn == NONE:
             zero = self._locked(joint)

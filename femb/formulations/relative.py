@@ -7,9 +7,11 @@ Body k hangs on body ``parent[k]`` (-1 the inertial frame); between them are a t
 with r_h, r_k the mass centres, q_k (parent axes) and r_arm (body axes) constant, A body to inertial. The speeds of a
 joint are sdot (3, parent axes) and three for its rotation, which may be chosen in three ways (``Speeds``):
 
-    "parent"   what_k, relative angular velocity in parent axes
+    "fixed"    what_k, relative angular velocity in axes that are fixed in the parent
     "body"     R_k what_k, the same in body axes
     "angles"   rates of the 1-2-3 angles theta_k, R_k = R_3 R_2 R_1
+
+Where the joint's axes are not those of the bodies, A_h and A_k are the joint's axes in the parent and in the body.
 
 Velocities are then V u and W u, accelerations V u' + V' u and W u' + W' u. All functions accept complex entries, so
 that they can be differentiated by a complex step. Sources: docs/theory/relative.md; Kamman, *Multibody Dynamics -
@@ -26,8 +28,8 @@ from femb.checks import array_problem, as_numbers, frozen_array, shown
 from femb.errors import ModelError, Problem, SolveError
 from femb.types import Floats
 
-Speeds = Literal["parent", "body", "angles"]
-SPEEDS = ("parent", "body", "angles")
+Speeds = Literal["fixed", "body", "angles"]
+SPEEDS: tuple[Speeds, ...] = ("fixed", "body", "angles")
 # Below this gimbal distance |cos theta_2| angle rates are not solved for: they would lose half of their digits.
 GIMBAL = 1e-8
 
@@ -37,6 +39,11 @@ class RelativeTree:
     """names (n); parent (n,), -1 the inertial frame, parents before children; joint (n, 3): q_k, from the parent's mass
     centre to the joint's frame, parent axes, m; arm (n, 3): from the joint to the mass centre, body axes, m.
 
+    parent_axes, body_axes (n, 3, 3) : the joint's axes as columns, in axes of the parent and of the body; by default
+    the same. slides_in_body (n,) bool : whether the joint's point slides along the body's axes, not the parent's:
+    r_k = r_P + A_k (r_arm - s_k). two (n,) : 1 where the speeds of the turn are rates about z of the parent's and
+    then of the body's axes, 2 about the body's and then the parent's, whatever speeds are chosen; 0 elsewhere.
+
     Raises ModelError for shapes, and for parents that do not come first (as in a closed loop).
     """
 
@@ -44,13 +51,27 @@ class RelativeTree:
     parent: Any
     joint: Any
     arm: Any
+    parent_axes: Any = None
+    body_axes: Any = None
+    slides_in_body: Any = None
+    two: Any = None
 
     def __post_init__(self) -> None:
         names, n = tuple(self.names), len(self.names)
+        for word, default in (
+            ("parent_axes", np.tile(np.eye(3), (n, 1, 1))),
+            ("body_axes", np.tile(np.eye(3), (n, 1, 1))),
+            ("slides_in_body", np.zeros(n)),
+            ("two", np.zeros(n)),
+        ):
+            if getattr(self, word) is None:
+                object.__setattr__(self, word, default)
+        shapes = {"joint": (n, 3), "arm": (n, 3), "parent_axes": (n, 3, 3), "body_axes": (n, 3, 3)}
+        shapes |= {"slides_in_body": (n,), "two": (n,)}
         problems = [
             Problem(("bodies", word), text)
-            for word in ("joint", "arm")
-            if (text := array_problem(getattr(self, word), (n, 3)))
+            for word, shape in shapes.items()
+            if (text := array_problem(getattr(self, word), shape))
         ]
         parent = as_numbers(self.parent)
         if parent is None or parent.shape != (n,) or np.any(parent != np.round(parent)):
@@ -69,7 +90,7 @@ class RelativeTree:
             raise ModelError(*problems)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "parent", tuple(int(h) for h in parent))  # type: ignore[union-attr]
-        for word in ("joint", "arm"):
+        for word in shapes:
             object.__setattr__(self, word, frozen_array(getattr(self, word)))
 
     @property
@@ -106,7 +127,8 @@ class Placement:
 @dataclass(frozen=True)
 class Velocities:
     """r, v: mass centres, inertial, m and m/s; A (n, 3, 3): body to inertial; w (n, 3): angular velocity, inertial
-    axes, rad/s; joint, joint_rate (n, 3): the joint points P; hat (n, 3): relative angular velocity, parent axes."""
+    axes, rad/s; joint, joint_rate (n, 3): the joint points P; hat (n, 3): relative angular velocity, parent axes;
+    inner, outer (n, 3, 3): the joint's axes in the parent and in the body, as columns, inertial."""
 
     r: Floats
     A: Floats
@@ -115,6 +137,8 @@ class Velocities:
     joint: Floats
     joint_rate: Floats
     hat: Floats
+    inner: Floats
+    outer: Floats
 
 
 @dataclass(frozen=True)
@@ -197,17 +221,26 @@ def velocities(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: S
     s = np.asarray(placement.s)
     shape, kind = (tree.n, 3), np.result_type(u, R, s, float)
     r, v, w, P, Pdot, hat = (np.zeros(shape, dtype=kind) for _ in range(6))
-    A = np.zeros((tree.n, 3, 3), dtype=kind)
+    A, inner, outer = (np.zeros((tree.n, 3, 3), dtype=kind) for _ in range(3))
     still = np.zeros(3)
     for k, h in enumerate(tree.parent):
         A_h, w_h, r_h, v_h = (A[h], w[h], r[h], v[h]) if h >= 0 else (np.eye(3), still, still, still)
-        d = A_h @ (tree.joint[k] + s[k])
-        hat[k] = _relative_velocity(placement, R[k], k, u[k, 3:], speeds)
-        A[k], w[k] = A_h @ R[k].T, w_h + A_h @ hat[k]
-        P[k], Pdot[k] = r_h + d, v_h + np.cross(w_h, d) + A_h @ u[k, :3]
-        arm = A[k] @ tree.arm[k]
-        r[k], v[k] = P[k] + arm, Pdot[k] + np.cross(w[k], arm)
-    return Velocities(r, A, v, w, P, Pdot, hat)
+        inner[k] = A_h @ tree.parent_axes[k]
+        outer[k] = inner[k] @ R[k].T
+        A[k] = outer[k] @ tree.body_axes[k].T
+        hat[k] = _relative_velocity(tree, placement, R[k], k, u[k, 3:], speeds)
+        w[k] = w_h + inner[k] @ hat[k]
+        d, arm = A_h @ tree.joint[k], A[k] @ tree.arm[k]
+        slide = outer[k] if tree.slides_in_body[k] else inner[k]
+        if tree.slides_in_body[k]:
+            arm, sliding = arm - slide @ s[k], -slide @ u[k, :3]
+            P[k], Pdot[k] = r_h + d, v_h + np.cross(w_h, d)
+        else:
+            d, sliding = d + slide @ s[k], slide @ u[k, :3]
+            P[k], Pdot[k] = r_h + d, v_h + np.cross(w_h, d) + sliding
+            sliding = still
+        r[k], v[k] = P[k] + arm, Pdot[k] + np.cross(w[k], arm) + sliding
+    return Velocities(r, A, v, w, P, Pdot, hat, inner, outer)
 
 
 def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Speeds) -> Partials:
@@ -219,9 +252,12 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
     rates = np.asarray(u).reshape(tree.n, 6)[:, 3:]
     V, W, V_rate, W_rate = (np.zeros((tree.n, 3, 6 * tree.n), dtype=motion.v.dtype) for _ in range(4))
     for j, h in enumerate(tree.parent):
-        A_p, w_p = (motion.A[h], motion.w[h]) if h >= 0 else (np.eye(3), np.zeros(3))
-        F, F_rate = _rotation_columns(placement, motion, j, A_p, w_p, rates[j], speeds)
-        A_rate = _tilde(w_p) @ A_p
+        w_p = motion.w[h] if h >= 0 else np.zeros(3)
+        F, F_rate = _rotation_columns(tree, placement, motion, j, w_p, rates[j], speeds)
+        if tree.slides_in_body[j]:
+            A_p, A_rate = -motion.outer[j], -_tilde(motion.w[j]) @ motion.outer[j]
+        else:
+            A_p, A_rate = motion.inner[j], _tilde(w_p) @ motion.inner[j]
         slide, turn = slice(6 * j, 6 * j + 3), slice(6 * j + 3, 6 * j + 6)
         for k in range(j, tree.n):
             if j not in tree.path(k):
@@ -247,15 +283,14 @@ def accelerations(
     a, alpha = np.zeros_like(motion.v), np.zeros_like(motion.w)
     still = np.zeros(3)
     for k, h in enumerate(tree.parent):
-        A_p, w_p, a_p, alpha_p = (
-            (motion.A[h], motion.w[h], a[h], alpha[h]) if h >= 0 else (np.eye(3), still, still, still)
-        )
-        r_p = motion.r[h] if h >= 0 else still
-        F, F_rate = _rotation_columns(placement, motion, k, A_p, w_p, rates[k, 3:], speeds)
+        w_p, a_p, alpha_p, r_p = (motion.w[h], a[h], alpha[h], motion.r[h]) if h >= 0 else (still, still, still, still)
+        F, F_rate = _rotation_columns(tree, placement, motion, k, w_p, rates[k, 3:], speeds)
         alpha[k] = alpha_p + F @ second[k, 3:] + F_rate @ rates[k, 3:]
         d, arm, w = motion.joint[k] - r_p, motion.r[k] - motion.joint[k], motion.w[k]
-        slide = A_p @ rates[k, :3]
-        a[k] = a_p + np.cross(alpha_p, d) + np.cross(w_p, np.cross(w_p, d) + 2.0 * slide) + A_p @ second[k, :3]
+        # what slides is carried by the body, or by the parent
+        axes, carrier = (-motion.outer[k], w) if tree.slides_in_body[k] else (motion.inner[k], w_p)
+        a[k] = a_p + np.cross(alpha_p, d) + np.cross(w_p, np.cross(w_p, d))
+        a[k] += np.cross(carrier, 2.0 * axes @ rates[k, :3]) + axes @ second[k, :3]
         a[k] += np.cross(alpha[k], arm) + np.cross(w, np.cross(w, arm))
     return a, alpha
 
@@ -276,8 +311,13 @@ def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
     )
 
 
-def _relative_velocity(placement: Placement, R: Floats, k: int, rate: Floats, speeds: Speeds) -> Floats:
-    if speeds == "parent":
+def _relative_velocity(
+    tree: RelativeTree, placement: Placement, R: Floats, k: int, rate: Floats, speeds: Speeds
+) -> Floats:
+    if tree.two[k]:
+        own, carried = (rate[0], rate[1]) if tree.two[k] == 1 else (rate[1], rate[0])
+        return own * np.array([0.0, 0.0, 1.0]) + carried * R[2]
+    if speeds == "fixed":
         return rate
     if speeds == "body":
         return R.T @ rate
@@ -285,16 +325,22 @@ def _relative_velocity(placement: Placement, R: Floats, k: int, rate: Floats, sp
 
 
 def _rotation_columns(
-    placement: Placement, motion: Velocities, j: int, A_p: Floats, w_p: Floats, rate: Floats, speeds: Speeds
+    tree: RelativeTree, placement: Placement, motion: Velocities, j: int, w_p: Floats, rate: Floats, speeds: Speeds
 ) -> tuple[Floats, Floats]:
     """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds. Equations (5) to (7)."""
-    if speeds == "parent":
-        return A_p, _tilde(w_p) @ A_p
+    inner, outer = motion.inner[j], motion.outer[j]
+    if tree.two[j]:
+        axes = np.stack([inner[:, 2], outer[:, 2], 0.0 * w_p], axis=1)
+        change = np.stack([np.cross(w_p, axes[:, 0]), np.cross(motion.w[j], axes[:, 1]), 0.0 * w_p], axis=1)
+        order = [0, 1, 2] if tree.two[j] == 1 else [1, 0, 2]
+        return axes[:, order], change[:, order]
+    if speeds == "fixed":
+        return inner, _tilde(w_p) @ inner
     if speeds == "body":
-        return motion.A[j], _tilde(motion.w[j]) @ motion.A[j]
+        return outer, _tilde(motion.w[j]) @ outer
     theta = _angles(placement, speeds)[j]
     Omega = rate_map(theta)
-    return A_p @ Omega, _tilde(w_p) @ A_p @ Omega + A_p @ rate_map_rate(theta, rate)
+    return inner @ Omega, _tilde(w_p) @ inner @ Omega + inner @ rate_map_rate(theta, rate)
 
 
 def _angles(placement: Placement, speeds: Any) -> Floats:

@@ -30,11 +30,12 @@ class Chart:
     """Coordinates by name, P free ones and then D that drivers prescribe, and their derivatives.
 
     H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. turning (P, P + D) : what the change of H^T
-    makes of the forces that the constraints balance, and of the multipliers' own change of direction. rates (P + D,) :
-    of the speeds at the point itself. moved : the state q, v of the System after finite changes p, w (P + D,), on the
-    constraints. apart : the other way, p and w (2 P,) of the free coordinates from the point to a state q, v, angles
-    less whole turns; None where the choice of coordinates may differ from state to state. joints : the coordinate that
-    a joint's coordinate is, by its number.
+    makes of the forces that the constraints balance, and of the multipliers' own change of direction. speeds, rates
+    (P + D,) : the speeds at the point itself, v = H speeds, and their rates. moved : the state q, v of the System
+    after finite changes p, w (P + D,), on the constraints. speeds_at : the free speeds (P,) of another state q, v.
+    apart : the other way, p and w (2 P,) of the free coordinates from the point to a state q, v, angles less whole
+    turns; None where the choice of coordinates may differ from state to state. joints : the coordinate that a joint's
+    coordinate is, by its number.
     """
 
     names: tuple[str, ...]
@@ -45,8 +46,10 @@ class Chart:
     alpha_w: Floats
     E: Floats
     turning: Floats
+    speeds: Floats
     rates: Floats
     moved: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    speeds_at: Callable[[Floats, Floats], Floats]
     apart: Callable[[Floats, Floats], Floats] | None = None
     joints: dict[int, int] = field(default_factory=dict)
 
@@ -62,10 +65,23 @@ def frames_chart(point: OperatingPoint) -> Chart:
     In axes that move with the frames a steadily turning structure has constant coefficients. The speeds are the
     velocities in the same axes, and the angular velocities.
     """
+    system = point.system
     axes, eta, alpha_p, alpha_w, E, rates = _own_axes(point)
-    ways = (lambda p, w: _carried(point, p, w)), (lambda q, v: _apart(point, q, v))
-    zero = np.zeros((point.system.n_v, point.system.n_v))
-    return Chart(_names(point.system), (), axes, eta, alpha_p, alpha_w, E, zero, rates, *ways)
+    return Chart(
+        _names(system),
+        (),
+        axes,
+        eta,
+        alpha_p,
+        alpha_w,
+        E,
+        np.zeros((system.n_v, system.n_v)),
+        velocities_in_own_axes(system, point.q, point.v),
+        rates,
+        lambda p, w: _carried(point, p, w),
+        lambda q, v: velocities_in_own_axes(system, q, v),
+        lambda q, v: _apart(point, q, v),
+    )
 
 
 def resting_chart(point: OperatingPoint) -> Chart:
@@ -94,14 +110,18 @@ def resting_chart(point: OperatingPoint) -> Chart:
     chosen = tuple(names[k] for k in independent)
     # in equilibrium nothing else changes
     zero = np.zeros((H.shape[1], H.shape[1]))
-    speeds = np.concatenate([rates[independent], np.zeros(len(driven))])
+    still = np.zeros(H.shape[1])
+    changes = np.concatenate([rates[independent], np.zeros(len(driven))])
 
     def moved(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q = point.q + system.rates(point.q[None], (H @ p)[None])[0]
         system.normalise(q)
         return system.projected(point.u, q, point.v + H @ w)
 
-    return Chart(chosen, driven, H, nothing, nothing, nothing, zero, turning, speeds, moved)
+    def speeds_at(q: Floats, v: Floats) -> Floats:
+        return velocities_in_own_axes(system, q, v)[independent]
+
+    return Chart(chosen, driven, H, nothing, nothing, nothing, zero, turning, still, changes, moved, speeds_at)
 
 
 def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
@@ -123,6 +143,16 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
                 names.append(each.label.removesuffix(".motion"))
             at += each.width
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
+
+
+def velocities_in_own_axes(system: Any, q: Floats, v: Floats) -> Floats:
+    """v (n_v,) with the velocity of every frame in its own axes."""
+    out, layout = v.copy(), system.layout
+    for k, frame in enumerate(layout.frames):
+        if frame.freedom == 6:
+            i, j = layout.frame_q[k], layout.frame_v[k]
+            out[j : j + 3] = rotations.rotate_back(rotations.normalise(q[i + 3 : i + 7]), v[j : j + 3])
+    return out
 
 
 def _own_axes(point: OperatingPoint) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:

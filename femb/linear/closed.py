@@ -84,6 +84,7 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
         q, v = q_and_v((S @ p)[:n], (S @ w + S1 @ p)[:n])
         return system.projected(point.u, q, v)
 
+    prescribed = [[point.u[at + k] for at in places] for k in (1, 2)]
     return Chart(
         tuple(base.names[k] for k in independent),
         driven,
@@ -93,8 +94,10 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
         wide.alpha_w @ S + wide.H @ S3,
         E[kept],
         turning,
-        np.concatenate([base.rates[independent], np.zeros(D)]),
+        np.concatenate([base.speeds[independent], prescribed[0]]),
+        np.concatenate([base.rates[independent], prescribed[1]]),
         moved,
+        lambda q, v: base.speeds_at(q, v)[independent],
     )
 
 

@@ -7,9 +7,9 @@ tangents, the derivative of the whole balance of forces at the accelerations of 
 Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011-6277, equations (22) to (24).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -25,6 +25,9 @@ from femb.linear.statespace import StateSpace
 from femb.linear.tree import covers, tree_chart
 from femb.model import Model
 from femb.types import Floats
+
+if TYPE_CHECKING:
+    from femb.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,26 +46,46 @@ class SecondOrder:
 
 
 def linearize(
-    model: Model | Any,
+    model: "Model | System | OperatingPoint",
     *,
     q: Floats | None = None,
     v: Floats | None = None,
     t: float = 0.0,
     outputs: Sequence[str] | None = None,
+    start: str = "as_given",
+    at_rest: bool = False,
+    state: Mapping[str, float] | None = None,
+    trim: bool = False,
+    vary: Sequence[str] | None = None,
 ) -> StateSpace:
     """The state space of small changes about a state of a model, or of a System of it; by default about its start.
 
-    q, v : coordinates and velocities of the System. outputs : names (femb.linear.outputs), by default motion of all
-    bodies and joints. Inputs are the factors of loads and motors, and of every driver what it prescribes with its rate
-    and acceleration.
+    model : or an OperatingPoint, as ``trim`` and ``operating_point`` return it. q, v : coordinates and velocities of
+    the System; or, by name, start, at_rest, state, trim, vary as of ``operating_point``, which the command
+    ``femb linearize`` takes too. t : s. outputs : names (femb.linear.outputs), by default motion of all bodies and
+    joints. Inputs are the factors of loads and motors, and of every driver what it prescribes with its rate and
+    acceleration.
 
     Raises ModelError: loads that are functions of the state without derivatives, orientations that are driven
-    elsewhere than in equilibrium, unknown outputs.
+    elsewhere than in equilibrium, unknown outputs, a state given twice; SolveError: no equilibrium or steady motion
+    where one is asked for.
     """
-    from femb.system import System
+    from femb.linear.begin import operating_point
 
-    system = System(model) if isinstance(model, Model) else model
-    point = OperatingPoint.of(system, q, v, t)
+    words = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}
+    given = [word for word, value in words.items() if value]
+    if given and (q is not None or v is not None):
+        raise ModelError(f"linearize: got q or v and {', '.join(given)}: give one of the two")
+    if isinstance(model, OperatingPoint):
+        if given or q is not None or v is not None:
+            raise ModelError("linearize: got an operating point and a state beside it: give one of the two")
+        point = model
+    elif q is not None or v is not None:
+        from femb.system import System
+
+        point = OperatingPoint.of(System(model) if isinstance(model, Model) else model, q, v, t)
+    else:
+        point = operating_point(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary, t=t)
     return state_space(point, second_order(point, chart_of(point)), outputs)
 
 

@@ -9,11 +9,12 @@ within the unit circle, the motion is stable. Source: docs/theory/linearisation.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from femb.errors import ModelError, SolveError
+from femb.errors import ModelError, ResultError, SolveError
 from femb.integrate import Outcome, integrate
 from femb.linear.chart import Chart
 from femb.linear.linearise import chart_of, second_order, state_space
@@ -59,6 +60,20 @@ class Periodic:
         values = np.linalg.eigvals(self.monodromy)
         return values[np.argsort(-np.abs(values))]
 
+    def write(self, path: str | Path) -> Path:
+        """Write period, monodromy, multipliers, states, and q, v of the start to a .npz; its path.
+
+        Raises ResultError.
+        """
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        names = np.array(self.states, dtype=str)
+        arrays = {"monodromy": self.monodromy, "multipliers": self.multipliers, "states": names}
+        np.savez(path, period=self.period, q=self.point.q, v=self.point.v, **arrays)
+        return path
+
 
 def periodic(
     model: Model | Any,
@@ -96,14 +111,31 @@ def periodic(
         columns = [_place(states, name) for name in vary] if vary is not None else list(range(len(states)))
         step = np.zeros(len(states))
         slopes = (Phi - np.eye(len(states)))[:, columns]
-        step[columns] = np.linalg.lstsq(slopes, -off, rcond=SINGULAR)[0]
-        largest = float(np.max(np.abs(step), initial=0.0))
-        step *= min(1.0, LARGEST_STEP / largest) if largest > 0.0 else 1.0
+        step[columns] = _shortest(slopes, -off)
         system = system.starting_at(*_stepped(chart, step))
     raise SolveError(
         f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still off "
         f"by {error:.3g} after it; start nearer, or with another period"
     )
+
+
+def _shortest(slopes: Floats, right: Floats) -> Floats:
+    """The shortest step that solves slopes x = right nearest, damped until it is no longer than LARGEST_STEP.
+
+    Where the motion may begin anywhere on its way, as that of a free rotor, one direction is nearly singular: damping
+    leaves it alone and the others as they are, which a shorter step would not.
+    """
+    left, values, directions = np.linalg.svd(slopes, full_matrices=False)
+    kept = values > SINGULAR * np.max(values, initial=0.0)
+    parts = left.T @ right
+    damping, step = 0.0, np.zeros(len(values))
+    for _ in range(100):
+        squares = np.where(kept, values**2 + damping**2, 1.0)
+        step = directions.T @ (np.where(kept, values, 0.0) / squares * parts)
+        if np.max(np.abs(step), initial=0.0) <= LARGEST_STEP:
+            break
+        damping = max(1e-4 * float(values[0]), 2.0 * damping)
+    return step
 
 
 def _place(states: tuple[str, ...], name: str) -> int:

@@ -1,51 +1,119 @@
-"""Report: a case linearised about its start, and what to print of it; what stands behind ``femb linearize``."""
+"""Report: a case linearised, and what to print of it; what stands behind ``femb linearize``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from femb.checks import numbered
-from femb.linear.linearise import chart_of, second_order, state_space
-from femb.linear.point import OperatingPoint
+from femb.errors import ModelError
+from femb.linear.begin import prepared
+from femb.linear.linearise import state_space
+from femb.linear.multiblade import multiblade
+from femb.linear.periodic import Periodic, periodic
 from femb.linear.statespace import StateSpace
-from femb.linear.trim import trim
+from femb.linear.steady import Balance, fastest, moves, why_unsteady
 from femb.model import Model
 from femb.options import Run
-from femb.simulation import started
+from femb.types import Floats
+
+LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
 
 
 def linearized(
-    model: Model, run: Run | None = None, trimmed: bool = False, outputs: Sequence[str] | None = None
+    model: Model,
+    run: Run | None = None,
+    outputs: Sequence[str] | None = None,
+    *,
+    start: str | None = None,
+    at_rest: bool = False,
+    state: Mapping[str, float] | None = None,
+    trim: bool = False,
+    vary: Sequence[str] | None = None,
+    blades: Mapping[str, Sequence[str]] | None = None,
+    rotor: str | None = None,
 ) -> tuple[StateSpace, str]:
-    """The state space about the start of a run, or about steady motion near it, and a text with its eigenvalues.
+    """The state space about a state of a model, and a text with its eigenvalues.
 
-    Raises as femb.linear.linearize and femb.linear.trim; SolveError where the run starts in an equilibrium that is not
-    there.
+    start : by default that of the run. at_rest, state, trim, vary : as of ``femb.linear.operating_point``. blades,
+    rotor : the multi-blade coordinates of a rotor, as of ``femb.linear.multiblade``, and the angle that turns it, by
+    the name of its state or driver.
+
+    Raises as femb.linear.linearize, femb.linear.trim and femb.linear.multiblade.
     """
-    from femb.system import System
+    start = start or (run.start if run is not None else "as_given")
+    point, rested = prepared(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary)
+    balance = Balance.of(point)
+    space = state_space(point, balance.equations, outputs)
+    lines = [_heading(space, balance)]
+    largest = max(map(abs, rested.values()), default=0.0)
+    lines += [f"brought to rest: {name}, {u:.4g} per s" for name, u in rested.items() if abs(u) > 1e-9 * largest]
+    if blades or rotor:
+        azimuth, rate = _turning(balance, blades, rotor)
+        space = multiblade(space, blades or {}, rate, azimuth)
+        lines.append(f"in multi-blade coordinates of a rotor that turns at {rate:.6g} rad/s")
+    return space, "\n".join([*lines, "", *_table(space)])
 
-    system = started(System(model, assemble=run is not None and run.start == "assembled"), run)
-    point = trim(system) if trimmed else OperatingPoint.of(system)
-    chart = chart_of(point)
-    space = state_space(point, second_order(point, chart), outputs)
-    return space, "\n".join([_heading(space, chart.rates[: chart.free]), "", *_table(space)])
+
+def periodic_motion(
+    model: Model,
+    run: Run | None,
+    period: float,
+    *,
+    start: str | None = None,
+    at_rest: bool = False,
+    state: Mapping[str, float] | None = None,
+    vary: Sequence[str] | None = None,
+) -> tuple[Periodic, str]:
+    """The motion of a period (s) near a state of a model, and a text with its Floquet multipliers.
+
+    Raises as femb.linear.operating_point and femb.linear.periodic.
+    """
+    start = start or (run.start if run is not None else "as_given")
+    point, _ = prepared(model, start=start, at_rest=at_rest, state=state)
+    found = periodic(point.system.starting_at(point.q, point.v), period, vary=vary or None)
+    largest = float(np.max(np.abs(found.multipliers), initial=0.0))
+    verdict = "small motions grow" if largest > 1.0 + 1e-6 else "no small motion grows"
+    lines = [
+        f"{numbered(len(found.states), 'state')}; periodic motion of {period:.6g} s; {verdict}",
+        "",
+        f"{'multiplier':>14}{'real 1/s':>14}{'imaginary 1/s':>16}",
+    ]
+    for value in found.multipliers[found.multipliers.imag >= 0.0]:
+        lines.append(f"{abs(value):14.6g}{np.log(abs(value)) / period:14.6g}{np.angle(value) / period:16.6g}")
+    return found, "\n".join(lines)
 
 
-def _heading(space: StateSpace, rates: np.ndarray) -> str:
+def _heading(space: StateSpace, balance: Balance) -> str:
     named = {"state": space.states, "input": space.inputs, "output": space.outputs}
     counts = ", ".join(numbered(len(names), word) for word, names in named.items())
-    largest = float(np.max(np.abs(rates), initial=0.0))
-    if largest < 1e-6:
-        return f"{counts}; about steady motion"
-    k = int(np.argmax(np.abs(rates)))
-    return f"{counts}; about unsteady motion: {space.states[k]} changes its speed by {rates[k]:.3g} per s2"
+    why = why_unsteady(balance.point, balance)
+    if why:
+        return f"{counts}; about unsteady motion: {why}"
+    return f"{counts}; about steady motion ({fastest(balance) if moves(balance) else 'an equilibrium'})"
+
+
+def _turning(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: str | None) -> tuple[float, float]:
+    """The angle and the rate of a rotor. Raises ModelError: an unknown angle, or blades or a rotor alone."""
+    if not blades or not rotor:
+        raise ModelError(
+            f"multi-blade coordinates: got {'blades' if blades else 'a rotor'} alone, wanted the coordinates of all "
+            "blades and the angle that turns the rotor"
+        )
+    point, chart = balance.point, balance.chart
+    names = (*chart.names, *chart.driven)
+    if rotor not in names:
+        raise ModelError(f"multi-blade coordinates: no state or driver {rotor!r} turns; there are: {', '.join(names)}")
+    k = names.index(rotor)
+    number = next((number for number, place in chart.joints.items() if place == k), -1)
+    angle = float(point.system.joint_motion(point.q, point.v)[0][number]) if number >= 0 else 0.0
+    return angle, float(chart.speeds[k])
 
 
 def _table(space: StateSpace) -> list[str]:
     """A line for each eigenvalue, those of a pair once, by size."""
-    values = space.eigenvalues()
+    values: Floats = space.eigenvalues()
     values = values[values.imag >= 0.0]
-    lines = [f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"]
+    lines = [LINE]
     for value in values[np.argsort(np.abs(values), kind="stable")]:
         size = abs(value)
         damping = f"{-value.real / size:11.3g}" if size > 0.0 else f"{'':11}"

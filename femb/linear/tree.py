@@ -20,7 +20,7 @@ from femb.linear.chart import Chart
 from femb.linear.joint_turn import JointTurn
 from femb.linear.motion import Arm, Motion
 from femb.linear.point import OperatingPoint
-from femb.linear.tree_state import apart, in_own_axes, is_root, moved
+from femb.linear.tree_state import apart, in_own_axes, is_root, moved, speeds_in_own_axes
 from femb.rotations import cross_matrix
 from femb.types import Floats
 
@@ -55,7 +55,7 @@ def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
     order = [*free, *driven]
     pick = np.array([*order, *(N + k for k in order)], dtype=int)
     pose, velocity, acceleration = (each[:, pick] for each in rows)
-    n, names = len(order), _names(tree)
+    n, names = len(order), coordinate_names(tree)
     places = {k: order.index(p) for k, p in _joint_places(tree).items() if p in order}
     return Chart(
         tuple(names[k] for k in free),
@@ -66,8 +66,10 @@ def tree_chart(point: OperatingPoint, tree: Any) -> Chart:
         acceleration[:, n:],
         E[np.ix_(order, order)],
         (G.T @ turning @ G)[np.ix_(free, order)],
+        u[order],
         rate[order],
         lambda p, w: moved(point, tree, q, u, order, p, w),
+        lambda Q, V: speeds_in_own_axes(point, tree, Q, V)[free],
         lambda Q, V: apart(point, tree, q, u, free, Q, V),
         places,
     )
@@ -208,7 +210,7 @@ def covers(system: Any, tree: Any) -> bool:
     return set(tree.kept) <= held
 
 
-def _names(tree: Any) -> list[str]:
+def coordinate_names(tree: Any) -> list[str]:
     """Names of the coordinates."""
     layout = tree.layout
     names = [""] * tree.n_u

@@ -52,13 +52,18 @@ def moved(
     return Q[0], V[0]
 
 
+def speeds_in_own_axes(point: OperatingPoint, tree: Any, Q: Floats, V: Floats) -> Floats:
+    """Speeds (n_u,) of a tree at a state of the System, those of free roots in their own axes."""
+    other = OperatingPoint(point.system, point.t, point.u, Q, V, 0.0 * V, point.multipliers)
+    return in_own_axes(tree, other, tree.speeds_at(tree.coordinates_at(Q), V), np.zeros(tree.n_u))[0]
+
+
 def apart(point: OperatingPoint, tree: Any, q: Floats, u: Floats, free: list[int], Q: Floats, V: Floats) -> Floats:
     """Changes (2 P,) of the free coordinates and speeds from the point, at q and u, to a state of the System."""
     after = tree.coordinates_at(Q)
     p = np.zeros(tree.n_u)
     p[tree.coordinates[1]] = (after - q)[tree.coordinates[0]]
-    other = OperatingPoint(point.system, point.t, point.u, Q, V, 0.0 * V, point.multipliers)
-    speeds, _, _ = in_own_axes(tree, other, tree.speeds_at(after, V), np.zeros(tree.n_u))
+    speeds = speeds_in_own_axes(point, tree, Q, V)
     for each in tree.frames:
         line, turn = slice(each.u.start, each.u.start + len(each.strokes)), each.u.start + len(each.strokes)
         if each.turn == BALL:

@@ -1,88 +1,199 @@
-"""Trim: a state of steady motion near the start - an equilibrium, or a constant spin of bodies and joints.
+"""Trim: a state of steady motion near the start - an equilibrium, or a steady rotation of bodies and joints.
 
-    w'(p) = 0 at given speeds,    K dp = M w',    p and w' of independent coordinates in axes that move with the bodies
+    w'(p, w) = 0,    K w = 0,    p and w of independent coordinates in axes that move with the bodies
 
 Newton's iteration with the exact stiffness K at the accelerations of each state (femb.linear.linearise). Coordinates
-that nothing depends on, such as the azimuth of a free rotor, stay near where they are: each step is the shortest.
-Source: docs/theory/linearisation.md, equation (14).
+that nothing depends on, such as the azimuth of a free rotor, keep their speeds and stay near where they are: each step
+is the shortest. The others come to rest, for forces that change along the motion allow no steady one; what would go
+round and round is no oscillation about the equilibrium, and refused.
+Source: docs/theory/linearisation.md, section 6.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from femb.errors import ModelError, SolveError
+from femb.linear.balanced import ROUNDING, Balanced
 from femb.linear.chart import Chart
-from femb.linear.linearise import chart_of, second_order
 from femb.linear.point import OperatingPoint
+from femb.linear.steady import Balance, why_unsteady
 from femb.model import Model
 from femb.types import Floats
 
 ITERATIONS = 50
-LARGEST_STEP = 0.3  # rad or m, of one iteration
-STEADY = 1e-10  # of accelerations, m/s2 or rad/s2, and relative to those at first
-SMALLEST_STEP = 1e-12  # rad or m
-SINGULAR = 1e-11  # singular values below this part of the largest count as zero
+LARGEST_STEP = 0.3  # rad, or parts of the structure's size, of one iteration
+FOUND = 1e-11  # a step as small as this, in the same units, ends the iteration
+ROUNDED = 1e-7  # and so does one as small as this that grows no smaller
+OVER_THE_TOP = 2.0  # times its frequency about the equilibrium, the rate at which a pendulum begins to go round
 
 
 def trim(model: Model | Any, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
-    """A state of steady motion from the start of a model, or of a System of it.
+    """A state of steady motion, in equilibrium or in steady rotation, from the start of a model or of a System of it.
 
-    vary : names of states, as `linearize` gives them, that may change: coordinates, or their "rate"; by default all
-    coordinates, while the speeds stay: at rest that gives an equilibrium, in motion a constant spin. Steady means that
-    the speeds of the independent coordinates do not change: rates of joints, and velocities in axes of the bodies.
+    vary : names of states, as `linearize` gives them, that may change: coordinates, or their "rate". By default all
+    coordinates; speeds that nothing depends on stay, the others come to rest. Steady means that the speeds of the
+    independent coordinates - rates of joints, velocities in axes of the bodies - do not change, now and on the way:
+    the motion is followed for half a radian with its loads as they are at time t (s).
 
-    Raises ModelError: an unknown name, or what cannot be linearised; SolveError where there is no such state nearby.
+    Raises ModelError: an unknown name, or what cannot be linearised; SolveError where there is no such state nearby,
+    which names a coordinate that goes round while the forces depend on it: its motion may be periodic.
     """
+    return trimmed(model, vary=vary, t=t).point
+
+
+@dataclass(frozen=True, eq=False)
+class Trimmed:
+    """A steady state, and the speeds that the start has and it has not, by the names of their coordinates."""
+
+    point: OperatingPoint
+    balance: Balance
+    rested: dict[str, float]
+
+
+def trimmed(model: Model | Any, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
+    """A steady state as by ``trim``, and what was brought to rest for it."""
     from femb.system import System
 
     system = System(model) if isinstance(model, Model) else model
     q, v = _near(system)
-    first = 0.0
-    for _ in range(ITERATIONS):
-        point = OperatingPoint.of(system, q, v, t)
-        chart = chart_of(point)
-        rates, slopes = _steadiness(point, chart, vary)
-        left = float(np.max(np.abs(rates), initial=0.0))
-        first = max(first, left)
-        if left <= STEADY * max(1.0, first):
-            return point
-        step = np.linalg.lstsq(slopes, -rates, rcond=SINGULAR)[0]
-        change = float(np.max(np.abs(step), initial=0.0))
-        if change < SMALLEST_STEP:
-            # rounding, if the step would bring it to rest; else what is left does not depend on what varies
-            if np.linalg.norm(rates + slopes @ step) < 1e-3 * np.linalg.norm(rates):
-                return point
-            break
-        p, w = np.zeros((2, chart.H.shape[1]))
-        p[: chart.free], w[: chart.free] = _spread(chart, vary, step * min(1.0, LARGEST_STEP / change))
-        q, v = chart.moved(p, w)
-    k = int(np.argmax(np.abs(rates)))
-    raise SolveError(
-        f"no steady motion found near the start: {chart.names[k]} still changes its speed by {rates[k]:.3g} per s2; "
-        "start nearer, or let more vary"
-    )
+    given = Balance.of(OperatingPoint.of(system, q, v, t))
+    if vary is not None:
+        balance = _newton(given, lambda each: _varied(each, vary))
+    else:
+        balance = _newton(given, lambda each: _resting(each, given.chart.speeds, _going_on(given)))
+        if given.chart.joints:
+            # what nothing depends on in the steady state, though it does at the start, goes on as well
+            wanted = _going_on(given) | ~np.any(balance.depends, axis=0)[: given.chart.free]
+            balance = _newton(balance, lambda each: _resting(each, given.chart.speeds, wanted))
+    why = why_unsteady(balance.point, balance)
+    if why:
+        raise SolveError(f"no steady motion found near the start: {why}; {_advice(balance)}")
+    return Trimmed(balance.point, balance, {} if vary is not None else _rested(given.chart, balance.chart))
 
 
 def _near(system: Any) -> tuple[Floats, Floats]:
-    """The start; of beams without joints in the steady motion it describes: they are too stiff to bend in one step."""
+    """The start; of beams in the steady motion it describes: they are too stiff to bend in one step."""
     from femb.equilibrium import steady_start
 
-    if system.layout.beams and not system.n_c:
-        with contextlib.suppress(SolveError):
+    if system.layout.beams:
+        with contextlib.suppress(SolveError, ModelError):
             return steady_start(system)
     return system.q0, system.v0
 
 
-def _steadiness(point: OperatingPoint, chart: Chart, vary: Sequence[str] | None) -> tuple[Floats, Any]:
-    """w' (P,), and its derivatives by what varies."""
-    equations = second_order(point, chart)
-    P = chart.free
-    blocks = np.hstack([-equations.stiffness[:, :P], -equations.damping[:, :P]])
-    columns = [_column(chart, name) for name in vary] if vary is not None else list(range(P))
-    return chart.rates[:P], np.linalg.solve(equations.mass[:, :P], blocks)[:, columns]
+Step = tuple[Floats, Floats, Floats]
+
+
+def _newton(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
+    """The steady state nearest to a point; ``stepped`` gives a step from a state. Raises SolveError."""
+    previous = np.inf
+    for _ in range(ITERATIONS):
+        chart, P = balance.chart, balance.chart.free
+        step, slowed, left = stepped(balance.made_steady())
+        change = balance.extent(step)
+        if change < FOUND or (change < ROUNDED and change > 0.5 * previous):
+            if balance.unbalanced(left):
+                break
+            slowing = np.max(np.abs(slowed), initial=0.0)
+            if balance.point.at_rest or slowing <= 1e-12 * np.max(np.abs(chart.speeds), initial=0.0):
+                return balance
+        p, w = np.zeros((2, chart.H.shape[1]))
+        p[:P], w[:P] = step, slowed
+        point = balance.point
+        q, v = chart.moved(p, w)
+        balance, previous = Balance.of(OperatingPoint.of(point.system, q, v, point.t)), change
+    rates = balance.rates[: balance.chart.free]
+    k = int(np.argmax(np.abs(rates)))
+    raise SolveError(
+        f"no steady motion found near the start: {balance.chart.names[k]} still changes its speed by {rates[k]:.3g} "
+        f"per s2; {_advice(balance)}"
+    )
+
+
+def _resting(balance: Balance, given: Floats, going_on: Any) -> Step:
+    """Changes (P,) of coordinates and of speeds, and the forces (P,) that are left where they are linear.
+
+    given : the speeds of the start. going_on (P,) : which of a tree's keep them.
+    """
+    equations, chart, P = balance.equations, balance.chart, balance.chart.free
+    stiffness, damping, speeds = equations.stiffness[:, :P], equations.damping[:, :P], chart.speeds[:P]
+    if chart.joints:
+        slowed = np.where(going_on, given[:P], 0.0) - speeds
+    else:
+        # rigid motions of free structures, and whatever else leaves the forces as they are
+        slowed = -balance.stiffness.solve(balance.drift) if balance.drifts() else np.zeros(P)
+    # what rounding leaves of a speed is none
+    small = 1e-12 * np.max(np.abs(chart.speeds), initial=0.0)
+    slowed = np.where(np.abs(speeds + slowed) <= small, -speeds, np.where(np.abs(slowed) <= small, 0.0, slowed))
+    left = balance.left - damping @ slowed
+    # an angle that goes round is anywhere: it stays where it is, and its own equation shows at the end if it can
+    moving = bool(chart.joints) and np.any(speeds + slowed)
+    kept = np.flatnonzero(~((speeds + slowed != 0.0) & _turns(balance)[:P])) if moving else np.arange(P)
+    own = np.ix_(kept, kept)
+    solver = Balanced(stiffness[own], balance.stiffness_size[own]) if moving else balance.stiffness
+    rounding = ROUNDING * balance.largest_force
+    changed = solver.solve_within(left[kept], LARGEST_STEP, lambda x: balance.extent(_spread(P, kept, x)), rounding)
+    step = _spread(P, kept, changed)
+    return step, slowed, left - stiffness @ step
+
+
+def _spread(P: int, columns: Any, x: Floats) -> Floats:
+    whole = np.zeros(P)
+    whole[columns] = x
+    return whole
+
+
+def _varied(balance: Balance, vary: Sequence[str]) -> Step:
+    """The same where what varies is given by name."""
+    equations, chart, P = balance.equations, balance.chart, balance.chart.free
+    columns = [_column(chart, name) for name in vary]
+    size = np.hstack([balance.stiffness_size[:, :P], np.abs(equations.damping[:, :P])])[:, columns]
+    slopes = np.hstack([equations.stiffness[:, :P], equations.damping[:, :P]])[:, columns]
+    changed = Balanced(slopes, size).solve_within(
+        balance.left, LARGEST_STEP, lambda x: balance.extent(_spread(2 * P, columns, x)[:P])
+    )
+    whole = _spread(2 * P, columns, changed)
+    if balance.extent(whole[:P]) < FOUND and balance.extent(whole[P:]) < FOUND * balance.extent(chart.speeds):
+        whole[P:] = 0.0
+    return whole[:P], whole[P:], balance.left - slopes @ changed
+
+
+def _going_on(balance: Balance) -> Any:
+    """(P,) which coordinates of a tree keep their speeds: angles that go round, and what nothing depends on."""
+    chart, P = balance.chart, balance.chart.free
+    frequency2 = np.abs(np.diag(balance.equations.stiffness)) / np.diag(balance.equations.mass)
+    round_ = _turns(balance)[:P] & (chart.speeds[:P] ** 2 > OVER_THE_TOP**2 * frequency2)
+    return round_ | ~np.any(balance.depends, axis=0)[:P]
+
+
+def _turns(balance: Balance) -> Any:
+    """(P + D,) which coordinates turn something."""
+    layout = balance.point.system.layout
+    frames = zip(layout.frames, layout.frame_v, strict=True)
+    spins = [j + k for frame, j in frames for k in range(3, frame.freedom)]
+    turns = np.any(balance.chart.H[spins] != 0.0, axis=0)
+    return turns & [not name.endswith(".strain") for name in (*balance.chart.names, *balance.chart.driven)]
+
+
+def _advice(balance: Balance) -> str:
+    """What to try where there is no steady motion: the period of an angle that goes round while forces depend on it."""
+    chart = balance.chart
+    names = (*chart.names, *chart.driven)
+    allowed = 1e-6 * np.max(np.abs(chart.speeds), initial=0.0)
+    moves = _turns(balance) & np.any(balance.depends, axis=0) & (np.abs(chart.speeds) > allowed)
+    rounds = np.where(moves, np.abs(chart.speeds), 0.0)
+    k = int(np.argmax(rounds)) if len(rounds) else -1
+    if k < 0 or rounds[k] == 0.0:
+        return "start nearer, or let more vary"
+    return (
+        f"{names[k]} turns at {rounds[k]:.4g} rad/s and the forces change with it, so that the motion may be periodic: "
+        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.linear.periodic, --periodic), or start "
+        "at rest"
+    )
 
 
 def _column(chart: Chart, name: str) -> int:
@@ -92,8 +203,9 @@ def _column(chart: Chart, name: str) -> int:
     return chart.names.index(word) + (chart.free if name.endswith(" rate") else 0)
 
 
-def _spread(chart: Chart, vary: Sequence[str] | None, step: Any) -> tuple[Floats, Floats]:
-    """The changes p and w (P,) of what varies."""
-    whole = np.zeros(2 * chart.free)
-    whole[[_column(chart, name) for name in vary] if vary is not None else range(chart.free)] = step
-    return whole[: chart.free], whole[chart.free :]
+def _rested(given: Chart, found: Chart) -> dict[str, float]:
+    """Speeds of the start that the steady state has not."""
+    after = dict(zip(found.names, found.speeds, strict=False))
+    largest = float(np.max(np.abs(given.speeds), initial=0.0))
+    before = zip(given.names, given.speeds, strict=False)
+    return {name: float(u) for name, u in before if abs(after.get(name, u) - u) > 1e-9 * largest}

@@ -13,6 +13,7 @@ L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: when to end Newton's iteration.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,13 +124,14 @@ class Bdf:
         system = self.system
         self._form(self._u, self.q, self.v)
         self._factorise(ALPHA[1] / longest)
-        a, turns = self.a, np.tile(np.eye(3), (system.turning[1].size, 1, 1))
+        a, turns = self.a, np.tile([1.0, 0.0, 0.0, 0.0], (len(system.turning[1]), 1))
         x = np.zeros(system.n_q)
         for _ in range(2):
             x, a = self._filter(x, a, self.q, turns)
         rate = system.rates(self.q[None], self.v[None])[0]
         self._h = min(longest, self._first_step(rate, a))
         self._settling = FIRST_STEPS
+        self._ends: deque[tuple[float, Floats]] = deque(maxlen=MAX_ORDER + 1)
         value = np.concatenate([self.q, self.v, [self.work]])
         self.history.begin(value, np.concatenate([rate, a, [self.power]]), self._h)
 
@@ -222,7 +224,7 @@ class Bdf:
         member and the second turn it back; or they diverge, and only matrices formed on the way converge.
         """
         system, n_q = self.system, self.system.n_q
-        quaternion_q, omega_v = system.turning
+        quaternion_q, places = system.turning
         mu = ALPHA[self.order] / h
         predicted, slope = self.history.predict()
         known = predicted[:n_q] - slope[:n_q] / mu
@@ -233,7 +235,7 @@ class Bdf:
             if self._matrices is None or self._slow:
                 self._form(self._u, self.q, self.v)
             self._factorise(mu)
-        turns = np.empty((1, omega_v.size, 3, 3))
+        turns = np.empty((1, len(places), 4))
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         solution_limits(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
         t, u, previous, multipliers = before(end, self.t), None, 0.0, self.multipliers
@@ -248,9 +250,9 @@ class Bdf:
             change = -system.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
             self.statistics.evaluations += 1
             self.statistics.newton_iterations += 1
-            turn_frames_back(turns[0], omega_v, change)
+            turn_frames_back(turns[0], places, change)
             self._factored.solve(change)  # type: ignore[union-attr]
-            size = correct(turns[0], omega_v, change, scale, self.v, d)
+            size = correct(turns[0], places, change, scale, self.v, d)
             v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[system.n_v :]
             implicit_coordinates(*system.coordinates, mu, known, v, q)
             if not np.isfinite(size):
@@ -324,17 +326,17 @@ class Bdf:
     def _filter(self, error_q: Floats, error_v: Floats, q: Floats, turns: Floats) -> tuple[Floats, Floats]:
         """What a step to q makes of an error: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0."""
         system, mu = self.system, self._factored_mu
-        omega_v = system.turning[1]
+        places = system.turning[1]
         mass, _, stiffness = self._matrices  # type: ignore[misc]
         free = np.zeros(system.n_c)
         back_v = np.concatenate([error_v, free])
         back_q = np.concatenate([system.tangents(q, error_q[None])[0], free])
-        turn_frames_back(turns, omega_v, back_v)
-        turn_frames_back(turns, omega_v, back_q)
+        turn_frames_back(turns, places, back_v)
+        turn_frames_back(turns, places, back_q)
         y = mu * system.solver.multiply(mass, back_v) - system.solver.multiply(stiffness, back_q)
         y[system.n_v :] = 0.0
         y = self._factored.solve(y)[: system.n_v]  # type: ignore[union-attr]
-        turn_frames(turns, omega_v, y)
+        turn_frames(turns, places, y)
         return error_q + system.rates(q[None], y[None])[0] / mu, y
 
     def _plan(self, h: float, error: float, trial: _Trial) -> float:
@@ -365,6 +367,10 @@ class Bdf:
         self.a, self.work, self.power, self._u = trial.a, float(history.D[0, -1]), trial.power, trial.u
         self.multipliers = trial.multipliers
         self._settling = max(self._settling - 1, 0)
-        step = PolynomialStep(system, start, end, history.D[: history.order + 1].copy())
+        # its start has accelerations out of equilibrium: a stretch has nodes from the end of its first step on
+        self._ends.append((end, self.a))
+        last = list(self._ends)[-(history.order + 1) :]
+        nodes = ([t for t, _ in last], [a for _, a in last])
+        step = PolynomialStep(system, start, end, history.D[: history.order + 1].copy(), nodes)
         self._h = self._plan(h, error, trial)
         return step

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.steppers.dense import Nodes, through_nodes
 from femb.types import Floats
 
 MAX_ORDER = 5
@@ -85,13 +86,15 @@ class History:
 class PolynomialStep:
     """A Step that interpolates by the formula's own polynomial, of its differences D (order + 1, n) at ``end``.
 
+    nodes : ends of the last steps, of the stretch that is smooth, and the accelerations there.
+
     Measured to be closer to the motion than quintic Hermite interpolation with the accelerations of the step's ends:
     a long step's accelerations are less accurate than the velocities they come from.
     """
 
-    def __init__(self, system: Any, start: float, end: float, D: Floats) -> None:
+    def __init__(self, system: Any, start: float, end: float, D: Floats, nodes: Nodes) -> None:
         self.system, self.start, self.end = system, start, end
-        self._D = D
+        self._D, self._nodes = D, nodes
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         x = (np.asarray(times) - self.end) / (self.end - self.start)
@@ -104,3 +107,7 @@ class PolynomialStep:
         for row in q:
             self.system.normalise(row)
         return q, v, y[:, -1]
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times inside the step."""
+        return through_nodes(self._nodes, times)

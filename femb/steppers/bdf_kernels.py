@@ -29,9 +29,9 @@ def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v
 
 
 @kernel
-def correct(turns, omega_v, change, scale, reference, d):  # type: ignore[no-untyped-def]
-    """d (n_v,) += change, turned on to the state (turns (F, 3, 3)); returns the norm of the change."""
-    turn_frames(turns, omega_v, change)
+def correct(turns, places, change, scale, reference, d):  # type: ignore[no-untyped-def]
+    """d (n_v,) += change, turned on to the state (turns (F, 4)); returns the norm of the change."""
+    turn_frames(turns, places, change)
     for k in range(d.size):
         d[k] += change[k]
     start, size, atol, rtol = scale

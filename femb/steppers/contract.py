@@ -1,7 +1,6 @@
 """The stepper contract.
 
-A stepper advances the state of a System import math
-from one accepted step to the next. It must
+A stepper advances the state of a System from one accepted step to the next. It must
 
 1.  start at the system's q0, v0 with ``work`` zero, and take its tolerances from a Run;
 2.  see the system through M, f, tangents and inputs at (t, q, v), never as y' = f(t, y) alone;
@@ -13,7 +12,9 @@ from one accepted step to the next. It must
 7.  on ``restart()`` forget what it assumes of smoothness: the driver calls it after such an instant;
     and on ``jump(t, q, v, work)`` go back to an instant of its last step and start afresh with that state;
 8.  integrate the power of loads and dampers along with the state, without letting it into the error test;
-9.  return a Step that interpolates the state inside it to about the order of the method;
+9.  return a Step that interpolates the state inside it to about the order of the method, and the accelerations
+    through instants at which its own equations hold (step ends, stages), never through a start out of equilibrium: the
+    driver balances the forces shown at output instants with them (docs/theory/integration.md, section 8);
 10. show the states of a step (start, stages in order of time, end) to ``System.watch`` before accepting it;
 11. keep constraints on velocities inside a step, and project the state on all constraints after it; multipliers have no
     history and no part in the error test;
@@ -60,6 +61,10 @@ class Step(Protocol):
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         """q (s, n_q) with unit quaternions, v (s, n_v) and work (s,) at times inside the step."""
+        ...
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times inside the step."""
         ...
 
 

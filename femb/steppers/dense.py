@@ -2,6 +2,8 @@
 
 A step of a second-order system knows position, velocity and acceleration at both of its ends, so q is interpolated
 with an error of order h^6 and v, as the velocity of the interpolated motion, of order h^5, whatever the method.
+Accelerations are those of the interpolated motion, or the polynomial through instants at which a method's equations
+hold: the errors of a method's positions, small as they are, would be seen in second derivatives.
 """
 
 from typing import Any
@@ -23,17 +25,41 @@ _QUINTIC = np.array(
 )
 
 
+Nodes = tuple[Any, Any]
+"""Instants (k,) s and accelerations (k, n_v) there."""
+
+
+def through_nodes(nodes: Nodes, times: Floats) -> Floats:
+    """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
+    instants, values = (np.asarray(each) for each in nodes)
+    weights = np.ones((len(times), len(instants)))
+    for k, instant in enumerate(instants):
+        others = np.delete(instants, k)
+        weights[:, k] = np.prod((np.asarray(times)[:, None] - others) / (instant - others), axis=1)
+    return weights @ values
+
+
 class HermiteStep:
     """A Step from the states and accelerations at its ends.
 
     state0, state1 : (q, v, a, work, power). stages : (fractions of the step, power) inside it, where it is known, at
-    the nodes of the method's quadrature; the work is the integral of the polynomial through them.
+    the nodes of the method's quadrature; the work is the integral of the polynomial through them. nodes : where the
+    method's equations hold; without them accelerations are those of the interpolated motion.
     """
 
-    def __init__(self, system: Any, start: float, end: float, state0: Any, state1: Any, stages: Any = ((), ())) -> None:
+    def __init__(
+        self,
+        system: Any,
+        start: float,
+        end: float,
+        state0: Any,
+        state1: Any,
+        stages: Any = ((), ()),
+        nodes: Nodes | None = None,
+    ) -> None:
         self.system, self.start, self.end = system, start, end
         self.h = end - start
-        self._ends, self._stages = (state0, state1), stages
+        self._ends, self._stages, self._nodes = (state0, state1), stages, nodes
         self._coefficients: Floats | None = None
 
     def _prepare(self) -> Floats:
@@ -69,3 +95,18 @@ class HermiteStep:
         for row in q:
             self.system.normalise(row)
         return q, v, theta[:, None] ** np.arange(len(self._work)) @ self._work
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times inside the step."""
+        if self._nodes is not None:
+            return through_nodes(self._nodes, times)
+        if self._coefficients is None:
+            self._coefficients = self._prepare()
+        theta = (np.asarray(times) - self.start) / self.h
+        q = theta[:, None] ** np.arange(6) @ self._coefficients
+        k = np.arange(2, 6)
+        second = (k * (k - 1) * theta[:, None] ** np.arange(4)) @ self._coefficients[2:] / self.h**2
+        v = self(times)[1]
+        # H(q) v' = q'' - H(q') v
+        second -= self.system.second_rates(q, v, np.zeros_like(v))
+        return np.concatenate([self.system.tangents(q[k], second[k : k + 1]) for k in range(len(q))])

@@ -131,9 +131,16 @@ class _Between:
         return y[:n_q], y[n_q:], rate[n_q:], work, power
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+        return self._interpolant()(times)
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times inside the step."""
+        return self._interpolant().accelerations(times)
+
+    def _interpolant(self) -> HermiteStep:
         if self._inside is None:
             instants = self.start, before(self.end, self.start)
             first, last = (self._state(t, *end) for t, end in zip(instants, self._ends, strict=True))
             stages = self._stepper.core.c, self._powers
             self._inside = HermiteStep(self._system, self.start, self.end, first, last, stages)
-        return self._inside(times)
+        return self._inside

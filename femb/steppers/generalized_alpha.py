@@ -18,6 +18,7 @@ J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona,
 121-137 (on Lie groups); M. Arnold, O. Bruls, Multibody Syst. Dyn. 18 (2007) 185-202 (convergence with constraints).
 """
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +80,9 @@ class GeneralizedAlpha:
         self._u = self.system.inputs_at(self.t, self.q, self.v)
         self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
         self.A = self.a.copy()
+        # ends of the last steps of a smooth stretch and their accelerations, but not its start's, which may be out of
+        # equilibrium
+        self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order)
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._slope: Floats | None = None
         self._A_h = 0.0
@@ -148,9 +152,9 @@ class GeneralizedAlpha:
             self.statistics.jacobians += 1
             self._factored_h = 0.0
         if self._factored_h != h:
-            mass, damping, stiffness = self._matrices
-            data = mass / (self.gamma_a * h) + damping + (self.beta_a * h / self.gamma_a) * stiffness
-            self._factored: Factorisation = self.system.solver.factorise(data)
+            solver = self.system.solver
+            data = solver.shifted(*self._matrices, 1.0 / (self.gamma_a * h), self.beta_a * h / self.gamma_a)
+            self._factored: Factorisation = solver.factorise(data)
             self._factored_h = h
             self.statistics.factorizations += 1
 
@@ -245,4 +249,7 @@ class GeneralizedAlpha:
         self.power = power
         if self._slow:
             self._matrices = None
-        return HermiteStep(self.system, start, end, old, (self.q, self.v, self.a, self.work, self.power))
+        self._ends.append((end, trial.a))
+        nodes = ([t for t, _ in self._ends], [a for _, a in self._ends])
+        new = (self.q, self.v, self.a, self.work, self.power)
+        return HermiteStep(self.system, start, end, old, new, nodes=nodes)

@@ -114,10 +114,10 @@ class Radau:
         n_q, n_v, n_c, frames = system.n_q, system.n_v, system.n_c, system.turning[0].size
         # Z, V, K, Q, L of the stages, turns of frames to them, right-hand sides
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
-        self._turns = np.empty((3, frames, 3, 3))
+        self._turns = np.empty((3, frames, 4))
         self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
         # see start_estimate
-        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 3, 3)))
+        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
         # arguments of error_norm for what Newton's iteration leaves of velocities
         self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
 
@@ -371,4 +371,5 @@ class Radau:
             self._matrices = None
             self._factored_h = 0.0
         new = (self.q, self.v, self.a, self.work, self.power)
-        return HermiteStep(system, start, end, old, new, (C[:2], power[:2]))
+        nodes = (np.array([start, start + C[0] * h, start + C[1] * h, end]), np.concatenate([a[None], K]))
+        return HermiteStep(system, start, end, old, new, (C[:2], power[:2]), nodes)

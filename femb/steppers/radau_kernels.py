@@ -1,10 +1,11 @@
 """Kernels of the Radau stepper: the small dense algebra between residual and linear solves."""
 
+import math
+
 import numpy as np
 
 from femb.jit import inner, kernel
 from femb.kinematics import error_norm, rates, tangents
-from femb.smallmath import rotation
 
 # For a literal number, numba would compile a variant of the called kernel.
 TWO, THREE = np.int64(2), np.int64(3)
@@ -12,42 +13,57 @@ TWO, THREE = np.int64(2), np.int64(3)
 
 @kernel
 def frame_turns(quaternion_q, q, Q, turns):  # type: ignore[no-untyped-def]
-    """turns (s, F, 3, 3): rotation of every frame from q (n_q,) to each state of Q (s, n_q), inertial axes."""
-    p = np.empty(4)
+    """turns (s, F, 4): unit quaternions, inertial axes, of every frame's turn from q (n_q,) to states Q (s, n_q)."""
     for i in range(Q.shape[0]):
         for k in range(quaternion_q.size):
             o = quaternion_q[k]
             a0, a1, a2, a3 = Q[i, o], Q[i, o + 1], Q[i, o + 2], Q[i, o + 3]
             b0, b1, b2, b3 = q[o], q[o + 1], q[o + 2], q[o + 3]
-            p[0] = a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3
-            p[1] = a1 * b0 - a0 * b1 + a3 * b2 - a2 * b3
-            p[2] = a2 * b0 - a0 * b2 + a1 * b3 - a3 * b1
-            p[3] = a3 * b0 - a0 * b3 + a2 * b1 - a1 * b2
-            rotation(p, turns[i, k])
+            f = (a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3) * (b0 * b0 + b1 * b1 + b2 * b2 + b3 * b3)
+            f = 1.0 / math.sqrt(f)
+            turns[i, k, 0] = f * (a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3)
+            turns[i, k, 1] = f * (a1 * b0 - a0 * b1 + a3 * b2 - a2 * b3)
+            turns[i, k, 2] = f * (a2 * b0 - a0 * b2 + a1 * b3 - a3 * b1)
+            turns[i, k, 3] = f * (a3 * b0 - a0 * b3 + a2 * b1 - a1 * b2)
 
 
 @kernel
-def turn_frames(turns, omega_v, x):  # type: ignore[no-untyped-def]
-    """Turn the translational components of x (n_v,) of every frame with axes, in place."""
-    for k in range(omega_v.size):
-        o = omega_v[k] - 3
+def turn_frames(turns, places, x):  # type: ignore[no-untyped-def]
+    """Turn what of x (n,) has inertial axes by the turns (F, 4) of the frames, in place.
+
+    places (F, 2) : of the translational components, and of the components of quaternions' rates; negative where there
+    are none. Angular velocities in body axes stay as they are; rates of quaternions are multiplied from the left.
+    """
+    for k in range(places.shape[0]):
+        turn_by(turns[k, 0], turns[k, 1], turns[k, 2], turns[k, 3], places[k, 0], places[k, 1], x)
+
+
+@kernel
+def turn_frames_back(turns, places, x):  # type: ignore[no-untyped-def]
+    """The reverse of ``turn_frames``."""
+    for k in range(places.shape[0]):
+        turn_by(turns[k, 0], -turns[k, 1], -turns[k, 2], -turns[k, 3], places[k, 0], places[k, 1], x)
+
+
+@inner
+def turn_by(c0, c1, c2, c3, o, p, x):  # type: ignore[no-untyped-def]
+    """Turn the vector at x[o:] and the quaternion at x[p:], where o and p are not negative, by the quaternion c."""
+    if o >= 0:
         a, b, c = x[o], x[o + 1], x[o + 2]
-        for m in range(3):
-            x[o + m] = turns[k, m, 0] * a + turns[k, m, 1] * b + turns[k, m, 2] * c
+        f, g, h = 2.0 * (c2 * c - c3 * b), 2.0 * (c3 * a - c1 * c), 2.0 * (c1 * b - c2 * a)
+        x[o] = a + c0 * f + c2 * h - c3 * g
+        x[o + 1] = b + c0 * g + c3 * f - c1 * h
+        x[o + 2] = c + c0 * h + c1 * g - c2 * f
+    if p >= 0:
+        x0, x1, x2, x3 = x[p], x[p + 1], x[p + 2], x[p + 3]
+        x[p] = c0 * x0 - c1 * x1 - c2 * x2 - c3 * x3
+        x[p + 1] = c0 * x1 + c1 * x0 + c2 * x3 - c3 * x2
+        x[p + 2] = c0 * x2 + c2 * x0 + c3 * x1 - c1 * x3
+        x[p + 3] = c0 * x3 + c3 * x0 + c1 * x2 - c2 * x1
 
 
 @kernel
-def turn_frames_back(turns, omega_v, x):  # type: ignore[no-untyped-def]
-    """Turn back the translational components of x (n_v,) of every frame with axes, in place."""
-    for k in range(omega_v.size):
-        o = omega_v[k] - 3
-        a, b, c = x[o], x[o + 1], x[o + 2]
-        for m in range(3):
-            x[o + m] = turns[k, 0, m] * a + turns[k, 1, m] * b + turns[k, 2, m] * c
-
-
-@kernel
-def to_eigenvectors(inverse, turns, omega_v, residual, real, pair):  # type: ignore[no-untyped-def]
+def to_eigenvectors(inverse, turns, places, residual, real, pair):  # type: ignore[no-untyped-def]
     """real (n,), pair (n,) complex: minus the residuals (3, n) in the eigenvectors of A^-1.
 
     Forces on frames are first turned back to the attitude at which the matrices were formed: a stiff member that has
@@ -55,7 +71,7 @@ def to_eigenvectors(inverse, turns, omega_v, residual, real, pair):  # type: ign
     only converge while that is less than the inertia.
     """
     for i in range(3):
-        turn_frames_back(turns[i], omega_v, residual[i])
+        turn_frames_back(turns[i], places, residual[i])
     for k in range(real.size):
         a, b, c = residual[0, k], residual[1, k], residual[2, k]
         real[k] = -(inverse[0, 0] * a + inverse[0, 1] * b + inverse[0, 2] * c)
@@ -157,7 +173,7 @@ def start_estimate(  # type: ignore[no-untyped-def]
     """What the estimate at q, v (1, ...) of a step from q0 (1, n_q) takes besides forces, from Z and Q of its stages.
 
     change (1, n_v) : minus the weighted sum of Z over h. rate (1, n_q) : H(q) v and that of Q - q0. drift (1, n), zero
-    on entry : rate as velocities, its frames turned back by turns (1, F, 3, 3) to their attitude at frame_q (n_q,).
+    on entry : rate as velocities, its frames turned back by turns (1, F, 4) to their attitude at frame_q (n_q,).
     """
     a, b, c = weights[0] / h, weights[1] / h, weights[2] / h
     for k in range(change.shape[1]):

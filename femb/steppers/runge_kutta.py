@@ -231,14 +231,24 @@ class Dop853Step:
         return np.concatenate([first, h * (dop.D @ K)])
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        if self._F is None:
-            self._F = self._prepare()
-        x = ((np.asarray(times) - self.start) / (self.end - self.start))[:, None]
-        y = np.zeros((len(x), self._y0.size))
-        for i, row in enumerate(self._F[::-1]):
-            y = (y + row) * (x if i % 2 == 0 else 1.0 - x)
-        y += self._y0
+        y = self._values(times)[0]
         n_q = self.stepper.n_q
         for row in y:
             self.stepper.system.normalise(row[:n_q])
         return np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times inside the step."""
+        return np.ascontiguousarray(self._values(times)[1][:, self.stepper.n_q : -1])
+
+    def _values(self, times: Floats) -> tuple[Floats, Floats]:
+        """y (s, n) and y' at times inside the step."""
+        if self._F is None:
+            self._F = self._prepare()
+        h = self.end - self.start
+        x = ((np.asarray(times) - self.start) / h)[:, None]
+        y, slope = np.zeros((2, len(x), self._y0.size))
+        for i, row in enumerate(self._F[::-1]):
+            factor, sign = (x, 1.0) if i % 2 == 0 else (1.0 - x, -1.0)
+            y, slope = (y + row) * factor, slope * factor + sign * (y + row)
+        return y + self._y0, slope / h

@@ -114,8 +114,8 @@ class MomentumEquations:
         along = np.einsum("ki,ki->k", motion.S[1:], f[1:])
         return TreeAccelerations(second, a, f, np.where(self.held, along - force, 0.0), motion)
 
-    def second_rate(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """q'' (n_q,) where v' = a (n_v,)."""
+    def changing(self, q: Floats, v: Floats, a: Floats) -> TreeAccelerations:
+        """Accelerations of a state whose v' = a (n_v,), whatever force that takes."""
         tree, hinges, motion = self.tree, a[self.first_v :], self.motion(q, v)
         # p' less h . (v x S) is the generalized force, whatever it comes from; equation (13)
         turning, force = np.empty(6), np.empty(tree.n)
@@ -125,8 +125,13 @@ class MomentumEquations:
         W = np.zeros((tree.n + 1, 6))
         if tree.floating:
             W[0] = np.concatenate([a[:3] - np.cross(q[:3], a[3:6]), a[3:6]])
-        found = self._solved(motion, np.where(self.held, hinges, 0.0), force, W)
-        if not tree.floating:
+        return self._solved(motion, np.where(self.held, hinges, 0.0), force, W)
+
+    def second_rate(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """q'' (n_q,) where v' = a (n_v,)."""
+        found = self.changing(q, v, a)
+        motion = found.motion
+        if not self.tree.floating:
             return found.second
         # the point held still has the acceleration of the origin less omega x v
         base, (spin, speed) = found.a[0], np.split(motion.v[0], 2)

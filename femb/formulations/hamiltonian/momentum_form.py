@@ -174,6 +174,24 @@ class MomentumForm:
         rate, velocity = self.equations.speeds(q, v)
         return self.map.configuration(q, rate, velocity[:, 0])
 
+    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """v' in velocity coordinates of s states whose momenta have the rates a."""
+        Q, V = self.configuration(q, v)
+        out = np.zeros_like(V)
+        at_q, at_v = (each[:, None] for each in self._frames)
+        rows = self._rows[:, 0]
+        for k in range(len(q)):
+            found = self.equations.changing(q[k], v[k], a[k])
+            alpha, spin = found.a[rows, :3], found.motion.v[rows, :3]
+            arm = Q[k, at_q + np.arange(3)] - found.motion.origin_of_base
+            velocity = V[k, at_v + np.arange(3)]
+            # a is the rate of v at a point held still, which the frame's origin passes with its own velocity; and of
+            # a base that moves, the point that v is taken at goes along
+            out[k, at_v + np.arange(3)] = found.a[rows, 3:] + np.cross(alpha, arm) + np.cross(spin, velocity)
+            turns = rotations.normalise(Q[k, at_q + np.arange(3, 7)])
+            out[k, at_v + np.arange(3, 6)] = rotations.rotate_back(turns, alpha)
+        return out
+
     def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q (n_q,) and momenta (n_v,) of one state of the System."""
         pose, hinges, rate, base = self.map.hinge_motion(q, v, self.system.discrete.angles)

@@ -56,10 +56,10 @@ def small_motion(
                 "linearisation",
             )
     tree, start = form.tree, form.equations.motion(form.q0, form.v0)
-    return linearise(HamiltonianForm(tree), small, _completed(tree, q, start.q), _completed(tree, rate, start.rate))
+    return linearise(HamiltonianForm(tree), small, completed(tree, q, start.q), completed(tree, rate, start.rate))
 
 
-def _completed(tree: Tree, values: ArrayLike | Mapping[str, float] | None, start: Floats) -> Floats:
+def completed(tree: Tree, values: ArrayLike | Mapping[str, float] | None, start: Floats) -> Floats:
     """(n,) of an array, of numbers by name with the others as at the start, or of None."""
     if isinstance(values, Mapping):
         values = {**dict(zip(tree.names, start.tolist(), strict=True)), **values}

@@ -30,6 +30,7 @@ from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.tree_frame import Root
 from femb.options import Tolerances
+from femb.places import turned_places
 from femb.types import Floats, Ints
 
 # Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
@@ -82,7 +83,7 @@ class ReducedForm:
         strains = [(q.start + k, u.start + k, 1) for k in range(count)]
         self._groups = (lengths, angles, [(*each, 4) for each in balls], strains)
         pairs = np.array(turning, dtype=np.int64).reshape(-1, 2).T
-        self.turning = (np.ascontiguousarray(pairs[0]), np.ascontiguousarray(pairs[1]))
+        self.turning = (np.ascontiguousarray(pairs[0]), turned_places(pairs[1] - 3))
 
     def _keep(self) -> None:
         engaged = self.system.discrete.engaged
@@ -271,6 +272,10 @@ class ReducedForm:
     def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v in velocity coordinates of s states."""
         return self.tree.configuration(q, v)
+
+    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """v' in velocity coordinates of s states: H2 a + H2' v."""
+        return self.velocity_rates(self.tree.sweep(q, v), v, a)
 
     def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of one state in velocity coordinates."""

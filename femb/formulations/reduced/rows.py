@@ -1,8 +1,7 @@
-"""The reduced form as its source writes it: rows Ha v = Hb u, the two implicit forms, and the constraint vector.
+"""The reduced form as its source writes it: rows Ha v = Hb u of all frames of a tree.
 
-They are here to be read and compared with; integration uses the sweeps of ``form``. Matrices are of one state, in the
-order of the System's velocities. Source: docs/theory/reduced_order.md, equations (16) to (21); Thompson, AIAA
-2011-6277, equations (12), (16) to (21).
+Integration uses the sweeps of ``form``. Matrices are of one state, in the order of the System's velocities. Source:
+docs/theory/reduced_order.md, equations (16) to (18); Thompson, AIAA 2011-6277, equations (12), (16) to (18).
 """
 
 from dataclasses import dataclass
@@ -66,47 +65,3 @@ def rows(form: Any, q: Floats, v: Floats) -> Rows:
     Hb[strains, np.arange(tree.strains[1].start, tree.strains[1].stop)] = 1.0
     Ha, Hb, Ha_rate, Hb_rate = (csc_array(each) for each in (Ha, Hb, Ha_rate, Hb_rate))
     return Rows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *strains], dtype=int))
-
-
-def forces(form: Any, u: Floats, q: Floats, v: Floats) -> Floats:
-    """Q (n_v,) of M v' + J^T lambda = Q at one state: all forces but those of constraints, with gyroscopic ones."""
-    Q, V = form.configuration(q[None], v[None])
-    return -form.system.residual(u[None], Q, V, np.zeros_like(V))[0]
-
-
-def implicit_accelerations(form: Any, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """v' of the System and u' of the form, solved for together: (20), n_v + n_u equations."""
-    H2, H2_rate = (each.toarray() for each in form.H2(q, v))
-    mass = form.system.mass_matrix(form.configuration(q[None], v[None])[0][0])
-    n = len(H2)
-    matrix = np.block([[H2.T @ mass, np.zeros((form.n_v, form.n_v))], [np.eye(n), -H2]])
-    solution = np.linalg.solve(matrix, np.concatenate([H2.T @ forces(form, u, q, v), H2_rate @ v]))
-    return solution[:n], solution[n:]
-
-
-def implicit_with_multipliers(form: Any, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-    """v', the multipliers of the System's rows and u', solved for together: (21), 2 n_v equations.
-
-    For models without kept rows, whose rows are independent.
-    """
-    H2, H2_rate = (each.toarray() for each in form.H2(q, v))
-    Q = form.configuration(q[None], v[None])[0][0]
-    mass, J = form.system.mass_matrix(Q).toarray(), form.system.jacobian(u, Q).toarray()
-    n, n_c = len(H2), len(J)
-    matrix = np.block([[mass, J.T, np.zeros((n, form.n_v))], [np.eye(n), np.zeros((n, n_c)), -H2]])
-    solution = np.linalg.solve(matrix, np.concatenate([forces(form, u, q, v), H2_rate @ v]))
-    return solution[:n], solution[n : n + n_c], solution[n + n_c :]
-
-
-def constraint_vector(form: Any, u: Floats, q: Floats, v: Floats) -> Floats:
-    """lambda = H1^T (Q - M v') (n_c,) of the System's rows, [H1 H2] = [J; H2^+]^-1: (19).
-
-    For models without kept rows, whose rows are independent.
-    """
-    Q = form.configuration(q[None], v[None])[0][0]
-    H2, H2_rate = form.H2(q, v)
-    acceleration = H2 @ form.acceleration(u, q, v) + H2_rate @ v
-    left = forces(form, u, q, v) - form.system.mass_matrix(Q) @ acceleration
-    J = form.system.jacobian(u, Q).toarray()
-    both = np.vstack([J, rows(form, q, v).H2_inverse()])
-    return np.linalg.solve(both.T, left)[: len(J)]

@@ -72,13 +72,18 @@ class Pair:
 
 @dataclass(frozen=True)
 class Forms:
-    """Phi_q (L, 12), H1 (12, L), H2 and H2' (12, P), and H2^+ (P, 12)."""
+    """Phi_q (L, 12), H1 (12, L), H2 and H2' (12, P), and H2^+ (P, 12); Ha, Ha' (12, 12) and Hb, Hb' (12, P) of
+    Ha v = Hb u, from which H2 = Ha^-1 Hb."""
 
     Phi_q: Floats
     H1: Floats
     H2: Floats
     H2_rate: Floats
     H2_inverse: Floats
+    Ha: Floats
+    Hb: Floats
+    Ha_rate: Floats
+    Hb_rate: Floats
 
 
 def spherical(pair: Pair) -> Forms:
@@ -90,6 +95,10 @@ def spherical(pair: Pair) -> Forms:
         _block([[1, 0, 0], [0, 1, 0], [1, b_b, -b_c], [0, 0, 1]]),
         _block([[0, 0, 0], [0, 0, 0], [0, b_b1, -b_c1], [0, 0, 0]]),
         _block([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]),
+        _block([[1, 0, 0, 0], [0, 1, 0, 0], [-1, -b_b, 1, b_c], [0, 0, 0, 1]]),
+        _block([[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]),
+        _block([[0, 0, 0, 0], [0, 0, 0, 0], [0, -b_b1, 0, b_c1], [0, 0, 0, 0]]),
+        _block([[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]]),
     )
 
 
@@ -104,6 +113,10 @@ def rotation(pair: Pair) -> Forms:
         _block([[1, 0, 0, none], [0, 1, 0, none], [0, 0, 1, none], [0, A, 0, B]]),
         _block([[0, 0, 0, none], [0, 0, 0, none], [0, 0, 0, none], [0, pair.A_rate, 0, B1]]),
         _block([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [none.T, -plus @ A, none.T, plus]]),
+        _block([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, -A, 0, 1]]),
+        _block([[1, 0, 0, none], [0, 1, 0, none], [0, 0, 1, none], [0, 0, 0, B]]),
+        _block([[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, -pair.A_rate, 0, 0]]),
+        _block([[0, 0, 0, none], [0, 0, 0, none], [0, 0, 0, none], [0, 0, 0, B1]]),
     )
 
 
@@ -120,6 +133,10 @@ def joint(pair: Pair) -> Forms:
         _block([[1, 0, none], [0, 1, none], [1, b, -b_c @ B], [0, A, B]]),
         _block([[0, 0, none], [0, 0, none], [0, b1, -b_c1 @ B - b_c @ B1], [0, A1, B1]]),
         _block([[1, 0, 0, 0], [0, 1, 0, 0], [none.T, -plus @ A, none.T, plus]]),
+        _block([[1, 0, 0, 0], [0, 1, 0, 0], [-1, -b_b, 1, b_c], [0, -A, 0, 1]]),
+        _block([[1, 0, none], [0, 1, none], [0, 0, none], [0, 0, B]]),
+        _block([[0, 0, 0, 0], [0, 0, 0, 0], [0, -b_b1, 0, b_c1], [0, -A1, 0, 0]]),
+        _block([[0, 0, none], [0, 0, none], [0, 0, none], [0, 0, B1]]),
     )
 
 

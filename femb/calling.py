@@ -1,0 +1,94 @@
+"""Calling: what the functions of an analysis take - a model or the file of one, a run or its options by name."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from femb.checks import shown
+from femb.errors import ModelError, Problem
+from femb.model import Model
+from femb.options import Run, Tolerances
+
+
+class ToleranceOptions(TypedDict, total=False):
+    """The fields of ``femb.Tolerances``."""
+
+    position: float | None
+    quaternion: float | None
+    strain: float | None
+    time: float
+
+
+class RunOptions(TypedDict, total=False):
+    """The fields of ``femb.Run`` as options by name; ``atol`` may be one number for all quantities, or a dictionary."""
+
+    duration: float
+    output_interval: float | None
+    method: Literal["radau", "bdf", "rk", "gauss", "generalized-alpha"]
+    formulation: Literal["velocity", "quaternion", "reduced", "hamiltonian"]
+    rtol: float
+    atol: Tolerances | ToleranceOptions | float
+    start: Literal["as_given", "assembled", "equilibrium"]
+    tableau: Literal["dop853", "rk4"]
+    step: float | None
+    order: Literal[4, 6]
+    max_order: int | None
+    spectral_radius: float
+    first_step: float | None
+    max_step: float | None
+    max_steps: int
+
+
+def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -> tuple[Model, Run, str]:
+    """The model, the run and the text of the case, if ``model`` is the path of a case file.
+
+    Of a case file, options replace those of its own run. Raises ModelError: options that there are not, or beside a
+    run; something else than a model; CaseError for what is wrong with the file.
+    """
+    text = ""
+    if isinstance(model, str | Path):
+        from femb.case import load_case
+
+        case = load_case(model)
+        model, text = case.model, case.text
+        if run is None and case.run is not None:
+            return model, replace(case.run, **_arguments(options)), text
+    if not isinstance(model, Model):
+        raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
+    if run is None:
+        given = _arguments(options)
+        if "duration" not in given:
+            raise ModelError("the duration (s) is missing: give duration=..., or a femb.Run")
+        return model, Run(**given), text
+    if not isinstance(run, Run):
+        raise ModelError(f"got {shown(run)} for the run, wanted a femb.Run; of a dictionary take **run")
+    if options:
+        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    return model, run, text
+
+
+def _arguments(options: RunOptions) -> dict[str, Any]:
+    """Arguments of a Run. Raises ModelError with what each unknown name may have meant."""
+    names = [field.name for field in fields(Run)]
+    problems = []
+    for name in options:
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            meant = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
+            problems.append(Problem(("run", name), f"there is no such option; {meant}"))
+    if problems:
+        raise ModelError(*problems)
+    given: dict[str, Any] = dict(options)
+    atol = given.get("atol")
+    if isinstance(atol, Mapping):
+        known = [field.name for field in fields(Tolerances)]
+        unknown = [name for name in atol if name not in known]
+        if unknown:
+            where = ("run", "atol", str(unknown[0]))
+            raise ModelError.at(where, f"there is no such tolerance; there are: {', '.join(known)}")
+        given["atol"] = Tolerances(**atol)
+    elif isinstance(atol, int | float) and not isinstance(atol, bool):
+        given["atol"] = Tolerances(position=atol, quaternion=atol, strain=atol)
+    return given

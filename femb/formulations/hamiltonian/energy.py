@@ -1,0 +1,73 @@
+"""The energy matrix of a Model, by the source's recursion; docs/theory/hamiltonian.md, sections 5, 8 and 9."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb import rotations
+from femb.checks import as_numbers, shown
+from femb.errors import ModelError
+from femb.formulations.hamiltonian import reference
+from femb.formulations.hamiltonian.momentum_form import MomentumForm
+from femb.formulations.hamiltonian.of_model import completed
+from femb.formulations.hamiltonian.small import expanded_energy_matrix
+from femb.model import Model
+from femb.types import Floats
+
+BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz")
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyMatrix:
+    """T = 1/2 q'^T A q': A (N, N), names (N,) of the rates q', and the joint coordinates q (n,) that it is taken at.
+
+    Rates are those of joint coordinates, 'joint.angle'; on a free base six come before them: its angular velocity, and
+    the velocity of its origin, inertial axes, rad/s and m/s. Momenta are A q'.
+    """
+
+    names: tuple[str, ...]
+    matrix: Floats
+    q: Floats
+
+    def momenta(self, rates: ArrayLike) -> Floats:
+        """p (N,) = A q' of rates (N,)."""
+        return self.matrix @ self._numbers(rates)
+
+    def kinetic_energy(self, rates: ArrayLike) -> float:
+        """J, of rates (N,)."""
+        x = self._numbers(rates)
+        return float(0.5 * x @ self.matrix @ x)
+
+    def _numbers(self, rates: ArrayLike) -> Floats:
+        found = as_numbers(rates)
+        if found is None or found.shape != (len(self.names),):
+            raise ModelError(f"energy matrix: rates: got {shown(rates)}, wanted {len(self.names)} numbers")
+        return found
+
+
+def energy_matrix(
+    model: Model, q: ArrayLike | Mapping[str, float] | None = None, *, small: Sequence[str] = ()
+) -> EnergyMatrix:
+    """The energy matrix of a tree of rigid bodies at joint coordinates q, by the recursion from segment to segment.
+
+    q : numbers by name, the others as at the model's start, or an array (n,). small : names of coordinates that are
+    small: A to the orders that equations linear in them need, for a tree on the ground.
+
+    Raises ModelError: beams, closed loops, several trees; an unknown coordinate; small ones on a free base.
+    """
+    from femb.system import System
+
+    form = MomentumForm(System(model))
+    tree = form.tree
+    start = form.equations.motion(form.q0, form.v0).q
+    at = completed(tree, q, start)
+    names = tuple(tree.names)
+    if small:
+        return EnergyMatrix(names, expanded_energy_matrix(tree, at, small), at)
+    if tree.base is None:
+        return EnergyMatrix(names, np.asarray(reference.energy_matrix(tree, at)), at)
+    attitude = rotations.rotation_matrix(rotations.normalise(form.q0[3:7]))
+    names = (*(f"{tree.base.name}.{word}" for word in BASE), *names)
+    return EnergyMatrix(names, np.asarray(reference.energy_matrix(tree, at, attitude)), at)

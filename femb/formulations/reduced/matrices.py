@@ -1,0 +1,299 @@
+"""Matrices of reduced-order equations, of one joint and of a whole model, as Thompson writes them.
+
+Source: docs/theory/reduced_order.md, sections 5 and 6; Thompson, AIAA 2011-6277, equations (7) to (21) and table 2.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb import rotations
+from femb.checks import as_numbers, shown
+from femb.elements.joint import PARALLEL, SPHERICAL, X, Y, Z
+from femb.errors import ModelError
+from femb.formulations.reduced import table2
+from femb.formulations.reduced.form import ReducedForm
+from femb.formulations.reduced.rows import rows
+from femb.formulations.reduced.table2 import Forms, Pair
+from femb.formulations.tree_frame import Root
+from femb.layout import Station
+from femb.model import Model
+from femb.types import Floats
+
+if TYPE_CHECKING:
+    from femb.system import System
+
+# The rows of the kinds of table 2, and the function and the axes of the first end that they hold.
+TABLE = {
+    frozenset(SPHERICAL): ("spherical", ()),
+    frozenset({("dot1", Z, Z)}): ("rotation", (Z,)),
+    frozenset(PARALLEL): ("rotation", (X, Y)),
+    frozenset({*SPHERICAL, ("dot1", Z, Z)}): ("joint", (Z,)),
+    frozenset({*SPHERICAL, *PARALLEL}): ("joint", (X, Y)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class JointMatrices:
+    """Table 2 for one joint at a state: velocities (v_b, w_b, v_c, w_c) (12,) of the two frames that it joins.
+
+    v of their origins, inertial, m/s; w in their own axes, rad/s; of the ground they are zero. bodies : their names.
+    Phi_q (L, 12), H1 (12, L), H2, H2_rate (12, P), H2_inverse (P, 12), Ha, Ha_rate (12, 12), Hb, Hb_rate (12, P), with
+
+        Phi_q v = 0,   v = H2 u,   Ha v = Hb u,   [H1 H2]^-1 = [Phi_q; H2^+]
+
+    speeds (P,) : what u is; angles in the source's order, last turn first. velocity (12,) : at the state.
+    The rows of points have the source's sign, first less second point: opposite to those of ``ReducedMatrices.Phi_q``.
+    """
+
+    joint: str
+    bodies: tuple[str, str]
+    speeds: tuple[str, ...]
+    velocity: Floats
+    Phi_q: Floats
+    H1: Floats
+    H2: Floats
+    H2_rate: Floats
+    H2_inverse: Floats
+    Ha: Floats
+    Hb: Floats
+    Ha_rate: Floats
+    Hb_rate: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Implicit:
+    """One of the implicit forms (20) and (21): matrix @ x = right; unknowns : what x is, part by part."""
+
+    matrix: Floats
+    right: Floats
+    unknowns: dict[str, slice]
+
+    def solution(self) -> dict[str, Floats]:
+        """x by the names of its parts."""
+        x = np.linalg.solve(self.matrix, self.right)
+        return {name: np.asarray(x[part], dtype=np.float64) for name, part in self.unknowns.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedMatrices:
+    """M v' + Phi_q^T lambda = Q of a model whose joints form trees, and v = H2 u, at a state.
+
+    velocities (N,), speeds (P,), rows (L,) : names of v, u and lambda. coordinates : names of q. q, u : the state.
+    M (N, N), Q (N,) : mass, and all forces but those of constraints, with gyroscopic ones. Phi_q (L, N). H2, H2_rate,
+    Hb, Hb_rate (N, P), Ha, Ha_rate (N, N), H1 (N, L), H2_inverse (P, N), with
+
+        Ha v = Hb u,   H2 = Ha^-1 Hb,   Phi_q H2 = 0,   [H1 H2]^-1 = [Phi_q; H2^+],   v' = H2 u' + H2' u
+    """
+
+    velocities: tuple[str, ...]
+    speeds: tuple[str, ...]
+    rows: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    q: Floats
+    u: Floats
+    M: Floats
+    Q: Floats
+    Phi_q: Floats
+    Ha: Floats
+    Hb: Floats
+    Ha_rate: Floats
+    Hb_rate: Floats
+    H2: Floats
+    H2_rate: Floats
+    H2_inverse: Floats
+
+    @cached_property
+    def H1(self) -> Floats:
+        """(N, L): what [Phi_q; H2^+] has for its inverse, with H2 after it."""
+        both = np.vstack([self.Phi_q, self.H2_inverse])
+        return np.asarray(np.linalg.inv(both)[:, : len(self.Phi_q)])
+
+    def reduced(self) -> tuple[Floats, Floats]:
+        """H2^T M H2 (P, P) and H2^T (Q - M H2' u) (P,): (15)."""
+        return self.H2.T @ self.M @ self.H2, self.H2.T @ (self.Q - self.M @ (self.H2_rate @ self.u))
+
+    def speed_rates(self) -> Floats:
+        """u' (P,)."""
+        return np.asarray(np.linalg.solve(*self.reduced()))
+
+    def velocity_rates(self) -> Floats:
+        """v' (N,) = H2 u' + H2' u: (14)."""
+        return self.H2 @ self.speed_rates() + self.H2_rate @ self.u
+
+    def constraint_vector(self) -> Floats:
+        """lambda (L,) = H1^T (Q - M v'): (19). The force of joints on v is -Phi_q^T lambda."""
+        return self.H1.T @ (self.Q - self.M @ self.velocity_rates())
+
+    def implicit(self, form: int) -> Implicit:
+        """Form 1 is (20), of v' and u'; form 2 is (21), of v', lambda and u'. Raises ModelError for others."""
+        (N, P), L = self.H2.shape, len(self.Phi_q)
+        bias = self.H2_rate @ self.u
+        if form == 1:
+            matrix = np.block([[self.H2.T @ self.M, np.zeros((P, P))], [np.eye(N), -self.H2]])
+            right = np.concatenate([self.H2.T @ self.Q, bias])
+            return Implicit(matrix, right, {"velocity_rates": slice(0, N), "speed_rates": slice(N, N + P)})
+        if form != 2:
+            raise ModelError(f"implicit: got form {shown(form)}, wanted 1 or 2")
+        matrix = np.block([[self.M, self.Phi_q.T, np.zeros((N, P))], [np.eye(N), np.zeros((N, L)), -self.H2]])
+        parts = {"velocity_rates": slice(0, N), "multipliers": slice(N, N + L), "speed_rates": slice(N + L, N + L + P)}
+        return Implicit(matrix, np.concatenate([self.Q, bias]), parts)
+
+
+def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floats | None = None) -> JointMatrices:
+    """Table 2 for a joint of a model: spherical, perpendicular, parallel, universal or revolute; also in closed loops.
+
+    q, v : coordinates and velocities of a ``femb.system.System`` of the model, by default its start.
+
+    Raises ModelError: an unknown joint, one of another kind (``reduced_matrices`` has those of trees).
+    """
+    from femb.system import System
+
+    system = System(model)
+    if joint not in system.layout.joints:
+        listed = ", ".join(system.layout.joints) or "none"
+        raise ModelError(f"joint_matrices: got joint {shown(joint)}, wanted one of {listed}")
+    item, where = model.tables["joints"][joint], system.layout.joints[joint]
+    kind, held = TABLE.get(frozenset(item.rows), ("", ()))
+    ends = where.first, where.second
+    if not kind or any(system.layout.frames[end.frame].freedom == 3 for end in ends):
+        raise ModelError.at(
+            ("joints", joint),
+            f"is {item.kind}{' of a point mass' if kind else ''}; table 2 has spherical, perpendicular, parallel, "
+            "universal and revolute joints between bodies. Take reduced_matrices, of the whole model",
+        )
+    q = system.q0 if q is None else q
+    v = system.v0 if v is None else v
+    (A_b, v_b), (A_c, v_c) = (_motion(system, end.frame, q, v) for end in ends)
+    axes = [rotations.rotation_matrix(end.rotation) for end in ends]
+    f, g = (axes[1][:, Z], axes[0][:, list(held)]) if held else (None, None)
+    pair = Pair(A_b, A_c, v_b[3:], v_c[3:], where.first.offset, where.second.offset, f, g)
+    found: Forms = getattr(table2, kind)(pair)
+    names = [system.layout.frames[end.frame].label for end in ends]
+    angles = {(): [], (Z,): ["second turn rate", "first turn rate"], (X, Y): ["turn rate"]}[held]
+    plain = [f"{names[0]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
+    after = [f"{names[1]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
+    own = {"spherical": after[3:], "rotation": after[:3], "joint": []}[kind]
+    return JointMatrices(
+        joint,
+        (names[0], names[1]),
+        (*plain, *own, *(f"{joint}: {word}" for word in angles)),
+        np.concatenate([v_b, v_c]),
+        found.Phi_q,
+        found.H1,
+        found.H2,
+        found.H2_rate,
+        found.H2_inverse,
+        found.Ha,
+        found.Hb,
+        found.Ha_rate,
+        found.Hb_rate,
+    )
+
+
+def _motion(system: "System", frame: int, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """Attitude (3, 3) and velocities (6,) of a frame; of one that is fixed they are zero."""
+    i, j = system.layout.frame_q[frame], system.layout.frame_v[frame]
+    if i < 0:
+        return rotations.rotation_matrix(system.layout.pose(Station(frame))[1]), np.zeros(6)
+    return rotations.rotation_matrix(rotations.normalise(q[i + 3 : i + 7])), v[j : j + 6]
+
+
+def reduced_matrices(
+    model: Model,
+    *,
+    q: ArrayLike | Mapping[str, float] | None = None,
+    u: ArrayLike | Mapping[str, float] | None = None,
+    t: float = 0.0,
+    root: Root | None = None,
+) -> ReducedMatrices:
+    """Ha, Hb, H1, H2, their rates, mass and forces of a model whose joints form trees, at a state.
+
+    q, u : coordinates and speeds of its joint tree, by name (``ReducedMatrices.coordinates``, ``speeds``), with the
+    others as at the start; or all of them in an array. t : s, for loads. root : what free bodies are described by.
+
+    Raises ModelError: closed loops, by their joints; drivers and engaged latches; names or arrays that do not fit.
+    """
+    from femb.system import System
+
+    form = ReducedForm(System(model), root)
+    return matrices_of(form, _given("q", q, form.q0, _coordinates(form)), _given("u", u, form.v0, _speeds(form)), t)
+
+
+def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> ReducedMatrices:
+    """The matrices of a ReducedForm at q (n_q,), u (n_v,). Raises ModelError where rows are kept."""
+    system, layout = form.system, form.layout
+    if form.n_c:
+        places = list(layout.row_c)
+        held = ", ".join(layout.row_labels[places.index(each)] for each in form.kept)
+        raise ModelError(f"reduced_matrices: {held} prescribes motions that H2 has; take out drivers, release latches")
+    q = q.copy()
+    form.normalise(q)
+    found = rows(form, q, u)
+    H2, H2_rate = found.H2()
+    Q, V = form.configuration(q[None], u[None])
+    inputs = form.inputs_at(t, q, u)
+    order = np.argsort(layout.row_c) if system.n_c else np.zeros(0, dtype=int)
+    return ReducedMatrices(
+        velocities=tuple(layout.velocity_labels()),
+        speeds=_speeds(form),
+        rows=tuple(layout.row_labels[k] for k in order),
+        coordinates=_coordinates(form),
+        q=q,
+        u=u,
+        M=system.mass_matrix(Q[0]).toarray(),
+        Q=-system.residual(inputs[None], Q, V, np.zeros_like(V))[0],
+        Phi_q=system.jacobian(inputs, Q[0]).toarray(),
+        Ha=found.Ha.toarray(),
+        Hb=found.Hb.toarray(),
+        Ha_rate=found.Ha_rate.toarray(),
+        Hb_rate=found.Hb_rate.toarray(),
+        H2=H2,
+        H2_rate=H2_rate,
+        H2_inverse=found.H2_inverse(),
+    )
+
+
+def _coordinates(form: ReducedForm) -> tuple[str, ...]:
+    """Names of q; of a ball or a free body the turn is a quaternion."""
+    from femb.linear.tree import coordinate_names
+
+    names, out = coordinate_names(form.tree), [""] * form.n_q
+    for each in form.tree.frames:
+        own = names[each.u]
+        count = each.q.stop - each.q.start
+        if count > len(own):
+            title = own[-1].rpartition(".")[0]
+            own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
+        out[each.q] = own
+    out[form.tree.strains[0]] = names[form.tree.strains[1]]
+    return tuple(out)
+
+
+def _speeds(form: ReducedForm) -> tuple[str, ...]:
+    from femb.linear.tree import coordinate_names
+
+    return tuple(f"{name} rate" for name in coordinate_names(form.tree))
+
+
+def _given(word: str, values: ArrayLike | Mapping[str, float] | None, start: Floats, names: tuple[str, ...]) -> Floats:
+    """An array of numbers by name, of all of them, or of the start."""
+    if values is None:
+        return start.copy()
+    if isinstance(values, Mapping):
+        out = start.copy()
+        for name, value in values.items():
+            if name not in names:
+                raise ModelError(f"reduced_matrices: {word}: got {shown(name)}, wanted names of {', '.join(names)}")
+            out[names.index(name)] = value
+        return out
+    found = as_numbers(values)
+    if found is None or found.shape != start.shape:
+        raise ModelError(
+            f"reduced_matrices: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
+        )
+    return found.copy()

@@ -1,0 +1,173 @@
+"""Output frames: states between the steps' ends, with the accelerations and forces that go with them.
+
+A step's interpolant is close to the motion, but a force that is a large stiffness times a small strain is not close to
+the force: an axial strain of 1e-9 may be a newton. So the interpolated state is corrected by Newton's iteration on the
+equations of motion with the interpolant's acceleration a, a polynomial through instants at which they hold:
+
+    [mu M + C + K/mu  J^T] [y]     [ M a + h + f_el - f ]
+    [J                0  ] [.] = - [          0          ],      y <- F y,      q <- q + H y/mu,      v <- v + y
+
+F being the solution of the same matrix for (C + K/mu) y: nearly one of what is stiffer than mu, 10/h of a step h, and
+nearly zero of what is softer, whose motion stays as it is interpolated. Accelerations and multipliers are then those
+that the forces at the corrected state give. Source: docs/theory/integration.md, section 8.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from femb.batch import TrialError
+from femb.blocklu import SingularError
+from femb.constraints import least_multipliers
+from femb.steppers.contract import Step, before
+from femb.types import Floats
+
+# mu times the length of the step.
+STIFF = 10.0
+# Corrections of a state. The second takes what the first leaves of members about as stiff as mu, and what is quadratic.
+CORRECTIONS = 2
+# Inputs that differ by no more than this part of them, an instant apart, do not jump.
+SMOOTH = 1e-9
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,), inputs u (k, n_u), accelerations a
+    (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates; and what is
+    unbalanced (k, 2), see ``unbalanced``.
+
+    States are on the constraints. Where an input jumps, u and what depends on it are those after the jump.
+    """
+
+    time: Floats
+    q: Floats
+    v: Floats
+    work: Floats
+    u: Floats
+    a: Floats
+    multipliers: Floats
+    coordinates: Floats
+    coordinate_rates: Floats
+    unbalanced: Floats
+
+    @classmethod
+    def joined(cls, parts: "list[Frames]") -> "Frames":
+        """One after the other."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
+    """Frames of a formulation at states where its equations hold: q (k, n_q), v (k, n_v), work (k,), at times (k,)."""
+    systems = [_counting(form, state) for state in q]
+    q, v = form.configuration(q, v)
+    u = _inputs(systems, times, q, v)
+    for k, system in enumerate(systems):
+        q[k], v[k] = system.projected(u[k], q[k], v[k])
+    return _frames(systems, times, u, q, v, work)
+
+
+def step_frames(form: Any, step: Step, times: Floats) -> Frames:
+    """Frames of a formulation at times (k,) inside a step, or what differs from its end by rounding.
+
+    At its end inputs may jump: all is shown as it is after the jump, but what is unbalanced is that of the step.
+    """
+    states, v, work = step(times)
+    of_motion = form.second_configuration(states, v, step.accelerations(times))
+    q, v = form.configuration(states, v)
+    systems = [_counting(form, state) for state in states]
+    instants = np.minimum(times, before(step.end, step.start))
+    u = _inputs(systems, instants, q, v)
+    try:
+        q, v = _corrected(systems, u, q, v, of_motion, STIFF / (step.end - step.start))
+    except TrialError:
+        # beyond a singular posture, or a fold, that the step itself has not met
+        return output_frames(form, times, *step(times))
+    if form.inputs_of_state:
+        u = _inputs(systems, instants, q, v)
+    frames = _frames(systems, times, u, q, v, work, of_motion)
+    if times[-1] < step.end or np.allclose(_inputs(systems[-1:], times[-1:], q[-1:], v[-1:]), u[-1], SMOOTH, 0.0):
+        return frames
+    after = output_frames(systems[-1], times[-1:], q[-1:].copy(), v[-1:].copy(), work[-1:])
+    after = replace(after, unbalanced=frames.unbalanced[-1:])
+    return Frames.joined([Frames(*(getattr(frames, field.name)[:-1] for field in fields(Frames))), after])
+
+
+def _corrected(systems: list[Any], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
+    """q (k, n_q), v (k, n_v) with what stiff members need to move with a (k, n_v), on the constraints."""
+    system, n_v, stiff, factors = systems[0], systems[0].n_v, [], []
+    for k, each in enumerate(systems):
+        mass, damping, stiffness = each.matrices(u[k], q[k], v[k])
+        try:
+            factors.append(each.solver.factorise(each.solver.shifted(mass, damping, stiffness, mu)))
+        except SingularError as error:
+            raise TrialError("the iteration matrix at an output instant is singular") from error
+        q[k], v[k] = each.projected(u[k], q[k], v[k], factors[k])
+        stiff.append(damping + stiffness / mu)
+    free = np.zeros((len(q), system.n_c))
+    interpolated, sizes = (q, v), []
+    for _ in range(CORRECTIONS):
+        x = -system.equations(u, q, v, a, free)
+        for k, each in enumerate(factors):
+            x[k, n_v:] = 0.0
+            each.solve(x[k])
+            x[k, n_v:] = 0.0
+            x[k] = system.solver.multiply(stiff[k], x[k])
+            x[k, n_v:] = 0.0
+            each.solve(x[k])
+        y = np.ascontiguousarray(x[:, :n_v])
+        sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
+        q, v = q + system.rates(q, y) / mu, v + y
+        for k, each in enumerate(systems):
+            each.normalise(q[k])
+            q[k], v[k] = each.projected(u[k], q[k], v[k], factors[k])
+    # a law that is too far from linear for this, as of a contact that just opens: the state as it is interpolated
+    better = (sizes[-1] <= sizes[0])[:, None]
+    return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])
+
+
+def unbalanced(system: Any, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+    """(k, 2): the largest force (N) and the largest moment (N m) that frames lack at k states to move with a (k, n_v).
+
+    a are the accelerations of the motion itself, not those that the forces give it.
+    """
+    residual = system.equations(u, q, v, a, multipliers)
+    layout, found = system.layout, np.zeros((len(q), 2))
+    for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+        for part in range(frame.freedom // 3):
+            size = np.linalg.norm(residual[:, j + 3 * part : j + 3 * part + 3], axis=1)
+            np.maximum(found[:, part], size, out=found[:, part])
+    return found
+
+
+def _frames(
+    systems: list[Any], times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
+) -> Frames:
+    """Frames of states on the constraints, with what the forces give them; of_motion : accelerations (k, n_v)."""
+    system = systems[0]
+    a, multipliers = system.forward_each(u, q, v)
+    coordinates, rates = np.empty((2, len(q), system.coordinates_of_joints.count))
+    for k, each in enumerate(systems):
+        if rates.size:
+            coordinates[k], rates[k] = each.joint_motion(q[k], v[k])
+        if system.layout.has_loops:
+            multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
+    left = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
+    return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, left)
+
+
+def _inputs(systems: list[Any], times: Floats, q: Floats, v: Floats) -> Floats:
+    """u (k, n_u) at times and states."""
+    u = np.empty((len(times), systems[0].n_u))
+    for k, system in enumerate(systems):
+        u[k] = system.inputs_at(float(times[k]), q[k], v[k])
+    return u
+
+
+def _counting(form: Any, state: Floats) -> Any:
+    """The System with the turns of joints as they are at a state.
+
+    The coordinates of another formulation may tell them; the System itself counts them from step to step.
+    """
+    system = form.velocity_form
+    return system if form is system else form.at(state).velocity_form

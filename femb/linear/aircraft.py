@@ -1,0 +1,172 @@
+"""The linear equations of a rigid aircraft in nine blocks: velocities in body axes, and Euler angles.
+
+    [ M  0 ] [ dv'; dw' ]   [ F_v - m w~   F_w + m v~          F_weight~ B ] [ dv     ]   [ F_u ]
+    [ 0  B ] [ dtheta'  ] = [ n_v          n_w - (w~ J - (J w)~)   0       ] [ dw     ] + [ n_u ] du
+                            [ 0            1              -(B theta')_theta] [ dtheta ]   [ 0   ]
+
+Source: docs/theory/reduced_order.md, section 9; Thompson, AIAA 2011-6277, section V.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb import euler, rotations
+from femb.checks import shown
+from femb.errors import ModelError, ResultError
+from femb.linear.chart import frames_chart
+from femb.linear.linearise import second_order
+from femb.linear.point import OperatingPoint
+from femb.linear.statespace import StateSpace
+from femb.model import Model
+from femb.types import Floats
+
+if TYPE_CHECKING:
+    from femb.system import System
+
+# Relative to the largest entry of the stiffness, below which a force does not depend on the position.
+NOTHING = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class NineBlocks:
+    """left @ x' = right @ x + inputs @ u of small changes x = (dv, dw, dtheta) (9,) of one body.
+
+    dv (m/s) : velocity of its reference point in its own axes. dw (rad/s) : angular velocity, the same axes. dtheta
+    (rad) : Euler angles, last turn first: roll, pitch, yaw for the sequence "zyx". left, right (9, 9), input_matrix (9,
+    m). B (3, 3) : w = B theta'. velocity, angular_velocity, angles, angle_rates (3,) : of the point itself, in the same
+    order; steady : whether it is one.
+    """
+
+    body: str
+    inputs: tuple[str, ...]
+    left: Floats
+    right: Floats
+    input_matrix: Floats
+    B: Floats
+    velocity: Floats
+    angular_velocity: Floats
+    angles: Floats
+    angle_rates: Floats
+    steady: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(9,) of the states."""
+        words = [f"velocity_{axis}" for axis in "xyz"] + [f"omega_{axis}" for axis in "xyz"]
+        words += [f"angle_{word}" for word in ("third", "second", "first")]
+        return tuple(f"bodies.{self.body}.{word}" for word in words)
+
+    def block(self, row: int, column: int) -> Floats:
+        """One of the nine (3, 3) blocks of ``right``: rows force, moment, angles; columns v, w, angles; from 0."""
+        if row not in (0, 1, 2) or column not in (0, 1, 2):
+            raise ModelError(f"nine blocks: got block {shown((row, column))}, wanted row and column from 0 to 2")
+        return self.right[3 * row : 3 * row + 3, 3 * column : 3 * column + 3]
+
+    def state_space(self) -> StateSpace:
+        """x' = A x + B u with the states for outputs; it writes .npz, .mat and .h5."""
+        A, B = np.linalg.solve(self.left, self.right), np.linalg.solve(self.left, self.input_matrix)
+        return StateSpace(A, B, np.eye(9), np.zeros_like(B), self.names, self.inputs, self.names)
+
+    def write(self, path: str | Path) -> Path:
+        """Write left, right, input_matrix, B, the point and all names to a .npz; its path. Raises ResultError."""
+        path = Path(path)
+        if path.suffix != ".npz":
+            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz; state_space() has other files")
+        words = ("left", "right", "input_matrix", "B", "velocity", "angular_velocity", "angles", "angle_rates")
+        arrays: dict[str, NDArray[np.generic]] = {word: getattr(self, word) for word in words}
+        arrays |= {"names": np.array(self.names, dtype=str), "inputs": np.array(self.inputs, dtype=str)}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, **arrays)  # type: ignore[arg-type]  # its option allow_pickle is no array
+        return path
+
+    def table(self) -> str:
+        """The blocks of ``left`` and ``right``, for reading."""
+        titles = ("force", "moment", "angles")
+        columns = ("v", "w", "angles")
+        lines = []
+        for i, title in enumerate(titles):
+            own = self.left[3 * i : 3 * i + 3]
+            lines.append(f"{title}: left, then by {', '.join(columns)}")
+            for k in range(3):
+                parts = [own[k], *(self.block(i, j)[k] for j in range(3))]
+                lines.append("  |".join("".join(f"{x:11.4g}" for x in part) for part in parts))
+        return "\n".join(lines)
+
+
+def nine_blocks(
+    model: Model,
+    *,
+    q: Floats | None = None,
+    v: Floats | None = None,
+    t: float = 0.0,
+    sequence: str = "zyx",
+) -> NineBlocks:
+    """The nine-block linear equations of a model of one free body, at its start or a state, steady or not.
+
+    q, v : coordinates and velocities of a ``femb.system.System`` of the model. sequence : of the Euler angles.
+
+    Raises ModelError: more than one body, joints, beams; forces that depend on the position; loads without
+    derivatives; angles that are locked.
+    """
+    from femb.system import System
+
+    return blocks_at(OperatingPoint.of(System(model), q, v, t), sequence)
+
+
+def blocks_at(point: OperatingPoint, sequence: str = "zyx") -> NineBlocks:
+    """The same at an operating point, such as one that ``trim`` found."""
+    body = _only_body(point.system)
+    equations = second_order(point, frames_chart(point))
+    by_place = equations.stiffness[:, :3]
+    if np.max(np.abs(by_place)) > NOTHING * np.max(np.abs(equations.stiffness), initial=1.0):
+        raise ModelError(
+            f"nine_blocks: forces on bodies.{body} depend on its position, for which the nine blocks have no place; "
+            "use linearize"
+        )
+    p = rotations.normalise(point.q[3:7])
+    angles = euler.to_euler(p, sequence)
+    if euler.gimbal_distance(p, sequence) < 1e-8:
+        raise ModelError(
+            f"nine_blocks: the Euler angles {sequence!r} are locked at this attitude; take another sequence"
+        )
+    axes = euler.euler_axes(angles, sequence)  # columns, first turn first
+    omega = point.v[3:6]
+    rates = np.asarray(np.linalg.solve(axes, omega), dtype=np.float64)
+    change = np.zeros((3, 3))  # of axes @ rates by the angles: later turns carry the axes of earlier ones
+    for m in range(3):
+        for earlier in range(m):
+            change[:, m] -= np.cross(axes[:, m], axes[:, earlier]) * rates[earlier]
+    last_first = [2, 1, 0]
+    B, change = axes[:, last_first], change[:, last_first]
+    left, right = np.zeros((2, 9, 9))
+    left[:6, :6], left[6:, 6:] = equations.mass, B
+    right[:6, :6] = -equations.damping
+    right[:6, 6:] = -equations.stiffness[:, 3:] @ B
+    right[6:, 3:6], right[6:, 6:] = np.eye(3), -change
+    inputs = np.vstack([equations.forces, np.zeros((3, equations.forces.shape[1]))])
+    R = rotations.rotation_matrix(p)
+    return NineBlocks(
+        body,
+        equations.inputs,
+        left,
+        right,
+        inputs,
+        B,
+        R.T @ point.v[:3],
+        omega,
+        angles[last_first],
+        rates[last_first],
+        bool(np.max(np.abs(equations.chart.rates)) < 1e-6),
+    )
+
+
+def _only_body(system: "System") -> str:
+    frames = [frame for frame in system.layout.frames if frame.freedom]
+    if len(frames) != 1 or frames[0].freedom != 6 or system.n_c:
+        listed = ", ".join(frame.label for frame in frames)
+        raise ModelError(f"nine_blocks: is for one free rigid body, got {listed}; use linearize")
+    return frames[0].label

@@ -1,0 +1,58 @@
+"""Balanced: linear equations of small motions solved by least squares, with singular directions told from rounding.
+
+Stiffnesses of a model differ by many powers of ten: an axial strain beside a soft hinge. Entries that are rounding of
+what cancelled are taken as zero, rows and columns are scaled to the same size, and a singular value counts as zero
+where the rounding of the entries explains it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from femb.types import Floats
+
+ROUNDING = 64.0 * np.finfo(float).eps
+PASSES = 8  # of the scaling
+FIRST_DAMPING, FASTER, MOST_DAMPING = 1e-6, 3.0, 1e3  # of the largest singular value
+
+
+class Balanced:
+    """A matrix (m, n) for least squares; ``size`` (m, n) is what its entries are sums of, in absolute values."""
+
+    def __init__(self, matrix: Floats, size: Floats) -> None:
+        clean = np.where(np.abs(matrix) > ROUNDING * size, matrix, 0.0)
+        rows, columns = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+        for _ in range(PASSES):
+            scaled = rows[:, None] * np.abs(clean) * columns
+            rows /= np.sqrt(_or_one(np.max(scaled, axis=1, initial=0.0)))
+            columns /= np.sqrt(_or_one(np.max(scaled, axis=0, initial=0.0)))
+        self.rows, self.columns = rows, columns
+        self.left, values, self.right = np.linalg.svd(rows[:, None] * clean * columns, full_matrices=False)
+        noise = ROUNDING * float(np.linalg.norm(rows[:, None] * np.where(clean != 0.0, size, 0.0) * columns))
+        self.values = np.where(values > noise, values, 0.0)
+
+    def solve(self, right: Floats, damping: float = 0.0, rounding: float = 0.0) -> Floats:
+        """The x (n,) that brings the matrix times x nearest to ``right`` (m,), the shortest one, as it is scaled.
+
+        damping : of directions with smaller singular values than that, of the scaled matrix, whose largest is about 1.
+        rounding : of the entries of ``right``; directions in which it is no more than that are left alone.
+        """
+        squares = self.values**2 + damping**2
+        inverse = np.where(self.values > 0.0, self.values / np.where(squares > 0.0, squares, 1.0), 0.0)
+        parts = self.left.T @ (self.rows * right)
+        parts[np.abs(parts) <= rounding * (np.abs(self.left).T @ self.rows)] = 0.0
+        x: Floats = self.columns * (self.right.T @ (inverse * parts))
+        return x
+
+    def solve_within(
+        self, right: Floats, largest: float, size: Callable[[Floats], float], rounding: float = 0.0
+    ) -> Floats:
+        """The same, damped until the size of x is at most ``largest``."""
+        x, damping = self.solve(right, rounding=rounding), FIRST_DAMPING
+        while size(x) > largest and damping < MOST_DAMPING:
+            x, damping = self.solve(right, damping, rounding), FASTER * damping
+        return x * min(1.0, largest / size(x)) if size(x) > 0.0 else x
+
+
+def _or_one(x: Floats) -> Floats:
+    return np.where(x > 0.0, x, 1.0)

@@ -1,0 +1,321 @@
+"""Modal model: a structure on a few shapes in a frame that moves freely, with its quadratic velocity forces.
+
+Source: docs/theory/inertia_tensor.md, equations (5) to (11).
+"""
+
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from femb import rotations
+from femb.checks import as_numbers, shown
+from femb.errors import ModelError, ResultError
+from femb.model import Model
+from femb.types import Floats
+
+if TYPE_CHECKING:
+    from femb.inertia_tensor import MassChange
+    from femb.linear.linearise import SecondOrder
+    from femb.linear.point import OperatingPoint
+    from femb.system import System
+
+FORMATS = (".npz", ".h5")
+# What a stiffness may lack in symmetry, and what it may be along rigid motions, relative to its largest entry.
+SYMMETRIC, FREE = 1e-7, 1e-9
+RIGID = tuple(f"{word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz")
+NAMES = ("names", "velocities", "inputs")
+
+
+@dataclass(frozen=True, eq=False)
+class ModalModel:
+    """(M + D p) x' + G x x + C x + K p = F u of speeds x (m,) of any size and small elastic coordinates.
+
+    names (m,) : what each speed is. Of a free structure the first six are the velocity of the frame and its angular
+    velocity, in its own axes; the others are the rates of elastic coordinates. ``rigid`` of them are of the first kind;
+    p (m,) has zeros in their place.
+
+    shapes (n_v, m) : the velocities of all bodies, nodes and strains by the speeds at p = 0, in the order and units of
+    ``velocities``: rates of positions in inertial axes, angular velocities in those of the body or node. q (n_q,) : the
+    System's coordinates there. origin (3,), axes (3, 3) : where the frame is, axes as columns, m.
+    mass, damping, stiffness (m, m). mass_change (m, m, m) : D, mass[a, b] changes by D[a, b, c] p_c. quadratic (m, m,
+    m) : G[k, i, j] x_i x_j is the force on speed k, symmetric in i and j; exact at p = 0. forces (m, i) : F, by the
+    inputs (i,), the factors of loads and motors.
+
+    Weight is not among the inputs: that of a gravity g (3,) in the axes of the frame is mass_at(p)[:, :3] @ g.
+    Source: docs/theory/inertia_tensor.md, equations (5) to (11).
+    """
+
+    names: tuple[str, ...]
+    velocities: tuple[str, ...]
+    inputs: tuple[str, ...]
+    shapes: Floats
+    q: Floats
+    origin: Floats
+    axes: Floats
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    mass_change: Floats
+    quadratic: Floats
+    forces: Floats
+
+    @property
+    def rigid(self) -> int:
+        """How many of the speeds are those of the frame: 6 of a free structure, 0 of one that is held."""
+        return 6 if self.names[:6] == RIGID else 0
+
+    @property
+    def frequencies(self) -> Floats:
+        """(m - rigid,) Hz: of each shape for itself, with the frame at rest."""
+        square = np.diag(self.stiffness) / np.diag(self.mass)
+        return np.asarray(np.sqrt(np.maximum(square[self.rigid :], 0.0)) / (2.0 * np.pi))
+
+    def quadratic_force(self, rates: ArrayLike) -> Floats:
+        """G x x (m,) at speeds (m,): centrifugal, Coriolis and gyroscopic forces, N and N m by speed."""
+        x = self._numbers("speeds", rates)
+        return np.asarray(self.quadratic @ x @ x)
+
+    def mass_at(self, p: ArrayLike) -> Floats:
+        """(m, m) mass to first order in the coordinates p (m,)."""
+        return np.asarray(self.mass + self.mass_change @ self._numbers("coordinates", p))
+
+    def acceleration(self, p: ArrayLike, rates: ArrayLike, force: ArrayLike) -> Floats:
+        """x' (m,) at coordinates, speeds and a force on the speeds (m,), such as ``forces @ u`` and weight."""
+        x = self._numbers("speeds", rates)
+        left = self._numbers("force", force) - self.quadratic_force(x) - self.damping @ x
+        right = left - self.stiffness @ self._numbers("coordinates", p)
+        return np.asarray(np.linalg.solve(self.mass_at(p), right), dtype=np.float64)
+
+    def _numbers(self, word: str, values: ArrayLike) -> Floats:
+        found = as_numbers(values)
+        if found is None or found.shape != (len(self.names),):
+            raise ModelError(f"modal model: {word}: got {shown(values)}, wanted {len(self.names)} numbers")
+        return found
+
+    def write(self, path: str | Path) -> Path:
+        """Write all fields, by their names, to a .npz or to the group modal of a results file .h5; its path.
+
+        Raises ResultError.
+        """
+        path = Path(path)
+        if path.suffix not in FORMATS:
+            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be one of {', '.join(FORMATS)}")
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            arrays[each.name] = np.array(value, dtype=str) if each.name in NAMES else value
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".npz":
+            np.savez(path, **arrays)  # type: ignore[arg-type]  # its option allow_pickle is no array
+            return path
+        from femb.results import Results
+
+        static = {f"modal/{name}": array for name, array in arrays.items()}
+        Results({}, static, {"": {"status": "complete"}}).write(path)
+        return path
+
+    @classmethod
+    def read(cls, path: str | Path) -> "ModalModel":
+        """Read what ``write`` wrote as .npz. Raises ResultError."""
+        try:
+            with np.load(path) as file:
+                found = {each.name: file[each.name] for each in fields(cls)}
+        except (OSError, KeyError, ValueError) as error:
+            raise ResultError(f"{path}: cannot be read as a modal model ({error})") from error
+        names = {name: tuple(map(str, found.pop(name))) for name in NAMES}
+        return cls(**names, **found)  # type: ignore[arg-type]  # by name
+
+
+def modal_model(
+    model: Model,
+    modes: int | None = None,
+    *,
+    shapes: ArrayLike | None = None,
+    held: str | None = None,
+    start: str = "as_given",
+) -> ModalModel:
+    """A structure without joints on its ``modes`` lowest elastic modes, or on given shapes, at rest at its start.
+
+    held : the body that is held in the modes, and that the frame is fixed in. By default nothing is held: the modes are
+    those of the free structure, and the frame is at its mass centre with inertial axes. A structure on the ground, by
+    a beam or by springs, has no speeds of a frame.
+    shapes (n_v, m) : elastic displacements, in the order and units of ``ModalModel.velocities``; zero for the body that
+    is held. start : the posture, as ``run.start`` of a case says; "equilibrium" is the one that its loads bend it to,
+    and their stiffness is in the modes. Elsewhere it is taken as if it were in equilibrium without loads
+    and weight.
+
+    Raises ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is
+    not symmetric, as of forces that follow the motion; an unknown body; more modes than there are.
+    """
+    from femb.inertia_tensor import MassChange
+    from femb.linear.chart import frames_chart
+    from femb.linear.linearise import second_order
+    from femb.linear.point import OperatingPoint
+    from femb.options import Run
+    from femb.simulation import started
+    from femb.system import System
+
+    if model.tables["joints"]:
+        listed = ", ".join(f"joints.{name}" for name in model.tables["joints"])
+        raise ModelError(f"modal_model: is for one structure, got {listed}: take the parts between joints one by one")
+    if held is not None and held not in model.bodies:
+        raise ModelError(f"modal_model: held: got {shown(held)}, wanted one of {', '.join(model.bodies) or 'no body'}")
+    loaded = start == "equilibrium"
+    if not loaded:
+        model = copy(model)
+        model.gravity = np.zeros(3)
+    system = started(System(model, assemble=start == "assembled"), Run(duration=1.0, start=start))
+    point = _at_rest(OperatingPoint.of(system, system.q0, np.zeros(system.n_v)), loaded)
+    equations = second_order(point, frames_chart(point))
+    H, K = equations.chart.H, equations.stiffness
+    origin, axes = _frame(system, held)
+    rigid = _rigid(system, point.q, origin, axes)
+    own = H.T @ rigid  # H is orthogonal
+    free = bool(np.max(np.abs(K @ own)) <= FREE * np.max(np.abs(K), initial=1.0) * np.max(np.abs(own)))
+    if free:
+        modal = list(RIGID)
+    else:
+        rigid, modal = rigid[:, :0], []
+    if shapes is None:
+        elastic, squares = _lowest(equations, modes, _kept(system, held), rigid.shape[1] if held is None else 0)
+        modal += [f"mode {k + 1}, {f:.6g} Hz" for k, f in enumerate(np.sqrt(squares) / (2.0 * np.pi))]
+    else:
+        elastic = H.T @ _given(system, shapes, modes, held)
+        modal += [f"shape {k + 1}" for k in range(elastic.shape[1])]
+    Phi = np.hstack([rigid, H @ elastic])
+    if np.linalg.matrix_rank(Phi) < Phi.shape[1]:
+        raise ModelError("modal_model: shapes: some depend on each other, or on motions as a rigid body")
+    mass, change, quadratic = _inertia(point, MassChange(system, point.q), Phi, rigid.shape[1])
+    elastic = np.hstack([np.zeros((len(K), rigid.shape[1])), elastic])
+    return ModalModel(
+        tuple(modal),
+        tuple(system.layout.velocity_labels()),
+        equations.inputs,
+        Phi,
+        point.q,
+        origin,
+        axes,
+        mass,
+        elastic.T @ equations.damping @ elastic,
+        elastic.T @ K @ elastic,
+        change,
+        quadratic,
+        Phi.T @ (H @ equations.forces),
+    )
+
+
+def _at_rest(point: "OperatingPoint", loaded: bool) -> "OperatingPoint":
+    """The point without accelerations and, unless they are what bends it, without loads: these are inputs."""
+    u = point.u.copy()
+    for batch in point.system.batches:
+        at = batch.first_input
+        for each in batch.inputs:
+            if not (loaded or each.of_state or each.of_discrete):
+                u[at : at + each.width] = 0.0
+            at += each.width
+    return replace(point, u=u, a=np.zeros_like(point.a))
+
+
+def _frame(system: "System", held: str | None) -> tuple[Floats, Floats]:
+    """Origin (3,) and axes (3, 3) of the frame: of a body, or at the mass centre with inertial axes."""
+    if held is not None:
+        i = system.layout.frame_q[system.layout.bodies[held]]
+        return system.q0[i : i + 3], rotations.rotation_matrix(system.q0[i + 3 : i + 7])
+    from femb.simulation import mass_properties
+
+    return mass_properties(system)[1], np.eye(3)
+
+
+def _rigid(system: "System", q: Floats, origin: Floats, axes: Floats) -> Floats:
+    """(n_v, 6) velocities by those of a frame, along its axes, and its angular velocities about them."""
+    motions = system.rigid_velocities(q)
+    turns = motions[3:] - np.cross(np.eye(3), origin) @ motions[:3]
+    return np.hstack([motions[:3].T @ axes, turns.T @ axes])
+
+
+def _kept(system: "System", held: str | None) -> NDArray[np.bool_]:
+    """(n_v,) bool: the velocities of all but the body that is held."""
+    kept = np.ones(system.n_v, dtype=bool)
+    if held is not None:
+        i = system.layout.frame_v[system.layout.bodies[held]]
+        kept[i : i + 6] = False
+    return kept
+
+
+def _lowest(equations: "SecondOrder", modes: int | None, kept: NDArray[np.bool_], skip: int) -> tuple[Floats, Floats]:
+    """Coordinates (n_v, m) of the lowest modes after ``skip`` free ones, of unit modal mass, and their stiffnesses."""
+    from scipy.linalg import eigh
+
+    K, M = (each[np.ix_(kept, kept)] for each in (equations.stiffness, equations.mass))
+    count = len(K) - skip
+    if isinstance(modes, bool) or not isinstance(modes, int) or not 1 <= modes <= count:
+        raise ModelError(f"modal_model: modes: got {shown(modes)}, wanted a whole number from 1 to {count}, or shapes")
+    if np.max(np.abs(K - K.T)) > SYMMETRIC * np.max(np.abs(K)):
+        raise ModelError(
+            "modal_model: the stiffness at this posture is not symmetric, so that there are no real modes: forces "
+            "follow the motion, or the posture is no equilibrium of the loads; take them out, or give shapes"
+        )
+    squares, parts = eigh(0.5 * (K + K.T), M)
+    elastic = np.zeros((len(kept), modes))
+    elastic[kept] = parts[:, skip : skip + modes]
+    return elastic, np.maximum(squares[skip : skip + modes], 0.0)
+
+
+def _given(system: "System", shapes: ArrayLike, modes: int | None, held: str | None) -> Floats:
+    if modes is not None:
+        raise ModelError("modal_model: got modes and shapes: give one of the two")
+    found = as_numbers(shapes)
+    if found is None or found.ndim != 2 or len(found) != system.n_v or not found.shape[1]:
+        raise ModelError(f"modal_model: shapes: got {shown(shapes)}, wanted {system.n_v} rows, one for each velocity")
+    if np.any(found[~_kept(system, held)]):
+        raise ModelError(f"modal_model: shapes: they move bodies.{held}, which is held")
+    return found
+
+
+def _inertia(point: "OperatingPoint", change: "MassChange", Phi: Floats, rigid: int) -> tuple[Floats, Floats, Floats]:
+    """Mass (m, m), its change and the quadratic forces (m, m, m): equations (9) to (11)."""
+    turned = _changes(point.system, point.q, Phi, rigid)
+    momenta = point.mass @ Phi
+    lever = np.einsum("cva,vb->abc", turned, momenta, optimize=True)
+    own = lever.transpose(1, 2, 0)  # [k, i, j]: what the change of shape j along shape i takes on shape k
+    D = change.projected(Phi) + lever + lever.swapaxes(0, 1)
+    return Phi.T @ momenta, D, change.quadratic(Phi) + 0.5 * (own + own.swapaxes(1, 2))
+
+
+def _changes(system: "System", q: Floats, Phi: Floats, rigid: int) -> Floats:
+    """(m, n_v, m) [c, :, a]: how column a of the shapes changes along column c. Equation (8).
+
+    The frame carries the shapes; points that move elastically have another lever, and nodes that turn another attitude.
+    """
+    m, layout = Phi.shape[1], system.layout
+    out = np.zeros((m, system.n_v, m))
+    turns = range(3, 6) if rigid else range(0)
+    spins = _spins(system, q, Phi, turns)
+    for k, frame in enumerate(layout.frames):
+        if not frame.freedom:
+            continue
+        j = layout.frame_v[k]
+        line = Phi[j : j + 3]
+        for c, w in zip(turns, spins, strict=True):
+            out[c, j : j + 3] = np.cross(w, line, axisb=0, axisc=0)
+            out[rigid:, j : j + 3, c] = np.cross(w, line[:, rigid:].T)
+        if frame.freedom == 6:
+            turn = Phi[j + 3 : j + 6].T  # (m, 3)
+            for c in range(rigid, m):
+                across = -np.cross(turn[c], turn)
+                across[rigid:] *= 0.5
+                out[c, j + 3 : j + 6] = across.T
+    return out
+
+
+def _spins(system: "System", q: Floats, Phi: Floats, turns: range) -> list[Floats]:
+    """Angular velocities (3,), inertial axes, of the turns of the frame: those of any node or body with axes."""
+    k = next((k for k, frame in enumerate(system.layout.frames) if frame.freedom == 6), None)
+    if k is None:
+        return [np.zeros(3) for _ in turns]
+    i, j = system.layout.frame_q[k] + 3, system.layout.frame_v[k] + 3
+    return [rotations.rotate(q[i : i + 4], Phi[j : j + 3, c]) for c in turns]

@@ -1,0 +1,142 @@
+"""The warning of a run whose audit is far beyond its tolerances, and the records of events."""
+
+import numpy as np
+import pytest
+
+from femb import Ground, JointEnd, Model, PointMass, Results, Revolute, RigidBody, SpringDamper, SpringEnd, simulate
+from femb.audit import AuditWatch
+from femb.cli import audit
+from femb.elements import JointDriver, Latch
+from femb.latching import Event
+from femb.profiles import Polynomial
+from femb.results import EventRecord
+
+
+def oscillator():
+    """A mass on a spring, 10 rad/s."""
+    model = Model("oscillator")
+    model.add(PointMass("m", mass=1.0, position=(1.5, 0, 0)))
+    model.add(SpringDamper("s", SpringEnd("m"), SpringEnd(anchor=(0, 0, 0)), stiffness=100.0, free_length=1.0))
+    return model
+
+
+def test_a_run_that_loses_its_energy_says_from_when_on(tmp_path):
+    """rk4 with steps of 1.6 radians: its factor, of order six in them, takes a part of the energy in each step."""
+    words = {"method": "rk", "tableau": "rk4", "duration": 4.0, "output_interval": 0.16}
+    results = simulate(oscillator(), step=0.16, out=tmp_path / "r.h5", **words)
+    error = np.abs(results.audit.energy_error)
+    first = results.time[np.flatnonzero(error > 0.01 * 12.5)[0]]
+    assert first > 0.1
+    assert results.status == "complete"
+    assert f"energy error (up to {error.max():.2g} J, with a largest energy of" in results.message
+    assert f"from t = {first:.6g} s on" in results.message
+    assert Results.read(tmp_path / "r.h5").message == results.message
+    assert results.message in audit(results)
+    fine = simulate(oscillator(), step=0.02, **words)
+    assert fine.message == ""
+
+
+def block(time, **changes):
+    zero = np.zeros(len(time))
+    names = ("kinetic_energy", "potential_energy", "work", "energy_error", "constraint_position")
+    names += ("constraint_velocity", "quaternion_norm")
+    return {**dict.fromkeys(names, zero), **changes}
+
+
+def test_what_is_watched():
+    """Each by a limit of its own, over blocks; energies that are no numbers too."""
+    time, still = np.arange(4.0), np.zeros(4)
+    for name, size in (("constraint_position", 1e-3), ("constraint_velocity", 1.0), ("quaternion_norm", 1e-6)):
+        watch = AuditWatch()
+        watch.add(time, block(time), still)
+        watch.add(time + 4.0, block(time, **{name: np.array([0.0, 0.0, size, size])}), still)
+        assert f"{name.replace('_', ' ')} ({size:.2g}) from t = 6 s on" in watch.warning(1e-6)
+    watch = AuditWatch()
+    watch.add(time, block(time, kinetic_energy=still + 2.0, energy_error=1e-3 * time), still)
+    assert watch.warning(1e-6) == ""
+    watch.add(
+        time + 4.0, block(time, kinetic_energy=np.array([2.0, 2.0, np.nan, 2.0]), energy_error=still / 0.1), still
+    )
+    assert watch.warning(1e-6) == ""
+    watch.add(time + 8.0, block(time, energy_error=np.array([0.0, np.nan, 0.0, 0.0])), still)
+    assert "from t = 9 s on" in watch.warning(1e-6)
+
+
+# Events
+
+
+def rotors(rates, inertias, **latch):
+    """Rotors on the ground that are latched, each by a latch of its own."""
+    model = Model("rotors")
+    model.add(Ground())
+    for k, (rate, inertia) in enumerate(zip(rates, inertias, strict=True)):
+        model.add(RigidBody(f"r{k}", 1.0, (1.0, 1.0, inertia), position=(float(k), 0, 0)))
+        place = Ground().at((float(k), 0, 0), direction=(0, 0, 1))
+        model.add(Revolute(f"axle{k}", place, JointEnd(f"r{k}"), rates=rate))
+        model.add(Latch(f"l{k}", f"axle{k}", **latch))
+    return model
+
+
+@pytest.mark.parametrize("method", ["radau", "rk", "bdf"])
+def test_latches_of_one_instant_have_each_its_own_loss(method, tmp_path):
+    """Rotors that know nothing of each other: of each its kinetic energy."""
+    model = rotors((1.0, 3.0, 2.0), (1.0, 1.5, 2.0), time=0.25)
+    results = simulate(model, duration=0.5, output_interval=0.1, method=method, out=tmp_path / "r.h5")
+    assert [event.name for event in results.events] == ["latches.l0", "latches.l1", "latches.l2"]
+    for event, loss in zip(results.events, (0.5, 0.5 * 1.5 * 9.0, 4.0), strict=True):
+        assert isinstance(event, EventRecord)
+        assert event.time == pytest.approx(0.25, abs=1e-12)
+        assert event.energy_loss == pytest.approx(loss, rel=1e-6)
+    assert Results.read(tmp_path / "r.h5").events == results.events
+    assert np.abs(results.audit.energy_error).max() < 1e-5
+
+
+def test_losses_of_latches_that_act_on_each_other_add_up():
+    """A double pendulum whose hinges lock together: the sum is the energy lost, exactly; the shares are of impulses."""
+    model = Model("double pendulum", gravity=(0, 0, -9.81))
+    model.add(Ground())
+    before = Ground().at((0, 0, 0), direction=(0, 1, 0))
+    for k in (1, 2):
+        model.add(RigidBody(f"b{k}", 1.0, (0.1, 0.2, 0.2), position=(k - 0.5, 0, 0)))
+        model.add(Revolute(f"h{k}", before, JointEnd(f"b{k}", at=(-0.5, 0, 0), axis=(0, 1, 0)), rates=float(k)))
+        model.add(Latch(f"l{k}", f"h{k}", time=0.3))
+        before = JointEnd(f"b{k}", at=(0.5, 0, 0), axis=(0, 1, 0))
+    results = simulate(model, duration=0.5, output_interval=0.01, rtol=1e-9)
+    losses = [event.energy_loss for event in results.events]
+    kinetic = results.audit.kinetic_energy
+    last = int(np.flatnonzero(results.time <= 0.3 + 1e-12)[-1])
+    assert sum(losses) == pytest.approx(kinetic[last], rel=1e-9)
+    assert min(map(abs, losses)) > 0.01 * sum(losses)
+    np.testing.assert_allclose(kinetic[last + 1 :], 0.0, atol=1e-18)
+
+
+def test_a_driver_that_moves_is_no_loss():
+    """A disc is latched to a rotor that is driven on: what the driver gives in the jump is work, and no loss."""
+    model = Model("clutch")
+    model.add(Ground())
+    model.add(RigidBody("rotor", 1.0, (1.0, 1.0, 2.0), position=(0, 0, 0)))
+    model.add(Revolute("axle", Ground().at(direction=(0, 0, 1)), JointEnd("rotor"), rates=2.0))
+    model.add(JointDriver("drive", "axle", motion=Polynomial((0.0, 2.0))))
+    model.add(RigidBody("disc", 1.0, (2.0, 2.0, 3.0), position=(0, 0, 0)))
+    model.add(Revolute("clutch", JointEnd("rotor", axis=(0, 0, 1)), JointEnd("disc"), rates=-2.0))
+    model.add(Latch("grip", "clutch", time=0.5))
+    results = simulate(model, duration=1.0, output_interval=0.1)
+    (event,) = results.events
+    # the disc is brought from rest to 2 rad/s: 6 J of the driver's 12 J
+    assert event.energy_loss == pytest.approx(6.0, rel=1e-9)
+    assert results.audit.work[-1] == pytest.approx(6.0, rel=1e-9)
+    assert np.abs(results.audit.energy_error).max() < 1e-9
+
+
+def test_events_of_the_user_are_among_them():
+    results = simulate(
+        oscillator(), duration=1.0, events=(Event("through rest", _away, terminal=False),), output_interval=0.5
+    )
+    times = [event.time for event in results.events]
+    np.testing.assert_allclose(times, (np.arange(3) + 0.5) * np.pi / 10.0, atol=1e-4)
+    assert {event.name for event in results.events} == {"through rest"}
+    assert {event.energy_loss for event in results.events} == {0.0}
+
+
+def _away(t, state):
+    return state.bodies["m"].position[0] - 1.0

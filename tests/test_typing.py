@@ -1,0 +1,144 @@
+"""What type checkers see of femb: right user code passes mypy --strict and pyright, wrong code does not; and the same
+mistakes at run time."""
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import femb
+from femb import Model, ModelError, RigidBody, Run, load_case, simulate
+from femb.calling import RunOptions, ToleranceOptions
+
+CASES = Path(__file__).resolve().parent.parent / "cases"
+
+RIGHT = """
+from typing import Any
+
+import numpy as np
+import femb
+from femb import Model, Revolute, RigidBody, simulate
+from femb.calling import RunOptions
+from femb.elements import Beam, JointEnd, Section
+from femb.linear import StateSpace, linearize, trim
+
+
+def build() -> Model:
+    model = femb.Model("pendulum", gravity=(0.0, 0.0, -9.81))
+    body = model.add(RigidBody("bob", mass=1.0, inertia=0.1, position=[0, 0, 1.0]))
+    model.add(Revolute("pin", JointEnd("ground", axis=(0, 1, 0)), JointEnd(body.name, at=np.zeros(3), axis=(0, 1, 0))))
+    return model
+
+
+run: dict[str, Any] = {"duration": 1.0, "method": "radau"}
+named: RunOptions = {"duration": 1.0, "atol": {"position": 1e-9}}
+results: femb.Results = simulate(build(), **run)
+results = simulate(build(), **named)
+results = simulate(build(), duration=1.0, atol=1e-8, method="bdf", out="results.h5")
+results = simulate("case.toml", rtol=1e-8)
+results = simulate(build(), femb.Run(duration=1.0, atol=femb.Tolerances(position=1e-9)))
+space: StateSpace = linearize(trim(build()), outputs=["joints.pin.angle"])
+case = femb.load_case("case.toml")
+model: Model = case.model
+"""
+
+WRONG = """
+import femb
+from femb import Model, RigidBody, simulate
+from femb.linear import linearize
+
+model = Model("pendulum")
+simulate(model, durration=1)  # 1
+simulate(model, duration="long")  # 2
+simulate(model, duration=1.0, method="radua")  # 3
+simulate(7, duration=1.0)  # 4
+RigidBody("bob", mas=1.0, inertia=0.1)  # 5
+femb.Modell("pendulum")  # 6
+femb.Run(duration=1.0, rtoll=1e-8)  # 7
+linearize(model, trimm=True)  # 8
+simulate(model, duration=1.0).bodys  # 9
+"""
+
+
+def places(text):
+    """Numbers of the lines that are marked as wrong."""
+    return [k for k, line in enumerate(text.splitlines(), start=1) if re.search(r"# \d$", line)]
+
+
+@pytest.fixture
+def samples(tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    return tmp_path
+
+
+def checked(command, samples):
+    done = subprocess.run([*command, "right.py", "wrong.py"], cwd=samples, capture_output=True, text=True, check=False)
+    found = {"right.py": set(), "wrong.py": set()}
+    for name, line in re.findall(r"(right\.py|wrong\.py):(\d+)\D.*error", done.stdout):
+        found[name].add(int(line))
+    assert not found["right.py"], done.stdout + done.stderr
+    assert found["wrong.py"] == set(places(WRONG)), done.stdout + done.stderr
+
+
+def test_mypy_sees_what_users_write(samples):
+    checked([sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent"], samples)
+
+
+def test_pyright_sees_what_users_write(samples):
+    # its first use fetches the program itself, which a machine without a network cannot
+    if shutil.which("pyright") is None or subprocess.run(["pyright", "--version"], capture_output=True).returncode:
+        pytest.skip("pyright is not installed")
+    (samples / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
+    checked(["pyright", "--pythonpath", sys.executable], samples)
+
+
+def test_names_for_type_checkers_are_those_that_there_are():
+    text = Path(femb.__file__).read_text()
+    found = re.findall(r"^    from ([\w.]+) import (\w+) as \2$", text, re.MULTILINE)
+    seen = {name: home for home, name in found}
+    assert seen == femb._HOMES
+    assert set(RunOptions.__annotations__) == {field.name for field in fields(Run)}
+    assert set(ToleranceOptions.__annotations__) == {field.name for field in fields(femb.Tolerances)}
+
+
+def falling():
+    model = Model("stone", gravity=(0, 0, -9.81))
+    model.add(RigidBody("stone", mass=1.0, inertia=1.0))
+    return model
+
+
+def test_simulate_takes_what_it_says():
+    """Options of a dictionary, one number as tolerance, the path of a case with its own run."""
+    run = {"duration": 0.1, "output_interval": 0.1, "atol": {"position": 1e-9}}
+    for results in (simulate(falling(), **run), simulate(falling(), duration=0.1, output_interval=0.1, atol=1e-8)):
+        assert results.bodies["stone"].position[-1, 2] == pytest.approx(-0.5 * 9.81 * 0.01, abs=1e-9)
+    path = CASES / "thompson_pendulum.toml"
+    for given in (path, str(path)):
+        results = simulate(given, duration=0.5)
+        assert results.time[-1] == 0.5
+        assert results.joints["hinge"].coordinates[0, 0] == pytest.approx(1.0)
+    assert load_case(path).run.duration == 5.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: simulate(falling(), durration=1), "run.durration: there is no such option; did you mean 'duration'?"),
+        (lambda: simulate(falling(), duration=1, atol={"place": 1.0}), "run.atol.place: there is no such tolerance"),
+        (lambda: simulate(falling()), "the duration (s) is missing"),
+        (lambda: simulate(falling(), {"duration": 1.0}), "wanted a femb.Run; of a dictionary take **run"),
+        (lambda: simulate(falling(), Run(duration=1.0), rtol=1e-8), "got a run and the options rtol"),
+        (lambda: simulate(7, duration=1.0), "got 7 for the model, wanted a femb.Model or the path of a case file"),
+        (lambda: simulate("none.toml"), "there is no such file"),
+        (lambda: femb.compare(falling(), durration=1), "did you mean 'duration'?"),
+        (lambda: femb.inverse(falling(), durration=1), "did you mean 'duration'?"),
+    ],
+)
+def test_wrong_calls_say_what_to_do(call, message):
+    with pytest.raises(ModelError, match=re.escape(message)):
+        call()
