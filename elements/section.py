@@ -33,8 +33,8 @@ class Section:
     expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
 
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or not wholly, a matrix that is
-    not symmetric and positive definite, a torsion constant above the sum of the second moments. Warns of moments of
-    inertia of which one is above the sum of the others.
+    not symmetric and positive definite. Warns of moments of inertia of which one is above the sum of the others, and of
+    a torsion constant above the sum of the second moments.
     """
 
     table: ClassVar[str] = "sections"
@@ -71,7 +71,7 @@ class Section:
             self._check_matrix(check)
             self._check_ways(check)
             if not check.bad:
-                self._check_solid(check)
+                self._warn()
             if self.shape is not None and self._outline_of_shape() is None:
                 check.fail("shape", f"got {self.shape!r}, wanted rectangle = [y, z] or circle = radius, in m")
 
@@ -110,8 +110,8 @@ class Section:
         if masses is DIRECT_MASSES and self.density is not None:
             check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
 
-    def _check_solid(self, check: Checks) -> None:
-        """Refuse, or warn of, what no section has."""
+    def _warn(self) -> None:
+        """Warn of what no section has."""
         moments = self.inertia()
         largest = int(np.argmax(moments))
         if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
@@ -124,13 +124,14 @@ class Section:
                 FembWarning,
                 stacklevel=4,
             )
-        if self.torsion_constant is not None and self.second_moments is not None:
-            polar = float(np.sum(self.second_moments))
-            check.require(
-                "torsion_constant",
-                self.torsion_constant <= polar * (1.0 + 1e-6),
-                f"is above the polar moment, {polar:.6g} m4, the sum of the second moments, which is that of a circle "
-                "or a ring and the most that any section has",
+        polar = float(np.sum(self.second_moments)) if self.second_moments is not None else np.inf
+        if self.torsion_constant is not None and self.torsion_constant > polar * (1.0 + 1e-6):
+            warnings.warn(
+                f"sections.{self.name}.torsion_constant: {self.torsion_constant:g} m4 is above the polar moment, "
+                f"{polar:.6g} m4, the sum of the second moments, which is the most that any section has: that of a "
+                "circle or a ring",
+                FembWarning,
+                stacklevel=4,
             )
 
     def stiffness(self) -> Floats:
