@@ -18,6 +18,7 @@ from femb.elements.joint_end import JointEnd
 from femb.elements.joint_friction import JointFriction
 from femb.elements.joint_kinds import (
     JOINTS,
+    Components,
     Cylindrical,
     Distance,
     Fixed,
@@ -58,6 +59,7 @@ __all__ = [
     "Airload",
     "Attachment",
     "Beam",
+    "Components",
     "Cylindrical",
     "Distance",
     "DistanceDriver",

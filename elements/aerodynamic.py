@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.batch import Batch
 from femb.checks import Checks, shown
-from femb.elements.attachment import Place
+from femb.elements.attachment import Place, check_on
 from femb.layout import Layout
 from femb.profiles import Constant, Profile
 from femb.types import Floats, Matrix3, Vector
@@ -50,7 +50,8 @@ class Airload:
 class AerodynamicLoad:
     """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
 
-    body and at (m, body axes; by default its mass centre), or beam and node : where it acts, and whose velocity counts.
+    body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : where it acts, and
+    whose velocity counts.
     All else is in the axes of the body, or of the beam node's section. wind : velocity of the air, inertial axes, m/s.
 
     By coefficients, linear about a reference state (velocity, angular_velocity; m/s, rad/s), in which it is force (N)
@@ -91,13 +92,13 @@ class AerodynamicLoad:
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
-            if (self.body is None) == (self.beam is None):
-                check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
+            check_on(check)
             if self.law is not None and not callable(self.law):
                 check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
             words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))
             for word in (*words, *STATE, "wind"):
-                check.require(word, not callable(getattr(self, word)), "wanted numbers; functions go to law")
+                if callable(getattr(self, word)):
+                    check.fail(word, f"got {shown(getattr(self, word))}, wanted numbers; functions go to law")
             given = [word for word in words if word not in check.bad and np.any(getattr(self, word))]
             if self.law is None and not given and not check.bad:
                 check.fail("force_by_velocity", "no coefficient is given, and no law: the load would be nothing")

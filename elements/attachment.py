@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from femb.checks import Checks
+from femb.checks import Checks, shown
 from femb.types import Vector
 
 
@@ -51,6 +51,7 @@ class Attachment:
                 check.require("up", np.linalg.norm(cross) > limit, "must not be along direction")
             if self.body is not None and self.beam is not None:
                 check.fail("beam", "given beside body: an end of a beam is on one or the other")
+            _check_node(check)
             found = [(problem.item[-1], problem.message) for problem in check.problems]
             check.problems.clear()
         return found
@@ -58,9 +59,10 @@ class Attachment:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node``.
+    """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` and ``at`` (m, section axes).
 
-    node counts from the start, 0 to the number of elements; negative numbers count from the end.
+    node counts from the start, 0 to the number of elements; negative numbers count from the end. A point ``at`` a
+    distance from a node moves with the section there as if a rigid bracket held it.
     """
 
     body: str | None = None
@@ -75,15 +77,34 @@ class Place:
             found.append(("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two"))
         check = Checks(self)
         with check:
+            _check_node(check)
             found += [(problem.item[-1], problem.message) for problem in check.problems]
             check.problems.clear()
         return found
 
 
+def _check_node(check: Checks) -> None:
+    """Refuse a node of a body."""
+    place = check.item
+    if place.body is not None and place.beam is None and not {"body", "node"} & check.bad:
+        check.require("node", place.node == -1, "but a body has no nodes: give beam and node, or body and at")
+
+
+def check_on(check: Checks) -> None:
+    """Refuse what is wrong with the fields body, beam, at and node of an item that is a place itself."""
+    item = check.item
+    if (item.body is None) == (item.beam is None):
+        check.fail("body", f"got body = {item.body!r} and beam = {item.beam!r}, wanted one of the two")
+    _check_node(check)
+
+
 def check_place(check: Checks, name: str) -> None:
-    """Refuse what is wrong with a field that holds an Attachment or a Place."""
+    """Refuse what is wrong with a field that holds a Place, or for the end of a beam an Attachment."""
     value = getattr(check.item, name)
     if value is None:
+        return
+    if not isinstance(value, Attachment | Place):
+        check.fail(name, f"got {shown(value)}, wanted a Place, body.at(...) or beam.node(...)")
         return
     for part, message in value.problems():
         check.fail(f"{name}.{part}", message)

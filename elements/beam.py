@@ -16,6 +16,12 @@ from femb.elements.section import Section
 from femb.layout import BeamLayout, Layout, Station
 from femb.types import Floats, Ints, Vector
 
+# An element takes some 20 kB, a few of which are enough; this is where to look for a slip of the pen.
+MOST_ELEMENTS = 100_000
+# Pieces of an element in which the turning of a path is counted.
+PIECES = 8
+TURNED = ", wanted less than 180 degrees: give it more elements"
+
 
 @dataclass(frozen=True, eq=False)
 class Beam:
@@ -55,8 +61,9 @@ class Beam:
     def __post_init__(self) -> None:
         with Checks(self, "beams", self.name) as check:
             check.positive("length")
-            whole = isinstance(self.elements, int | np.integer) and not isinstance(self.elements, bool)
-            check.require("elements", whole and self.elements >= 1, "must be a whole number of at least 1")
+            check.whole("elements", 1)
+            if "elements" not in check.bad:
+                check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
             check.one_of("strain", ("exact", "source"))
             check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
             for name in ("start", "end"):
@@ -75,6 +82,9 @@ class Beam:
             check.require("path", path is None, "wanted a Path")
             if self.length is None:
                 check.fail("length", "is missing")
+            if self.curvature is not None and not {"length", "curvature", "elements"} & check.bad:
+                turn = float(np.linalg.norm(self.curvature)) * (self.length or 0.0) / self.elements
+                check.require("curvature", turn < np.pi, f"turns each element by {_degrees(turn)}{TURNED}")
             return
         if self.curvature is not None:
             check.fail("curvature", "given beside 'path', which says the shape too: give one of them")
@@ -87,8 +97,23 @@ class Beam:
         if not check.bad:
             try:
                 object.__setattr__(self, "length", self.shape.length)
+                turn = self._largest_turn(path)
+                check.require("elements", turn < np.pi, f"but the path turns one of them by {_degrees(turn)}{TURNED}")
             except ValueError as error:
                 check.fail("path.curve", str(error))
+            except Exception as error:  # of a user's function
+                check.fail("path.curve", f"fails: {type(error).__name__}: {error}")
+
+    def _largest_turn(self, path: Path) -> float:
+        """The largest angle (rad) that an element on a smooth path turns by, counted along it in small pieces."""
+        if path.kinks:
+            return 0.0
+        if path.radius is not None and path.angle is not None:
+            return path.angle / self.elements
+        guide = self.start if self.start is not None else self.end
+        fine = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.up, False)
+        turns = rotations.multiply(rotations.conjugate(fine.quaternions[:-1]), fine.quaternions[1:])
+        return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
 
     def _check_ends(self, check: Checks) -> None:
         start, end = self.start, self.end
@@ -109,9 +134,9 @@ class Beam:
             for name in ("velocity", "angular_velocity"):
                 check.require(name, getattr(self, name) is None, "a beam on a body starts with the body: give it there")
 
-    def node(self, node: int) -> Place:
-        """A node for a mass or a load: 0 is the start, -1 the end."""
-        return Place(beam=self.name, node=node)
+    def node(self, node: int, at: Any = (0.0, 0.0, 0.0)) -> Place:
+        """A node for a mass or a load: 0 is the start, -1 the end; or a point ``at`` (m) from it, section axes."""
+        return Place(beam=self.name, node=node, at=at)
 
     def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A place at a node for the end of another beam: offset (m) and that beam's tangent, axes of the section."""
@@ -151,8 +176,7 @@ class Beam:
                 stations.append(Station(frame))
             else:
                 host = layout.station(clamp)
-                offset = host.offset + rotations.rotate(host.rotation, clamp.at) if clamp.beam else host.offset
-                stations.append(Station(host.frame, offset, rotations.multiply(host.rotation, clamps[end])))
+                stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, clamps[end])))
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)
         layout.beams[self.name] = BeamLayout(stations, ends)
@@ -185,6 +209,10 @@ class Beam:
         from femb.elements.beam_batch import BeamBatch
 
         return [BeamBatch(items, layout, model)]
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.0f} degrees"
 
 
 def _nodes_in_use(beam: Beam, model: Any) -> set[int]:

@@ -48,7 +48,7 @@ class Path:
                 check.fail(name, f"given beside {ways[0]!r}, which says the path too: give one of them")
             if (self.radius is None) != (self.angle is None):
                 check.fail("angle" if self.angle is None else "radius", "is missing: an arc has a radius and an angle")
-            if self.kinks and self.points is None:
+            if "kinks" not in check.bad and self.kinks and self.points is None:
                 check.fail("kinks", "only points have corners")
             if self.curve is not None and not callable(self.curve):
                 check.fail("curve", f"got {self.curve!r}, wanted a function of the length in Python")
@@ -71,7 +71,7 @@ class Path:
             return
         object.__setattr__(self, "points", frozen_array(points))
         cosines = np.sum(steps[1:] * steps[:-1], axis=1) / (lengths[1:] * lengths[:-1])
-        if self.kinks and np.any(cosines < -1.0 + 1e-9):
+        if "kinks" not in check.bad and self.kinks and np.any(cosines < -1.0 + 1e-9):
             k = int(np.argmin(cosines))
             check.fail(
                 "points", f"the beam turns back on itself at number {k + 2}: give that piece as a beam of its own"

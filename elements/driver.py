@@ -162,5 +162,7 @@ def _check_start(each: Input) -> None:
         value = each.function(0.0)
     except SolveError as error:
         raise ModelError.at(place, str(error).removeprefix(f"{each.label}: ")) from error
+    except Exception as error:  # of a user's function
+        raise ModelError.at(place, f"fails at t = 0 s: {type(error).__name__}: {error}") from error
     if not np.all(np.isfinite(value)):
         raise ModelError.at(place, f"got {shown(value)} at t = 0 s, every number must be finite")

@@ -13,10 +13,11 @@ from femb.elements.attachment import Place
 from femb.elements.constraint_batch import Row
 from femb.elements.constraint_kernels import ORIENTATION
 from femb.elements.driver import Driver, Follow, asked, check_motion, check_places, checked, followed
+from femb.elements.rigid_body import check_sequence
 from femb.errors import SolveError
 from femb.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
-from femb.types import Floats
+from femb.types import Floats, Matrix3
 
 ANGLES = ("first_angle", "second_angle", "third_angle")
 WIDTH = 10  # quaternion, angular velocity and angular acceleration
@@ -28,7 +29,8 @@ class OrientationDriver(Driver):
 
     first, second : bodies, the ground or beam nodes. first_angle, second_angle, third_angle : motions of the Euler
     angles (rad) of the second in the axes of the first, zero if left out; sequence : of those angles, one of the
-    twelve, intrinsic. They may pass gimbal lock: what is driven is the attitude that they describe.
+    twelve, intrinsic, or any three axes, a row each. They may pass gimbal lock: what is driven is the attitude that
+    they describe.
     motion : in Python, in their place, a function of time that returns the quaternion (4,) second to first, and the
     angular velocity and angular acceleration (3,) of the second relative to the first, in the axes of the second.
 
@@ -45,12 +47,12 @@ class OrientationDriver(Driver):
     first_angle: Profile | Callable[..., Any] | None = None
     second_angle: Profile | Callable[..., Any] | None = None
     third_angle: Profile | Callable[..., Any] | None = None
-    sequence: str = "xyz"
+    sequence: str | Matrix3 = "xyz"
     motion: Callable[..., Any] | None = None
 
     def check(self, check: Checks) -> None:
         check_places(check, "first", "second")
-        check.one_of("sequence", euler.SEQUENCES)
+        check_sequence(check, "sequence")
         given = [angle for angle in ANGLES if getattr(self, angle) is not None]
         for angle in given:
             check_motion(check, angle)
@@ -137,7 +139,7 @@ def _of_frames(where: DriverLayout, motion: Floats) -> Floats:
     return np.concatenate([quaternion, rotations.rotate(second, motion[4:7]), rotations.rotate(second, motion[7:])])
 
 
-def turned_by(angles: Floats, sequence: str) -> Floats:
+def turned_by(angles: Floats, sequence: Any) -> Floats:
     """(10,) quaternion, angular velocity and acceleration in body axes, of Euler angles, rates and their rates (3, 3).
 
     omega = g1 a' + g2 b' + g3 c', where the axis g3 is fixed in the body, and g1 and g2 turn in it against the turns

@@ -4,22 +4,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from femb.batch import Input
 from femb.checks import Checks
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import Row
+from femb.elements.constraint_kernels import DOT2, POINT
 from femb.elements.driver import Driver, check_motion, check_places, followed, motion_input
 from femb.elements.joint import make_row
+from femb.elements.joint_end import JointEnd, axes_of
 from femb.errors import SolveError
 from femb.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
-from femb.types import Floats
+from femb.types import Floats, Vector
 
 AXES = ("x", "y", "z")
 
 
 class _BetweenPoints(Driver):
-    turns: ClassVar[bool] = False
+    frame: str = "inertial"
+
+    @property
+    def turns(self) -> bool:
+        """Whether it needs axes at its places."""
+        return self.frame == "first"
 
     first: Place
     second: Place
@@ -84,14 +93,18 @@ class DistanceDriver(_BetweenPoints):
 
 @dataclass(frozen=True, eq=False)
 class PositionDriver(_BetweenPoints):
-    """Components of the vector from one point to another, along inertial axes, follow functions of time.
+    """Components of the vector from one point to another follow functions of time.
 
     first, second : places on bodies, the ground or beam nodes. x, y, z : motions, m; a direction without one is free.
-    Force: N, on the second point along the same axes. Both bodies take it at their points, so that on a moving first
-    body the couple of the two forces is taken by the inertial frame, unless all three are driven and the points meet.
+    frame : what the directions are fixed in, "inertial", or "first" for the axes of the first place. axis, reference :
+    in this frame, the z axis, and a vector whose part across it is the x axis; by default the axes of the frame.
 
-    Raises ModelError: no direction is driven, a motion without two derivatives. Source: docs/theory/constraints.md,
-    section 3.
+    Force: N, on the second point along the same axes. Both bodies take it at their points, so that on a moving first
+    body the couple of the two forces is taken by the inertial frame, unless all three are driven and the points meet;
+    in the frame "first" the first body takes it.
+
+    Raises ModelError: no direction is driven, a motion without two derivatives, a reference along the axis. Source:
+    docs/theory/constraints.md, section 3.
     """
 
     kind: ClassVar[str] = "position"
@@ -101,9 +114,20 @@ class PositionDriver(_BetweenPoints):
     x: Profile | Callable[..., Any] | None = None
     y: Profile | Callable[..., Any] | None = None
     z: Profile | Callable[..., Any] | None = None
+    frame: str = "inertial"
+    axis: Vector | None = None
+    reference: Vector | None = None
 
     def check(self, check: Checks) -> None:
         check_places(check, "first", "second")
+        check.one_of("frame", ("inertial", "first"))
+        if not {"axis", "reference"} & check.bad:
+            # an end of a joint knows what is wrong with its axes
+            end = JointEnd("ground", axis=self.axis, reference=self.reference)
+            for part, message in end.problems():
+                check.fail(part, message)
+            if self.reference is not None and self.axis is None:
+                check.fail("reference", "given without an axis: give both")
         for axis in self.driven:
             check_motion(check, axis)
         if not self.driven:
@@ -122,8 +146,19 @@ class PositionDriver(_BetweenPoints):
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
         where = layout.drivers[self.name]
-        specs = [("point", AXES.index(axis)) for axis in self.driven]
+        axes = np.eye(3) if self.axis is None else axes_of(self.axis, self.reference)
+        if self.frame == "first":
+            axes = where.first.axes @ axes
         return [
-            make_row(layout, number, spec, where.first, where.second, 0.0, follows=k)
-            for k, (number, spec) in enumerate(zip(where.rows, specs, strict=True))
+            Row(
+                number,
+                DOT2 if self.frame == "first" else POINT,
+                where.first.frame,
+                where.second.frame,
+                first_point=where.first.offset,
+                second_point=where.second.offset,
+                first_axis=axes[:, AXES.index(axis)],
+                follows=k,
+            )
+            for k, (number, axis) in enumerate(zip(where.rows, self.driven, strict=True))
         ]

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from femb.batch import Batch
 from femb.checks import Checks
 from femb.elements.attachment import Attachment
-from femb.elements.rigid_body import EULER_SEQUENCES, check_unit
+from femb.elements.rigid_body import check_sequence, check_unit
 from femb.layout import Layout
-from femb.types import Quaternion, Vector
+from femb.types import Matrix3, Quaternion, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +25,11 @@ class Ground:
     position: Vector = (0.0, 0.0, 0.0)
     quaternion: Quaternion | None = None
     euler_angles: Vector | None = None
-    euler_sequence: str = "xyz"
+    euler_sequence: str | Matrix3 = "xyz"
 
     def __post_init__(self) -> None:
         with Checks(self, "bodies", self.name) as check:
-            check.one_of("euler_sequence", EULER_SEQUENCES)
+            check_sequence(check, "euler_sequence")
             check.at_most_one("quaternion", "euler_angles")
             check_unit(check, "quaternion")
 

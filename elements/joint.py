@@ -63,6 +63,8 @@ class Joint:
 
     table: ClassVar[str] = "joints"
     kind: ClassVar[str]
+    # other words for the same joint that case files may say, those of other programs and of the sources
+    also: ClassVar[tuple[str, ...]] = ()
     turns: ClassVar[bool] = True
     rows: ClassVar[tuple[tuple[Any, ...], ...]]
     coordinates: ClassVar[tuple[Coordinate, ...]] = ()
@@ -126,7 +128,7 @@ class Joint:
         numbers = [
             layout.add_row(f"joints.{self.name}: {row_words(spec)}", first.frame, second.frame) for spec in self.rows
         ]
-        first_coordinate = sum(len(joint.coordinates) for joint in layout.joints.values())
+        first_coordinate = next(reversed(layout.joints.values())).part.stop if layout.joints else 0
         part = slice(first_coordinate, first_coordinate + len(self.coordinates))
         layout.joints[self.name] = JointLayout(ends[0], ends[1], numbers, self.coordinates, part, self._same_way())
 
@@ -211,7 +213,7 @@ def make_row(
 ) -> Row:
     """The row of a primitive between two stations whose axes are those of a joint."""
     word, *axes = spec
-    of_first, of_second = rotations.rotation_matrix(first.rotation), rotations.rotation_matrix(second.rotation)
+    of_first, of_second = first.axes, second.axes
     parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
     if word == "point":
         parts["first_axis"] = np.eye(3)[axes[0]]
@@ -247,6 +249,8 @@ def row_words(spec: tuple[Any, ...]) -> str:
         return f"axis {'xyz'[axes[0]]} across axis {'xyz'[axes[1]]}"
     if word == "dot2":
         return f"offset along axis {'xyz'[axes[0]]}"
+    if word == "component":
+        return f"component {axes[0] + 1}"
     return str(word)
 
 

@@ -14,7 +14,6 @@ from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.constraint_kernels import ANGLE
 from femb.elements.joint import Coordinate, make_row
 from femb.layout import JointLayout
-from femb.rotations import rotation_matrix
 from femb.types import Floats, Ints
 
 
@@ -27,7 +26,7 @@ def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coo
     turns_second = b == d
     base, turned = (joint.first, joint.second) if turns_second else (joint.second, joint.first)
     zero, quarter, turning = (c, a, b) if turns_second else (d, b, a)
-    axes = rotation_matrix(base.rotation)
+    axes = base.axes
     return Row(
         number,
         ANGLE,
@@ -35,7 +34,7 @@ def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coo
         turned.frame,
         first_axis=axes[:, zero],
         first_axis_2=coordinate.sign * axes[:, quarter],
-        second_axis=rotation_matrix(turned.rotation)[:, turning],
+        second_axis=turned.axes[:, turning],
         **more,
     )
 

@@ -8,7 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.checks import Checks
+from femb import rotations
+from femb.batch import Batch, Input
+from femb.checks import Checks, as_numbers, finite_problem, frozen_array, shown
+from femb.elements import constraint_kernels as primitives
+from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint import (
     ANGLE,
     LINE,
@@ -33,6 +37,7 @@ class Revolute(Joint):
     """A hinge: turns about its axis."""
 
     kind = "revolute"
+    also = ("hinge",)
     rows = SPHERICAL + PARALLEL
     coordinates = (ANGLE,)
 
@@ -41,6 +46,7 @@ class Spherical(Joint):
     """A ball joint: the two points stay together."""
 
     kind = "spherical"
+    also = ("ball",)
     rows = SPHERICAL
     needs_axis = False
     turns = False
@@ -64,6 +70,7 @@ class Universal(_TwoAxes):
     """
 
     kind = "universal"
+    also = ("hooke", "cardan")
     rows = (*SPHERICAL, ("dot1", Z, Z))
     coordinates = (Coordinate("first_angle", (Y, X), (Z, Z)), Coordinate("second_angle", (Z, Z), (Y, X), -1.0))
 
@@ -76,6 +83,7 @@ class Perpendicular(_TwoAxes):
     """
 
     kind: ClassVar[str] = "perpendicular"
+    also: ClassVar[tuple[str, ...]] = ("dot_1",)
     rows: ClassVar = (("dot1", Z, Z),)
 
     angle: float = np.pi / 2
@@ -114,6 +122,7 @@ class Prismatic(Joint):
     """Slides along its axis."""
 
     kind = "prismatic"
+    also = ("translational",)
     rows = (*PARALLEL, *LINE, ("dot1", X, Y))
     coordinates = (STROKE,)
 
@@ -138,6 +147,7 @@ class PointOnPlane(Joint):
     """The second point stays in the plane through the first and across the axis."""
 
     kind = "point_on_plane"
+    also = ("dot_2",)
     rows = PLANE
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
 
@@ -146,6 +156,7 @@ class Fixed(Joint):
     """Holds the second end as it is at the start, or as its axes say: a weld."""
 
     kind = "fixed"
+    also = ("weld",)
     rows = SPHERICAL + LOCK
     needs_axis = False
 
@@ -155,6 +166,7 @@ class Distance(Joint):
     """A massless rod between two points: ``length`` (m) is by default their distance at the start."""
 
     kind: ClassVar[str] = "distance"
+    also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
     rows: ClassVar = (("distance",),)
     needs_axis: ClassVar[bool] = False
     turns: ClassVar[bool] = False
@@ -179,6 +191,99 @@ class Distance(Joint):
         return length
 
 
+@dataclass(frozen=True, eq=False)
+class Components(Joint):
+    """Components of the vector from the first to the second point stay what they are, along general directions: the two
+    points keep to a plane (one direction), a line (two) or a distance vector (three), both ends being free to move.
+
+    directions : one to three, not in one plane, of any length: (3,) or a list of them. frame : what they are fixed in,
+    "inertial", or "first" for the axes of the first end. values : the components (m) along the unit vectors, by default
+    those at the start.
+
+    Reaction: in the frame "inertial" the forces on the two points are equal and opposite along the directions, and
+    their couple is taken by the inertial frame; in the frame "first" the first end takes it.
+
+    Raises ModelError: no direction, directions that depend on each other, not one value for each.
+    Source: docs/theory/constraints.md, equation (2); Thompson, AIAA 2011-6277, section IV, X^T r = 0.
+    """
+
+    kind: ClassVar[str] = "components"
+    needs_axis: ClassVar[bool] = False
+
+    directions: Any = None
+    values: Any = None
+    frame: str = "inertial"
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.one_of("frame", ("inertial", "first"))
+        given = as_numbers(self.directions)
+        wanted = "one to three directions of three numbers each, not in one plane"
+        if given is None or given.ndim not in (1, 2) or given.shape[-1] != 3 or not 1 <= given.size <= 9:
+            check.fail("directions", f"got {shown(self.directions)}, wanted {wanted}")
+            return
+        problem = finite_problem(self.directions, given)
+        rows = given.reshape(-1, 3)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if problem or not np.all(lengths > 0.0):
+            check.fail("directions", problem or f"got {shown(self.directions)}: a direction must not be zero")
+            return
+        if np.linalg.svd(rows / lengths, compute_uv=False)[-1] < 1e-6:
+            check.fail("directions", f"got {shown(self.directions)}, wanted {wanted}")
+            return
+        object.__setattr__(self, "directions", frozen_array(rows / lengths))
+        if self.values is not None:
+            values = as_numbers(self.values)
+            if values is None or values.size != len(rows) or not np.all(np.isfinite(values)):
+                check.fail("values", f"got {shown(self.values)}, wanted one a direction, {len(rows)} (m)")
+            else:
+                object.__setattr__(self, "values", frozen_array(np.ravel(values)))
+
+    @property
+    def turns(self) -> bool:  # type: ignore[override]
+        """Whether the ends need axes."""
+        return self.frame == "first"
+
+    @property
+    def rows(self) -> tuple[tuple[Any, ...], ...]:  # type: ignore[override]
+        """One a direction."""
+        return tuple(("component", k) for k in range(len(self.directions)))
+
+    def other_pose(self, *args: Any) -> None:
+        """What is free to move leaves the place open."""
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        where = layout.joints[self.name]
+        first, second = layout.station(self.first), layout.station(self.second)
+        axes = self.directions @ first.axes.T if self.frame == "first" else self.directions
+        primitive = primitives.DOT2 if self.frame == "first" else primitives.POINT
+        return [
+            Row(
+                number,
+                primitive,
+                first.frame,
+                second.frame,
+                first_point=first.offset,
+                second_point=second.offset,
+                first_axis=axis,
+                follows=k,
+            )
+            for k, (number, axis) in enumerate(zip(where.rows, axes, strict=True))
+        ]
+
+    @staticmethod
+    def batches(items: list["Components"], layout: Layout, model: Any) -> list[Batch]:
+        """Their rows, which follow constants."""
+        return [ConstraintBatch(layout, item.constraint_rows(layout), item._inputs(layout)) for item in items]
+
+    def _inputs(self, layout: Layout) -> tuple[Input, ...]:
+        (start, axes), (end, _) = layout.pose(layout.station(self.first)), layout.pose(layout.station(self.second))
+        d = rotations.rotate_back(axes, end - start) if self.frame == "first" else end - start
+        values = self.values if self.values is not None else self.directions @ d
+        label = f"joints.{self.name}.values"
+        return tuple(Input(3, lambda t, value=value: (value, 0.0, 0.0), label=label) for value in values.tolist())
+
+
 JOINTS = (
     Revolute,
     Spherical,
@@ -192,4 +297,5 @@ JOINTS = (
     Perpendicular,
     PointOnLine,
     PointOnPlane,
+    Components,
 )

@@ -8,7 +8,7 @@ from femb.batch import Input
 from femb.checks import Checks
 from femb.elements.joint_force import JointForce, with_derivatives
 from femb.elements.joint_force_kernels import MOTOR
-from femb.profiles import Constant, Profile
+from femb.profiles import Constant, Profile, check_profile
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,6 +33,7 @@ class JointMotor(JointForce):
 
     def check(self, check: Checks) -> None:
         check.require("force", self.force is not None, "wanted a number or a function (t, state) -> N m or N")
+        check_profile(check, "force")
 
     def numbers(self) -> list[float]:
         return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]

@@ -36,7 +36,7 @@ class JointSpringDamper(JointForce):
         check.not_negative("stiffness", "damping")
         if self.force is not None and not callable(self.force):
             check.fail("force", f"got {self.force!r}, wanted a function (coordinate, rate) -> N m or N")
-        if self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+        if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
             check.fail("stiffness", "neither stiffness nor damping is given")
 
     def numbers(self) -> list[float]:

@@ -8,6 +8,7 @@ import numpy as np
 from femb.batch import Batch
 from femb.checks import Checks, as_numbers, frozen_array, shown
 from femb.elements.attachment import Place
+from femb.errors import ModelError
 from femb.layout import Layout
 from femb.profiles import Constant, Profile
 from femb.types import Floats
@@ -63,7 +64,14 @@ class DistributedLoad:
 
     def values(self, s: Floats, length: float) -> Floats:
         """Force and torque (n, 6) per length at the lengths s (n,) from the start of a beam of that length."""
-        return np.hstack([_along(each, s, length) for each in (self.force, self.torque)])
+        found = []
+        for word, each in (("force", self.force), ("torque", self.torque)):
+            try:
+                found.append(_along(each, s, length))
+            except Exception as error:  # of a user's function
+                place, what = (self.table, self.name, word), f"{type(error).__name__}: {error}"
+                raise ModelError.at(place, f"fails along the beam: {what}; wanted three numbers") from error
+        return np.hstack(found)
 
     def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
         """A load has no coordinates."""

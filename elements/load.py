@@ -8,11 +8,11 @@ import numpy as np
 
 from femb.batch import Batch
 from femb.checks import Checks
-from femb.elements.attachment import Place
+from femb.elements.attachment import Place, check_on
 from femb.errors import ModelError, Problem
 from femb.euler import SEQUENCES, gimbal_distance
 from femb.layout import Layout
-from femb.profiles import Constant, Profile
+from femb.profiles import Constant, Profile, check_profile
 from femb.types import Vector
 
 FRAMES = ("inertial", "body", "euler", "dual_euler")
@@ -20,12 +20,13 @@ FRAMES = ("inertial", "body", "euler", "dual_euler")
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A force (N) and/or torque (N m) at a point of a body or at a node of a beam.
+    """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
     force, torque : three numbers, multiplied with the profile; or a callable ``(t, state) -> (3,)`` where state
-    gives the named bodies and beams at that instant (femb.state.State), for reading. body and at, or beam and node :
-    where it acts. profile : a Profile of femb.profiles or any callable of time. Either callable must depend on its
-    arguments alone; it may have an attribute ``breakpoints``, the instants (s) at which it jumps.
+    gives the named bodies and beams at that instant (femb.state.State), for reading. body and at (m, body axes), or
+    beam, node and at (m, section axes) : where it acts. profile : a Profile of femb.profiles or any callable of time.
+    Either callable must depend on its arguments alone; it may have an attribute ``breakpoints``, the instants (s) at
+    which it jumps.
 
     frame : what the three components are along. "inertial" or "body" (the beam node's section axes) for both; a torque
     also "euler", the axes g_m of the three Euler turns of the body (unit vectors), or "dual_euler", the vectors g^m
@@ -67,14 +68,14 @@ class Load:
                 check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
             if self.force is None and self.torque is None and self.damping is None:
                 check.fail("force", "neither force nor torque is given")
-            if self.force is not None and self.frame in FRAMES[2:]:
+            check_profile(check, "force", "torque")
+            if "frame" not in check.bad and self.force is not None and self.frame in FRAMES[2:]:
                 check.fail(
                     "frame",
                     f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "
                     "own, in the frame 'inertial' or 'body'",
                 )
-            if (self.body is None) == (self.beam is None):
-                check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
+            check_on(check)
 
     @property
     def on(self) -> Place:

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.batch import Batch
 from femb.checks import Checks
-from femb.elements.attachment import Place, check_place
+from femb.elements.attachment import Attachment, Place, check_place
 from femb.layout import Layout
 from femb.types import Vector
 
@@ -17,7 +17,7 @@ class PointMass:
     """A mass without inertia.
 
     mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
-    Fixed: ``on`` a body at a point, or on a beam at a node; it then adds its mass there.
+    Fixed: ``on`` a body at a point, or on a beam at a node or beside it; it then adds its mass there.
 
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """
@@ -35,6 +35,8 @@ class PointMass:
     def __post_init__(self) -> None:
         with Checks(self, "bodies", self.name) as check:
             check.positive("mass")
+            if isinstance(self.on, Attachment):
+                object.__setattr__(self, "on", Place(self.on.body, self.on.beam, self.on.at, self.on.node))
             check_place(check, "on")
             if self.on is not None:
                 for name in ("position", "velocity"):

@@ -49,11 +49,6 @@ class Pull:
     def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
         start, end = lay_out_spring(self, layout)
-        for word, station in (("start", start), ("end", end)):
-            if layout.frames[station.frame].freedom == 3 and station.offset.any():
-                raise ModelError.at(
-                    ("loads", self.name, word, "at"), "is off the point mass, which has no axes: leave it out"
-                )
         if not np.any(layout.pose(end)[0] - layout.pose(start)[0]):
             raise ModelError.at(
                 ("loads", self.name, "end"),

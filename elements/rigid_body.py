@@ -8,8 +8,10 @@ import numpy as np
 from femb.batch import Batch
 from femb.checks import Checks, inertia_matrix
 from femb.elements.attachment import Attachment
+from femb.euler import SEQUENCES
 from femb.layout import Layout
-from femb.types import Quaternion, Vector
+from femb.turns import axes_problem
+from femb.types import Matrix3, Quaternion, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,7 @@ class RigidBody:
     3 x 3 matrix. center_of_mass : offset of the mass centre from the reference point, body axes, m.
     position : of the reference point, inertial axes, m; where it is left out, beams and joints from placed
     bodies put the body in its place, else it is at the origin. quaternion or euler_angles (rad, in
-    ``euler_sequence``, intrinsic) : attitude, body to inertial.
+    ``euler_sequence``, intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial.
     velocity : of the reference point, inertial axes, m/s. angular_velocity (body axes, rad/s) or euler_rates.
     A body's velocity starts the whole structure it is connected to as one rigid body, unless
     ``moves_alone`` is set. shape : for pictures only, {"box": [x, y, z]}, {"sphere": radius} or
@@ -43,7 +45,7 @@ class RigidBody:
     velocity: Vector | None = None
     angular_velocity: Vector | None = None
     euler_rates: Vector | None = None
-    euler_sequence: str = "xyz"
+    euler_sequence: str | Matrix3 = "xyz"
     moves_alone: bool = False
     shape: dict[str, Any] | None = field(default=None, repr=False)
 
@@ -55,7 +57,7 @@ class RigidBody:
                 check.fail("inertia", problem)
             else:
                 object.__setattr__(self, "inertia", matrix)
-            check.one_of("euler_sequence", EULER_SEQUENCES)
+            check_sequence(check, "euler_sequence")
             check.at_most_one("quaternion", "euler_angles")
             check.at_most_one("angular_velocity", "euler_rates")
             check_unit(check, "quaternion")
@@ -78,7 +80,15 @@ class RigidBody:
         return Attachment(body=self.name, at=at, direction=direction, up=up)
 
 
-EULER_SEQUENCES = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
+def check_sequence(check: Checks, name: str) -> None:
+    """Refuse what is neither one of the twelve sequences nor three axes to turn about."""
+    value = getattr(check.item, name)
+    if isinstance(value, str):
+        check.one_of(name, SEQUENCES)
+    elif name not in check.bad:
+        problem = axes_problem(value)
+        if problem:
+            check.fail(name, problem)
 
 
 def check_unit(check: Checks, name: str) -> None:

@@ -1,11 +1,13 @@
 """Section of a beam: stiffness and inertia per unit length."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.checks import Checks
+from femb.errors import FembWarning
 from femb.types import Floats, Matrix4, Pair, Vector
 
 MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
@@ -31,7 +33,8 @@ class Section:
     expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
 
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or not wholly, a matrix that is
-    not symmetric and positive definite.
+    not symmetric and positive definite. Warns of moments of inertia of which one is above the sum of the others, and of
+    a torsion constant above the sum of the second moments.
     """
 
     table: ClassVar[str] = "sections"
@@ -67,6 +70,8 @@ class Section:
                     check.require(name, np.all(np.asarray(value) > 0), "must be greater than 0")
             self._check_matrix(check)
             self._check_ways(check)
+            if not check.bad:
+                self._warn()
             if self.shape is not None and self._outline_of_shape() is None:
                 check.fail("shape", f"got {self.shape!r}, wanted rectangle = [y, z] or circle = radius, in m")
 
@@ -104,6 +109,30 @@ class Section:
                 check.fail(name, f"is missing: the inertia needs {', '.join(masses)}")
         if masses is DIRECT_MASSES and self.density is not None:
             check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
+
+    def _warn(self) -> None:
+        """Warn of what no section has."""
+        moments = self.inertia()
+        largest = int(np.argmax(moments))
+        if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
+            field = "inertia_per_length" if self.inertia_per_length is not None else "polar_moment"
+            # may be meant, as where the rotary inertia of bending is left out to compare with a solution without it
+            warnings.warn(
+                f"sections.{self.name}.{field}: the moments of inertia {', '.join(f'{each:.6g}' for each in moments)} "
+                f"kg m about x, y and z break the triangle inequality: that about {'xyz'[largest]} is above the sum of "
+                "the others; of a plane section, that about x is the sum of those about y and z",
+                FembWarning,
+                stacklevel=4,
+            )
+        polar = float(np.sum(self.second_moments)) if self.second_moments is not None else np.inf
+        if self.torsion_constant is not None and self.torsion_constant > polar * (1.0 + 1e-6):
+            warnings.warn(
+                f"sections.{self.name}.torsion_constant: {self.torsion_constant:g} m4 is above the polar moment, "
+                f"{polar:.6g} m4, the sum of the second moments, which is the most that any section has: that of a "
+                "circle or a ring",
+                FembWarning,
+                stacklevel=4,
+            )
 
     def stiffness(self) -> Floats:
         """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2."""

@@ -13,7 +13,7 @@ from femb.types import Vector
 
 @dataclass(frozen=True, eq=False)
 class SpringEnd(Place):
-    """``body`` and ``at`` (m, body axes), or ``beam`` and ``node``, or ``anchor`` (m, inertial axes).
+    """``body`` and ``at`` (m, body axes), ``beam``, ``node`` and ``at`` (m, section axes), or ``anchor`` (m, inertial).
 
     An anchor is a point of space and has no axes for a torsion spring: those take the body "ground".
     """
@@ -43,7 +43,7 @@ class SpringEnd(Place):
 def as_end(value: Any) -> Any:
     """A SpringEnd of what ``body.at`` and ``beam.node`` return; anything else as it is."""
     if isinstance(value, Attachment):
-        return SpringEnd(body=value.body, at=value.at)
+        return SpringEnd(value.body, value.beam, value.at, value.node)
     if isinstance(value, Place) and not isinstance(value, SpringEnd):
         return SpringEnd(value.body, value.beam, value.at, value.node)
     return value

@@ -53,7 +53,7 @@ class SpringDamper:
             check.not_negative("stiffness", "damping", "free_length")
             if self.force is not None and not callable(self.force):
                 check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
-            if self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+            if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
                 check.fail("stiffness", "neither stiffness nor damping is given")
             check_ends(check, turning=False)
 
@@ -65,11 +65,6 @@ class SpringDamper:
     def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
         start, end = lay_out_spring(self, layout)
-        for word, station in (("start", start), ("end", end)):
-            if layout.frames[station.frame].freedom == 3 and station.offset.any():
-                raise ModelError.at(
-                    ("springs", self.name, word, "at"), "is off the point mass, which has no axes: leave it out"
-                )
         length = float(np.linalg.norm(layout.pose(end)[0] - layout.pose(start)[0]))
         if self.needs_direction(length) and length <= SHORTEST * (self.free_length or 0.0):
             raise ModelError.at(

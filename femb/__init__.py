@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from femb.elements import Airload as Airload
     from femb.elements import Attachment as Attachment
     from femb.elements import Beam as Beam
+    from femb.elements import Components as Components
     from femb.elements import Cylindrical as Cylindrical
     from femb.elements import Distance as Distance
     from femb.elements import DistanceDriver as DistanceDriver
@@ -50,9 +51,11 @@ if TYPE_CHECKING:
     from femb.elements import TorsionSpringDamper as TorsionSpringDamper
     from femb.elements import Universal as Universal
     from femb.errors import FembError as FembError
+    from femb.errors import FembWarning as FembWarning
     from femb.errors import ModelError as ModelError
     from femb.errors import ResultError as ResultError
     from femb.errors import SolveError as SolveError
+    from femb.euler import lock_angles as lock_angles
     from femb.inverse_dynamics import inverse as inverse
     from femb.model import Model as Model
     from femb.options import Run as Run
@@ -69,6 +72,7 @@ _HOMES = {
     "Tolerances": "femb.options",
     "Results": "femb.results",
     "simulate": "femb.simulation",
+    "lock_angles": "femb.euler",
     "inverse": "femb.inverse_dynamics",
     "compare": "femb.comparison",
     "load_case": "femb.case",
@@ -125,11 +129,13 @@ _HOMES = {
     "Perpendicular": "femb.elements",
     "PointOnLine": "femb.elements",
     "PointOnPlane": "femb.elements",
+    "Components": "femb.elements",
     "JointSpringDamper": "femb.elements",
     "JointFriction": "femb.elements",
     "JointStops": "femb.elements",
     "JointMotor": "femb.elements",
     "FembError": "femb.errors",
+    "FembWarning": "femb.errors",
     "ModelError": "femb.errors",
     "ResultError": "femb.errors",
     "SolveError": "femb.errors",
@@ -139,9 +145,25 @@ if not TYPE_CHECKING:
     # Not for type checkers, which would take a misspelt name for one of these.
     __all__ = sorted(_HOMES)
 
+    # What other programs and the sources call a class.
+    _OTHER_NAMES = {
+        "Hinge": "Revolute",
+        "Ball": "Spherical",
+        "Hooke": "Universal",
+        "Cardan": "Universal",
+        "Translational": "Prismatic",
+        "Weld": "Fixed",
+        "Rod": "Distance",
+        "DoubleSpherical": "Distance",
+        "Dot1": "Perpendicular",
+        "Dot2": "PointOnPlane",
+    }
+
     def __getattr__(name):
         if name in _HOMES:
             return getattr(import_module(_HOMES[name]), name)
+        if name in _OTHER_NAMES:
+            raise AttributeError(f"module 'femb' has no attribute {name!r}; did you mean {_OTHER_NAMES[name]!r}?")
         raise AttributeError(f"module 'femb' has no attribute {name!r}; it has {', '.join(__all__)}")
 
     def __dir__():

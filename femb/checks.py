@@ -2,17 +2,32 @@
 
 import dataclasses
 import math
-from typing import Any, get_type_hints
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from femb.errors import ModelError, Problem
 from femb.types import Floats, Shape
 
+# Numbers beyond this, of any unit, are slips of the pen: products of a few of them overflow. What must be positive is
+# not closer to zero than its inverse, since it may be divided by.
+LARGEST = 1e50
+LONGEST_NAME = 200
+# Arrays are shown up to so many numbers, of which a message has room for few.
+MANY = 1000
+
 
 def shown(value: Any) -> str:
     """A value as messages show it: on one line and not too long."""
-    text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.size <= MANY else value.ravel()[:MANY].tolist()
+    try:
+        text = " ".join(repr(value).split("\n"))
+    except Exception:  # a user's object whose repr fails
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= 100 else text[:97] + "..."
 
 
@@ -43,8 +58,15 @@ def array_problem(value: Any, shape: tuple[int, ...]) -> str | None:
     if array is None or array.shape != shape:
         wanted = f"{shape[0]} numbers" if len(shape) == 1 else f"a {' x '.join(map(str, shape))} array of numbers"
         return f"got {shown(value)}, wanted {wanted}"
+    return finite_problem(value, array)
+
+
+def finite_problem(value: Any, array: Floats) -> str | None:
+    """Why the numbers of ``value``, as an array, are not finite or too large; None if they are neither."""
     if not np.all(np.isfinite(array)):
         return f"got {shown(value)}, every number must be finite"
+    if np.any(np.abs(array) > LARGEST):
+        return f"got {shown(value)}, every number must be within {LARGEST:g}, since larger ones overflow"
     return None
 
 
@@ -56,7 +78,32 @@ def number_problem(value: Any) -> str | None:
         finite = math.isfinite(value)
     except OverflowError:  # a whole number beyond the range of floats
         finite = False
-    return None if finite else f"got {shown(value)}, must be finite"
+    if not finite:
+        return f"got {shown(value)}, must be finite"
+    if abs(float(value)) > LARGEST:
+        return f"got {shown(value)}, must be within {LARGEST:g}, since larger numbers overflow"
+    return None
+
+
+def whole_number(value: Any) -> bool:
+    """Whether ``value`` is a whole number, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def name_problem(name: Any) -> str | None:
+    """Why ``name`` is no name of an item; None if it is.
+
+    Names are components of paths in result files, and parts of file names.
+    """
+    if not isinstance(name, str) or name == "" or "/" in name:
+        return f"got {shown(name)}, wanted text that is not empty and has no '/'"
+    if name in (".", "..") or "\\" in name:
+        return f"got {shown(name)}, which is a path: wanted text other than '.' and '..' and without '\\'"
+    if not name.isprintable() or name != name.strip():
+        return f"got {shown(name)}, wanted text on one line without control characters or blanks around it"
+    if len(name) > LONGEST_NAME:
+        return f"got a name of {len(name)} characters, wanted at most {LONGEST_NAME}"
+    return None
 
 
 def frozen_array(value: Any) -> Floats:
@@ -66,60 +113,116 @@ def frozen_array(value: Any) -> Floats:
     return array
 
 
+@cache
+def _fields(kind: type) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """Names of a dataclass's fields, and the alternatives of their annotations."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple((field.name, tuple(_alternatives(hints[field.name]))) for field in dataclasses.fields(kind))
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    if get_origin(hint) in (Union, types.UnionType):
+        return [each for option in get_args(hint) for each in _alternatives(option)]
+    return [hint]
+
+
+def _shape(option: Any) -> tuple[int, ...] | None:
+    """The dimensions of an annotation that is an array's; None for any other."""
+    return next((mark.dims for mark in getattr(option, "__metadata__", ()) if isinstance(mark, Shape)), None)
+
+
+# What a value of a plain type must be, and the words for it.
+PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    int: ("a whole number", whole_number),
+    bool: ("true or false", lambda value: isinstance(value, bool | np.bool_)),
+    str: ("text", lambda value: isinstance(value, str)),
+    dict: ("a table", lambda value: isinstance(value, dict)),
+}
+
+
+def _option_problem(option: Any, value: Any) -> str | None:
+    """Why a value does not fit one alternative of an annotation; None if it does, or if others must see to it."""
+    shape = _shape(option)
+    if shape is not None:
+        return array_problem(value, shape)
+    if option is float:
+        return number_problem(value)
+    if option is type(None):
+        return f"got {shown(value)}, wanted nothing" if value is not None else None
+    if get_origin(option) is Callable or getattr(option, "_is_protocol", False):
+        # a Profile is a protocol: anything that can be called with a time
+        words = "a function" if get_origin(option) is Callable else "a profile of femb.profiles or a function of time"
+        return None if callable(value) and not isinstance(value, type) else f"got {shown(value)}, wanted {words}"
+    words, fits = PLAIN.get(get_origin(option) or option, ("", lambda _: True))
+    return None if fits(value) else f"got {shown(value)}, wanted {words}"
+
+
+def joined(problems: list[str]) -> str:
+    """One message for a value that fits none of the alternatives."""
+    # Of the right type but not finite, say: that tells more than the types it is not.
+    for problem in problems:
+        if ", wanted " not in problem:
+            return problem
+    first, *others = problems
+    return " or ".join([first, *(problem.rsplit(", wanted ", 1)[-1] for problem in others)])
+
+
 class Checks:
     """Collects the problems of one item: ``with Checks(self, "bodies", name) as check: ...``.
 
-    On entry every field declared as a number or as an array of known shape is checked and arrays are
-    stored read-only; on exit all problems are raised as one ModelError.
+    On entry every field is checked by its annotation: numbers, arrays of known shape, which are stored read-only, whole
+    numbers, truth values, text, functions and profiles. On exit all problems are raised as one ModelError.
     """
 
-    def __init__(self, item: Any, *place: str) -> None:
+    def __init__(self, item: Any, *place: Any) -> None:
         self.item = item
-        self.place = place
+        # a name that is no text is a problem of its own, and stands in the place of problems like any other
+        self.place = tuple(each if isinstance(each, str) and each.isprintable() else shown(each) for each in place)
         self.problems: list[Problem] = []
         self.bad: set[str] = set()
+        self._misfits: set[str] = set()  # fields refused for their type alone
 
     def __enter__(self) -> "Checks":
-        name = getattr(self.item, "name", "a name")
-        if not isinstance(name, str) or name in ("", ".") or "/" in name:
-            # A name is a path component in the result file.
-            self.fail("name", f"got {shown(name)}, wanted text that is not empty and has no '/'")
-        hints = get_type_hints(type(self.item), include_extras=True)
-        for field in dataclasses.fields(self.item):
-            self._field(field.name, hints[field.name])
+        if hasattr(self.item, "name"):
+            problem = name_problem(self.item.name)
+            if problem:
+                self.fail("name", problem)
+        kind: type = type(self.item)
+        for name, options in _fields(kind):
+            if name != "name":
+                self._field(name, options)
+        self._misfits = self.bad - {"name"}
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is None and self.problems:
             raise ModelError(*self.problems)
 
-    def _field(self, name: str, hint: Any) -> None:
+    def _field(self, name: str, options: tuple[Any, ...]) -> None:
         value = getattr(self.item, name)
-        options = [hint, *getattr(hint, "__args__", ())]
-        if callable(value):
-            return
         if value is None:
-            marked = any(isinstance(mark, Shape) for mark in getattr(hint, "__metadata__", ()))
-            if hint is float or marked:
+            # what may be left out in one way of describing an item, and not in another, is looked at by its class
+            if options == (float,) or (len(options) == 1 and _shape(options[0]) is not None):
                 self.fail(name, "is missing")
             return
-        problems: list[str | None] = []
+        problems = []
         for option in options:
-            shapes = [mark for mark in getattr(option, "__metadata__", ()) if isinstance(mark, Shape)]
-            if shapes:
-                problems.append(array_problem(value, shapes[0].dims))
-            elif option is float:
-                problems.append(number_problem(value))
-            else:
-                continue
-            if problems[-1] is None:
-                object.__setattr__(self.item, name, frozen_array(value) if shapes else float(value))
+            problem = _option_problem(option, value)
+            if problem is None:
+                if _shape(option) is not None:
+                    object.__setattr__(self.item, name, frozen_array(value))
+                elif option is float:
+                    object.__setattr__(self.item, name, float(value))
                 return
-        if problems:
-            self.fail(name, " or ".join(filter(None, problems)))
+            if option is not type(None):
+                problems.append(problem)
+        self.fail(name, joined(problems))
 
     def fail(self, field: str, message: str) -> None:
-        """Record a problem with a field."""
+        """Record a problem with a field; it says more than that the value does not fit the field's annotation."""
+        if field in self._misfits:
+            self._misfits.discard(field)
+            self.problems = [each for each in self.problems if each.item != (*self.place, field)]
         self.bad.add(field)
         self.problems.append(Problem((*self.place, field), message))
 
@@ -128,12 +231,21 @@ class Checks:
         if field not in self.bad and not condition:
             self.fail(field, f"got {shown(getattr(self.item, field))}, {message}")
 
+    def whole(self, field: str, least: int, most: int | None = None) -> None:
+        """A field that must be None or a whole number from ``least`` to ``most``."""
+        value = getattr(self.item, field)
+        fits = value is None or (whole_number(value) and value >= least and (most is None or value <= most))
+        if not fits:
+            span = f"from {least} to {most}" if most is not None else f"of at least {least}"
+            self.fail(field, f"got {shown(value)}, must be a whole number {span}")
+
     def positive(self, *fields: str) -> None:
-        """Fields that must be numbers above zero."""
+        """Fields that must be numbers above zero, and not so small that dividing by them overflows."""
         for field in fields:
             if field not in self.bad:
                 value = getattr(self.item, field)
                 self.require(field, value is None or value > 0.0, "must be greater than 0")
+                self.require(field, value is None or value >= 1.0 / LARGEST, f"must be at least {1.0 / LARGEST:g}")
 
     def not_negative(self, *fields: str) -> None:
         """Fields that must be numbers of at least zero."""
@@ -145,17 +257,22 @@ class Checks:
     def numbers(self, *fields: str) -> None:
         """Fields that must be lists of finite numbers, at least one; stored as tuples."""
         for field in fields:
-            try:
-                numbers = tuple(float(x) for x in getattr(self.item, field))
-            except (TypeError, ValueError):
-                self.fail(field, f"got {shown(getattr(self.item, field))}, wanted a list of numbers")
+            value = getattr(self.item, field)
+            array = as_numbers(value)
+            if array is None or array.ndim != 1 or not len(array):
+                self.fail(field, f"got {shown(value)}, wanted a list of numbers")
                 continue
-            object.__setattr__(self.item, field, numbers)
-            self.require(field, numbers and all(map(math.isfinite, numbers)), "must be finite numbers")
+            problem = finite_problem(value, array)
+            if problem:
+                self.fail(field, problem)
+                continue
+            object.__setattr__(self.item, field, tuple(array.tolist()))
 
     def one_of(self, field: str, allowed: tuple[str, ...]) -> None:
         """A field that must be one of a few words."""
-        self.require(field, getattr(self.item, field) in allowed, "must be one of " + ", ".join(map(repr, allowed)))
+        if field not in self.bad:
+            fits = getattr(self.item, field) in allowed
+            self.require(field, fits, "must be one of " + ", ".join(map(repr, allowed)))
 
     def at_most_one(self, *fields: str) -> None:
         """Fields that say the same thing in different words."""
@@ -182,6 +299,9 @@ def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
             None,
             f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
         )
+    problem = finite_problem(value, array)
+    if problem:
+        return None, problem
     if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
         return None, f"got {shown(value)}, which is not symmetric"
     moments = np.linalg.eigvalsh(array)

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 import femb
-from femb.errors import FembError, ModelError, ResultError, SolveError
+from femb.errors import FembError, FembWarning, ModelError, ResultError, SolveError
 from femb.progress import Progress, counted
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -423,9 +423,20 @@ def _located(loaded: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reported() -> Iterator[None]:
-    """Turn errors into messages on stderr and exit codes."""
+    """Turn errors into messages on stderr and exit codes, and femb's warnings into lines there."""
     try:
-        yield
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+
+            def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+                if issubclass(category, FembWarning):
+                    click.echo(f"warning: {message}", err=True)
+                else:
+                    show(message, category, *place, **more)
+
+            warnings.showwarning = say
+            warnings.simplefilter("always", FembWarning)
+            yield
     except SolveError as error:
         click.echo(_text(error), err=True)
         sys.exit(FAILED)

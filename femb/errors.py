@@ -11,7 +11,7 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        return f"{'.'.join(self.item)}: {self.message}" if self.item else self.message
+        return f"{'.'.join(map(str, self.item))}: {self.message}" if self.item else self.message
 
 
 class FembError(Exception):
@@ -29,6 +29,10 @@ class ModelError(FembError):
     def at(cls, item: tuple[str, ...], message: str) -> "ModelError":
         """The error of a single problem."""
         return cls(Problem(item, message))
+
+
+class FembWarning(UserWarning):
+    """What may be meant, but has no effect or another one than it seems; the command line prints it as a warning."""
 
 
 class SolveError(FembError):

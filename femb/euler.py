@@ -15,6 +15,8 @@ so two arctangents and two lengths give everything, with no inverse sine and not
 sequence ijk follows since a quarter turn about j takes axis i to -e k:
 ``ijk(a, b, c)`` followed by that quarter turn is ``iji(a, b + pi/2, -e c)``.
 
+In the place of letters, all functions take any three axes, (3, 3) with a unit vector a row: see ``femb.turns``.
+
 Gimbal lock is where the first and third axis are parallel: only the sum or the difference of their
 angles is then determined. Its distance is ``gimbal_distance``, the sine of the angle between them.
 
@@ -22,9 +24,12 @@ Sources: E. Bernardes and S. Viollet, PLoS ONE 17(11): e0276302, 2022 (the close
 USC thesis 2014, equations (10) to (17) (dual Euler basis, xyz).
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb import turns
 from femb.errors import ModelError
 from femb.rotations import as_components, multiply
 from femb.types import Floats
@@ -68,17 +73,30 @@ def _wrap(angle: Floats) -> Floats:
     return np.where(angle > np.pi, angle - 2.0 * np.pi, np.where(angle <= -np.pi, angle + 2.0 * np.pi, angle))
 
 
-def from_euler(angles: ArrayLike, sequence: str = "xyz") -> Floats:
+def lock_angles(sequence: Any = "xyz") -> tuple[float, float]:
+    """The two middle angles (rad) at which a sequence locks, half a turn apart, the first in (-pi, 0].
+
+    sequence : three letters, or any three axes (3, 3), for which it is atan2(u . (v x w), u . w - (u . v)(v . w)) and
+    half a turn from there. Raises ModelError. Source: Thompson, AIAA 2011-6277, section II.
+    """
+    if isinstance(sequence, str):
+        sequence = np.eye(3)[list(_axes(sequence))]
+    return turns.lock_angles(sequence)
+
+
+def from_euler(angles: ArrayLike, sequence: Any = "xyz") -> Floats:
     """Quaternion (..., 4) of Euler angles (..., 3), rad, of any size. Source: Choi (12)."""
+    if not isinstance(sequence, str):
+        return turns.quaternion(as_components(angles, 3, "angles"), sequence)
     half = 0.5 * as_components(angles, 3, "Euler angles")
-    turns = np.zeros((*half.shape, 4), dtype=half.dtype)
-    turns[..., 0] = np.cos(half)
+    each = np.zeros((*half.shape, 4), dtype=half.dtype)
+    each[..., 0] = np.cos(half)
     for place, axis in enumerate(_axes(sequence)):
-        turns[..., place, 1 + axis] = np.sin(half[..., place])
-    return multiply(multiply(turns[..., 0, :], turns[..., 1, :]), turns[..., 2, :])
+        each[..., place, 1 + axis] = np.sin(half[..., place])
+    return multiply(multiply(each[..., 0, :], each[..., 1, :]), each[..., 2, :])
 
 
-def to_euler(p: ArrayLike, sequence: str = "xyz", unwrap: bool = False) -> Floats:
+def to_euler(p: ArrayLike, sequence: Any = "xyz", unwrap: bool = False) -> Floats:
     """Euler angles (..., 3), rad, of quaternions (..., 4).
 
     The first and third angle are in (-pi, pi]; the middle one in [-pi/2, pi/2] where the three
@@ -96,6 +114,9 @@ def to_euler(p: ArrayLike, sequence: str = "xyz", unwrap: bool = False) -> Float
         raise ModelError.at(
             (), f"unwrap=True needs a history of quaternions, (T, ..., 4); got shape {p.shape}. Leave out unwrap."
         )
+    if not isinstance(sequence, str):
+        found = turns.angles(p, sequence)
+        return _unwrapped(found) if unwrap else found
     i, j, k = _axes(sequence)
     h0, hi, hj, hl = _halves(p, sequence)
     middle = 2.0 * np.arctan2(np.hypot(hj, hl), np.hypot(h0, hi))
@@ -108,30 +129,39 @@ def to_euler(p: ArrayLike, sequence: str = "xyz", unwrap: bool = False) -> Float
     if i != k:
         middle = middle - 0.5 * np.pi
         third = _wrap(-_handedness(i, j) * third)
-    if unwrap:
-        first, third = np.unwrap(first, axis=0), np.unwrap(third, axis=0)
-    return np.stack([first, middle, third], axis=-1)
+    found = np.stack([first, middle, third], axis=-1)
+    return _unwrapped(found) if unwrap else found
 
 
-def gimbal_distance(p: ArrayLike, sequence: str = "xyz") -> Floats:
+def _unwrapped(angles: Floats) -> Floats:
+    """A history of angles with whole turns added to the first and third."""
+    first, third = np.unwrap(angles[..., 0], axis=0), np.unwrap(angles[..., 2], axis=0)
+    return np.stack([first, angles[..., 1], third], axis=-1)
+
+
+def gimbal_distance(p: ArrayLike, sequence: Any = "xyz") -> Floats:
     """Distance (...) from gimbal lock, 0 at lock to 1: ``|cos b|`` of the middle angle, ``|sin b|`` for iji.
 
     A product of lengths of quaternion components, exact to 1e-16 at lock, where
     ``sqrt(1 - sin(b)**2)`` would be good to 1e-8 only. Euler rates grow as its inverse.
     """
+    if not isinstance(sequence, str):
+        return turns.lock_distance(as_components(p, 4, "quaternion"), sequence)
     h0, hi, hj, hl = _halves(as_components(p, 4, "quaternion"), sequence)
     one, other = np.hypot(h0, hi), np.hypot(hj, hl)
     return 2.0 * one * other / (one * one + other * other)
 
 
-def euler_axes(angles: ArrayLike, sequence: str = "xyz") -> Floats:
+def euler_axes(angles: ArrayLike, sequence: Any = "xyz") -> Floats:
     """Matrix (..., 3, 3) whose columns are the three rotation axes in body axes, unit vectors.
 
     ``omega = euler_axes(angles, sequence) @ euler_rates``. The second column is perpendicular to the
     others; the determinant is plus or minus ``gimbal_distance``.
     """
-    i, j, k = _axes(sequence)
     angles = as_components(angles, 3, "Euler angles")
+    if not isinstance(sequence, str):
+        return turns.body_axes(angles, sequence)
+    i, j, k = _axes(sequence)
     axes = np.zeros((*angles.shape[:-1], 3, 3), dtype=angles.dtype)
     axes[..., i, 0] = axes[..., j, 1] = axes[..., k, 2] = 1.0
     # Each axis is seen from the body through the turns made after its own, undone.
@@ -150,13 +180,13 @@ def _turn_back(columns: Floats, axis: int, angle: Floats) -> Floats:
     return turned
 
 
-def omega_from_euler_rates(angles: ArrayLike, rates: ArrayLike, sequence: str = "xyz") -> Floats:
+def omega_from_euler_rates(angles: ArrayLike, rates: ArrayLike, sequence: Any = "xyz") -> Floats:
     """Angular velocity (..., 3) in body axes, rad/s, of Euler angles and their rates (..., 3), rad/s."""
     rates = as_components(rates, 3, "Euler rates")
     return (euler_axes(angles, sequence) @ rates[..., None])[..., 0]
 
 
-def euler_rates(p: ArrayLike, omega: ArrayLike, sequence: str = "xyz") -> Floats:
+def euler_rates(p: ArrayLike, omega: ArrayLike, sequence: Any = "xyz") -> Floats:
     """Rates (..., 3), rad/s, of the angles ``to_euler`` gives, from ``omega`` (..., 3) in body axes, rad/s.
 
     The components of ``omega`` on the dual Euler basis, Choi (10); they grow as 1 / ``gimbal_distance``.
@@ -167,6 +197,8 @@ def euler_rates(p: ArrayLike, omega: ArrayLike, sequence: str = "xyz") -> Floats
     so that output of a run that passes through lock goes on; ask ``gimbal_distance`` where it matters.
     """
     omega = as_components(omega, 3, "angular velocity")
+    if not isinstance(sequence, str):
+        return turns.rates(as_components(p, 4, "quaternion"), omega, sequence, LOCKED)
     axes = euler_axes(to_euler(p, sequence), sequence)
     first, second, third = axes[..., 0], axes[..., 1], axes[..., 2]
     normal = np.cross(second, third)  # unit, and the only direction where the first axis alone acts

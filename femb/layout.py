@@ -8,6 +8,7 @@ multiplier; rows between the same two frames are a block too, after all blocks o
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,11 @@ class Station:
     def on_frame(self) -> bool:
         """Whether the station is the frame itself."""
         return not self.offset.any() and bool(np.all(self.rotation == (1.0, 0.0, 0.0, 0.0)))
+
+    @cached_property
+    def axes(self) -> Floats:
+        """(3, 3) the station's axes as columns, in those of the frame."""
+        return rotations.rotation_matrix(self.rotation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +162,11 @@ class Layout:
         return self._inertial
 
     def station(self, place: Any) -> Station:
-        """The station of a Place: a point of a body, or a node of a beam."""
+        """The station of a Place: a point of a body, or one that moves with the section at a node of a beam."""
         if place.body is not None:
             return Station(self.bodies[place.body], place.at)
-        return self.beams[place.beam].stations[place.node]
+        node = self.beams[place.beam].stations[place.node]
+        return Station(node.frame, node.offset + rotations.rotate(node.rotation, place.at), node.rotation)
 
     @property
     def extent(self) -> float:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from femb.checks import array_problem, frozen_array
+import numpy as np
+
+from femb.checks import array_problem, frozen_array, shown, whole_number
 from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
 from femb.errors import ModelError, Problem
 
@@ -23,6 +25,8 @@ class Model:
     """
 
     def __init__(self, title: str = "", gravity: Any = (0.0, 0.0, 0.0)) -> None:
+        if not isinstance(title, str):
+            raise ModelError.at(("title",), f"got {shown(title)}, wanted text")
         problem = array_problem(gravity, (3,))
         if problem:
             raise ModelError.at(("gravity",), problem + " (m/s2)")
@@ -37,7 +41,7 @@ class Model:
         """
         if not isinstance(item, CATALOGUE):
             kinds = ", ".join(kind.__name__ for kind in CATALOGUE)
-            raise ModelError.at(("model",), f"got {item!r}, wanted one of {kinds}")
+            raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {kinds}")
         table = self.tables[item.table]
         if item.name in table and table[item.name] is not item:
             raise ModelError.at((item.table, item.name), "there is one of this name already: names must differ")
@@ -154,10 +158,12 @@ class Model:
             if isinstance(body, PointMass) and body.on is not None:
                 what = f"body {body.on.body!r}" if body.on.body is not None else f"beam {body.on.beam!r}"
                 return [Problem((*item, "body"), f"got {on.body!r}, a point mass fixed to {what}: give that instead")]
+            if isinstance(body, PointMass) and np.any(getattr(on, "at", 0.0)):
+                return [Problem((*item, "at"), "is off the point mass, which has no axes: leave it out")]
             return []
         if on.beam not in self.beams:
             return [self._unknown((*item, "beam"), "beam", str(on.beam), self.beams)]
         count = self.beams[on.beam].elements
-        if not isinstance(on.node, int) or not -count - 1 <= on.node <= count:
+        if not whole_number(on.node) or not -count - 1 <= on.node <= count:
             return [Problem((*item, "node"), f"got {on.node!r}, wanted a node from 0 to {count}, or -1 for the end")]
         return []

@@ -1,11 +1,11 @@
 """Options of a run: how long, by which method, to which tolerance; the ``[run]`` table of a case file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.checks import Checks
+from femb.checks import Checks, shown
 
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
@@ -17,6 +17,8 @@ ROUNDING = 1e-14
 LIMITING = 30.0
 # Steps with error control after which a run is given up by default: minutes of the smallest models.
 MOST_STEPS = 1_000_000
+# The instants alone take 8 bytes each; what is recorded at them is weighed when the size of the model is known.
+MOST_OUTPUTS = 1e8
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -100,28 +102,68 @@ class Run:
 
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:
-            check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "max_steps")
+            check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step")
+            check.whole("max_steps", 1)
+            if not {"duration", "output_interval"} & check.bad:
+                self._check_output(check)
             check.one_of("method", METHODS)
             check.one_of("formulation", FORMULATIONS)
             methods = METHODS_OF.get(self.formulation, METHODS) if "formulation" not in check.bad else METHODS
-            if self.method in METHODS and self.method not in methods:
+            if "method" not in check.bad and self.method not in methods:
                 allowed = " or ".join(map(repr, methods))
                 check.fail(
                     "formulation", f"{self.formulation!r} is integrated by method {allowed}, got method {self.method!r}"
                 )
+            if not isinstance(self.atol, Tolerances):
+                check.fail("atol", f"got {shown(self.atol)}, wanted Tolerances of position, quaternion and strain")
             check.one_of("start", STARTS)
             check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
-            whole = isinstance(self.max_order, int) and not isinstance(self.max_order, bool)
-            within = self.max_order is None or (whole and 1 <= self.max_order <= 5)
-            check.require("max_order", within, "must be a whole number from 1 to 5")
+            check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
-            check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
-            if self.method == "gauss" and self.step is None:
-                check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
-            if self.tableau == "rk4" and self.method == "rk" and self.step is None:
-                check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
+            if "order" not in check.bad:
+                check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
+            if not {"method", "tableau", "step"} & check.bad and self.step is None:
+                if self.method == "gauss":
+                    check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
+                if self.tableau == "rk4" and self.method == "rk":
+                    check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
+
+    def _check_output(self, check: Checks) -> None:
+        """Refuse output that never comes, or whose times alone are more than there can be room for."""
+        if self.output_interval is None:
+            return
+        within = self.output_interval <= self.duration * (1.0 + 1e-9)
+        check.require("output_interval", within, f"is longer than the run, {self.duration:g} s")
+        count = self.duration / self.output_interval
+        words = f"gives {count:.3g} output times, wanted at most {MOST_OUTPUTS:g}"
+        check.require("output_interval", count < MOST_OUTPUTS, words)
+
+    def unused(self) -> list[str]:
+        """Options that are given and that the method has no use for, each as a sentence."""
+        fixed = not self.controls_error
+        uses = {
+            "step": fixed,
+            "tableau": self.method == "rk",
+            "order": self.method == "gauss",
+            "max_order": self.method == "bdf",
+            "spectral_radius": self.method == "generalized-alpha",
+            "first_step": not fixed,
+            "max_step": not fixed,
+        }
+        default = {field.name: field.default for field in fields(self)}
+        method = repr(self.method) + (f" with tableau {self.tableau!r}" if self.method == "rk" else "")
+        return [
+            f"run.{name}: {getattr(self, name)!r} has no effect, method {method} does not use it"
+            for name, used in uses.items()
+            if not used and getattr(self, name) != default[name]
+        ]
+
+    def output_count(self) -> int:
+        """How many multiples of the interval there are in the run, and the start."""
+        interval = self.output_interval or self.duration / 1000.0
+        return int(np.floor(self.duration / interval * (1.0 + 1e-12))) + 1
 
     @property
     def controls_error(self) -> bool:
@@ -138,8 +180,7 @@ class Run:
     def output_times(self) -> Any:
         """(T,) the instants of output: multiples of the interval, and the end."""
         interval = self.output_interval or self.duration / 1000.0
-        count = int(np.floor(self.duration / interval * (1.0 + 1e-12)))
-        times = interval * np.arange(count + 1)
+        times = interval * np.arange(self.output_count())
         if times[-1] < self.duration * (1.0 - 1e-12):
             times = np.append(times, self.duration)
         times[-1] = self.duration if abs(times[-1] - self.duration) <= 1e-9 * self.duration else times[-1]

@@ -4,6 +4,7 @@ A body's pose is what its description says; what it does not say follows from th
 bodies, and failing that it is the origin and the inertial axes.
 """
 
+import heapq
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class Placement:
         self.bodies: dict[str, Pose] = {}
         self.beams: dict[str, Pose] = {}
         self.clamps: dict[str, tuple[Floats | None, Floats | None]] = {}
+        # numbers of the joints that have an end on a body or a beam
+        self._joints_on: dict[tuple[str | None, str | None], list[int]] = {}
         problems: list[Problem] = []
         self._place_given()
         todo = list(model.beams.values())
@@ -98,23 +101,33 @@ class Placement:
                 return
 
     def _place_by_joints(self) -> None:
-        """Put bodies without a position where joints to placed bodies and beams want them."""
-        moved = True
-        while moved:
-            moved = False
-            for joint in self.model.tables["joints"].values():
-                known = [self._placed(end) for end in (joint.first, joint.second)]
-                if known[0] == known[1]:
-                    continue
-                near, far = (joint.first, joint.second) if known[0] else (joint.second, joint.first)
-                if far.body is None or isinstance(self.model.body(far.body), Ground):
-                    continue
-                at, axes = self._host(near)
-                given = self._given_quaternion(self.model.body(far.body))
-                pose = joint.other_pose(known[0], at + rotations.rotate(axes, near.at), axes, given)
-                if pose is not None:
-                    self.bodies[far.body] = pose
-                    moved = True
+        """Put bodies without a position where joints to placed bodies and beams want them.
+
+        The joints are gone through in their order, again and again; only those are looked at that have come to have
+        one end on what is placed.
+        """
+        joints = list(self.model.tables["joints"].values())
+        if not self._joints_on:
+            for k, joint in enumerate(joints):
+                for end in (joint.first, joint.second):
+                    self._joints_on.setdefault((end.body, end.beam), []).append(k)
+        waiting = [(0, k) for k, joint in enumerate(joints) if self._placed(joint.first) != self._placed(joint.second)]
+        while waiting:
+            turn, k = heapq.heappop(waiting)
+            joint = joints[k]
+            known = [self._placed(end) for end in (joint.first, joint.second)]
+            if known[0] == known[1]:
+                continue
+            near, far = (joint.first, joint.second) if known[0] else (joint.second, joint.first)
+            if far.body is None or isinstance(self.model.body(far.body), Ground):
+                continue
+            at, axes = self._host(near)
+            given = self._given_quaternion(self.model.body(far.body))
+            pose = joint.other_pose(known[0], at + rotations.rotate(axes, near.at), axes, given)
+            if pose is not None:
+                self.bodies[far.body] = pose
+                for other in self._joints_on[far.body, None]:
+                    heapq.heappush(waiting, (turn if other > k else turn + 1, other))
 
     def _placed(self, end: Any) -> bool:
         """Whether what an end is on has its place."""

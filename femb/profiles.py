@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from femb.checks import Checks
+from femb.checks import LARGEST, Checks
 from femb.types import Pair
 
 Derivatives = tuple[float, float, float]
@@ -195,14 +195,15 @@ class Step:
     duration: float = math.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "duration", 1e300 if self.duration == math.inf else self.duration)
+        if isinstance(self.duration, float) and self.duration == math.inf:
+            object.__setattr__(self, "duration", LARGEST)
         with Checks(self, "profile") as check:
             check.positive("duration")
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
         end = self.start + self.duration
-        return (self.start, end) if end < 1e299 else (self.start,)
+        return (self.start, end) if end < LARGEST else (self.start,)
 
     def __call__(self, t: float) -> float:
         return 1.0 if self.start <= t < self.start + self.duration else 0.0
@@ -312,6 +313,18 @@ def _check_table(item: Any, at_least: int = 1) -> None:
             check.require("times", rising, "must rise from each to the next")
             check.require("times", len(item.times) >= at_least, f"wanted at least {at_least}")
             check.require("values", len(item.values) == len(item.times), f"wanted {len(item.times)}, one a time")
+
+
+def check_profile(check: Checks, *fields: str) -> None:
+    """Refuse a profile beside one of these fields that is a function of time and state: it would not multiply that."""
+    for field in fields:
+        if callable(getattr(check.item, field)) and check.item.profile != Constant():
+            check.fail(
+                "profile",
+                f"given beside a function for {field}, which it does not multiply: let the function take the time, or "
+                "give numbers",
+            )
+            return
 
 
 KINDS = (Constant, Polynomial, Sine, Versine, Step, SmoothStep, Exponential, Table, Spline)

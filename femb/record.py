@@ -118,11 +118,6 @@ class Recorder:
         q, v = frames.q, frames.v
         return *station_motion(self.layout, station, q, v), *station_acceleration(self.layout, station, q, v, frames.a)
 
-    def _motion_of(self, station: Station, frames: Frames) -> tuple[Floats, ...]:
-        """The arrays (k, 3 or 4) of ``MOTION`` of a station."""
-        q, v = frames.q, frames.v
-        return *station_motion(self.layout, station, q, v), *station_acceleration(self.layout, station, q, v, frames.a)
-
     def _beam(self, block: dict[str, Floats], name: str, frames: Frames) -> None:
         where = self.layout.beams[name]
         motions = [self._motion_of(station, frames) for station in where.stations]

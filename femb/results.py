@@ -167,11 +167,11 @@ class Body(Group):
         """Whether it is a ground, which does not move."""
         return bool(self.attributes.get("fixed", False))
 
-    def euler_angles(self, sequence: str = "xyz", unwrap: bool = True) -> Floats:
+    def euler_angles(self, sequence: Any = "xyz", unwrap: bool = True) -> Floats:
         """(T, 3) rad: intrinsic Euler angles of the body; ``unwrap`` removes the jumps of 2 pi."""
         return euler.to_euler(self.quaternion, sequence, unwrap=unwrap)
 
-    def euler_rates(self, sequence: str = "xyz") -> Floats:
+    def euler_rates(self, sequence: Any = "xyz") -> Floats:
         """(T, 3) rad/s: rates of `euler_angles`."""
         return euler.euler_rates(self.quaternion, self.angular_velocity, sequence)
 
@@ -237,7 +237,7 @@ class Beam(Group):
         the end. None for a beam that is free or on another beam: there it is relative to its first node's section."""
         return self.attributes.get("deflection_body")
 
-    def euler_angles(self, sequence: str = "xyz", unwrap: bool = True) -> Floats:
+    def euler_angles(self, sequence: Any = "xyz", unwrap: bool = True) -> Floats:
         """(T, n, 3) rad: intrinsic Euler angles of `rotation`."""
         return euler.to_euler(self.rotation, sequence, unwrap=unwrap)
 

@@ -38,9 +38,23 @@ def as_components(x: ArrayLike, count: int, what: str) -> Floats:
     return array
 
 
+def _entries(x: Floats) -> tuple[Floats, ...]:
+    """The components (...) of (..., n)."""
+    return tuple(x[..., k] for k in range(x.shape[-1]))
+
+
+def _together(*entries: Any) -> Floats:
+    """(..., n) of components (...), which may be broadcast: np.stack, in a fraction of its time for few numbers."""
+    out = np.empty((*np.broadcast_shapes(*map(np.shape, entries)), len(entries)), dtype=np.result_type(*entries))
+    for k, entry in enumerate(entries):
+        out[..., k] = entry
+    return out
+
+
 def _matrix(*rows: tuple[Any, ...]) -> Floats:
     """Stack rows of entries, each of the leading shape, to (..., rows, columns)."""
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    entries = _together(*[entry for row in rows for entry in row])
+    return entries.reshape(*entries.shape[:-1], len(rows), len(rows[0]))
 
 
 def _length(x: Floats) -> Floats:
@@ -50,16 +64,13 @@ def _length(x: Floats) -> Floats:
 
 def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
     """Hamilton product ``p q`` (..., 4): the turn ``q``, then the turn ``p``, both about inertial axes."""
-    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion p"), -1, 0)
-    q0, q1, q2, q3 = np.moveaxis(as_components(q, 4, "quaternion q"), -1, 0)
-    return np.stack(
-        [
-            p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
-            p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
-            p0 * q2 - p1 * q3 + p2 * q0 + p3 * q1,
-            p0 * q3 + p1 * q2 - p2 * q1 + p3 * q0,
-        ],
-        axis=-1,
+    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion p"))
+    q0, q1, q2, q3 = _entries(as_components(q, 4, "quaternion q"))
+    return _together(
+        p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
+        p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
+        p0 * q2 - p1 * q3 + p2 * q0 + p3 * q1,
+        p0 * q3 + p1 * q2 - p2 * q1 + p3 * q0,
     )
 
 
@@ -86,13 +97,13 @@ def normalise(p: ArrayLike) -> Floats:
 
 def left_matrix(p: ArrayLike) -> Floats:
     """Matrix (..., 4, 4) of multiplication by ``p`` from the left: ``p q = left_matrix(p) @ q``."""
-    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
     return _matrix((p0, -p1, -p2, -p3), (p1, p0, -p3, p2), (p2, p3, p0, -p1), (p3, -p2, p1, p0))
 
 
 def right_matrix(q: ArrayLike) -> Floats:
     """Matrix (..., 4, 4) of multiplication by ``q`` from the right: ``p q = right_matrix(q) @ p``."""
-    q0, q1, q2, q3 = np.moveaxis(as_components(q, 4, "quaternion"), -1, 0)
+    q0, q1, q2, q3 = _entries(as_components(q, 4, "quaternion"))
     return _matrix((q0, -q1, -q2, -q3), (q1, q0, q3, -q2), (q2, -q3, q0, q1), (q3, q2, -q1, q0))
 
 
@@ -105,7 +116,7 @@ def rate_body(p: ArrayLike) -> Floats:
 
     Source: L in [T] (25); half of the body matrix in [C] (21).
     """
-    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
     return _matrix((-p1, p0, p3, -p2), (-p2, -p3, p0, p1), (-p3, p2, -p1, p0))
 
 
@@ -117,7 +128,7 @@ def rate_inertial(p: ArrayLike) -> Floats:
 
     Source: G in [T], appendix; half of A in [C] (3).
     """
-    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
     return _matrix((-p1, p0, -p3, p2), (-p2, p3, p0, -p1), (-p3, -p2, p1, p0))
 
 
@@ -132,7 +143,7 @@ def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
 
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
-    x0, x1, x2 = np.moveaxis(as_components(x, 3, "vector"), -1, 0)
+    x0, x1, x2 = _entries(as_components(x, 3, "vector"))
     zero = np.zeros_like(x0)
     return _matrix((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
 
@@ -143,7 +154,7 @@ def rotation_matrix(p: ArrayLike) -> Floats:
     Homogeneous of degree two: for ``|p|`` off one it is ``p.p`` times a rotation, as is ``rotate``.
     Source: [C] (16) with ``p.p = 1`` put in.
     """
-    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
+    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
     a, b, c, d = p0 * p0, p1 * p1, p2 * p2, p3 * p3
     return _matrix(
         (a + b - c - d, 2.0 * (p1 * p2 - p0 * p3), 2.0 * (p1 * p3 + p0 * p2)),
@@ -185,18 +196,15 @@ def from_matrix(R: ArrayLike) -> Floats:
 
 def rotate(p: ArrayLike, x: ArrayLike) -> Floats:
     """Inertial components (..., 3) of a vector with body components ``x``: ``p (0, x) p*``, [C] (14)."""
-    p0, p1, p2, p3 = np.moveaxis(as_components(p, 4, "quaternion"), -1, 0)
-    x1, x2, x3 = np.moveaxis(as_components(x, 3, "vector"), -1, 0)
+    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
+    x1, x2, x3 = _entries(as_components(x, 3, "vector"))
     a = p0 * p0 - p1 * p1 - p2 * p2 - p3 * p3
     b = 2.0 * (p1 * x1 + p2 * x2 + p3 * x3)
     c = 2.0 * p0
-    return np.stack(
-        [
-            a * x1 + b * p1 + c * (p2 * x3 - p3 * x2),
-            a * x2 + b * p2 + c * (p3 * x1 - p1 * x3),
-            a * x3 + b * p3 + c * (p1 * x2 - p2 * x1),
-        ],
-        axis=-1,
+    return _together(
+        a * x1 + b * p1 + c * (p2 * x3 - p3 * x2),
+        a * x2 + b * p2 + c * (p3 * x1 - p1 * x3),
+        a * x3 + b * p3 + c * (p1 * x2 - p2 * x1),
     )
 
 

@@ -1,5 +1,6 @@
 """Simulate: a model through time into results; the one call behind ``femb run``."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -7,8 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from femb.calling import RunOptions, read_call
-from femb.checks import numbered
-from femb.errors import FembError
+from femb.checks import numbered, shown
+from femb.connections import unconnected
+from femb.errors import FembError, FembWarning, ModelError
 from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
 from femb.model import Model
@@ -39,14 +41,19 @@ def simulate(
     what was computed is in the file, and in ``error.results``.
     """
     model, run, text = read_call(model, run, options)
+    check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
+    from femb.memory import check_memory
     from femb.recording import Recording
     from femb.steppers import make_stepper
     from femb.system import System
     from femb.warmup import compile_first
 
+    for each in run.unused():
+        warnings.warn(each, FembWarning, stacklevel=2)
     system = System(model, assemble=run.start == "assembled")
+    check_memory(system, run)
     compile_first(system, progress)
     system = started(system, run)
     form, outcome = make_formulation(system, run.formulation), Outcome([])
@@ -67,6 +74,12 @@ def simulate(
         said += tolerance_notes(system, run)
         recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
     return recording.results()
+
+
+def check_events(events: Any) -> None:
+    """Refuse what is no sequence of events."""
+    if not isinstance(events, list | tuple) or not all(isinstance(each, Event) for each in events):
+        raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.simulation.Event")
 
 
 def started(system: Any, run: Run | None) -> Any:
@@ -93,11 +106,15 @@ def summary(model: Model, run: Run | None = None) -> str:
     model.
     """
     from femb.formulations import make_formulation
+    from femb.memory import check_memory
     from femb.system import System
 
     system = System(model, assemble=run is not None and run.start == "assembled")
     if run is not None:
         make_formulation(system, run.formulation)
+        check_memory(system, run)
+        for each in run.unused():
+            warnings.warn(each, FembWarning, stacklevel=2)
     elements = sum(beam.elements for beam in model.beams.values())
     beams = numbered(len(model.beams), "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
     parts = (numbered(len(model.bodies), "body"), beams, numbered(len(model.loads), "load"))
@@ -107,6 +124,7 @@ def summary(model: Model, run: Run | None = None) -> str:
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
+    lines += unconnected(system.layout)
     if system.n_c:
         lines += _freedom_lines(system)
     mass, centre, inertia = mass_properties(system)
@@ -167,7 +185,10 @@ def _unfixed(system: Any) -> tuple[Any, Floats]:
     from femb.system import System
 
     layout = system.layout
-    if all(frame.freedom for frame in layout.frames):
+    places = [getattr(item, "on", None) for item in system.model.bodies.values()]
+    massive = {layout.station(place).frame for place in places if place is not None}
+    massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
+    if all(layout.frames[frame].freedom for frame in massive):
         return system, system.q0
     twin = System(system.model, assemble=True, layout=_MovingGround())
     q = twin.q0.copy()

@@ -54,7 +54,7 @@ def nodes(system, name="b"):
 
 def helix(s):
     """A point and the section's y axis of a helix of uniform curvature and twist, in the axes of its first section."""
-    positions = Beam("h", section(), max(s, 1e-300), 1, start=Attachment(direction=(1, 0, 0)), curvature=HELIX)
+    positions = Beam("h", section(), max(s, 1e-40), 1, start=Attachment(direction=(1, 0, 0)), curvature=HELIX)
     return positions.reference()[0][-1], rotations.rotate(positions.reference()[1][-1], (0.0, 1.0, 0.0))
 
 

@@ -9,10 +9,13 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from femb import Beam, Ground, Load, Model, PointMass, RigidBody, Section
+from femb import Beam, FembWarning, Ground, Load, Model, PointMass, RigidBody, Section
 from femb.elements import Attachment
 from femb.simulation import simulate
 from femb.system import System
+
+# Sections without rotary inertia, or with more torsional stiffness than any has: what closed forms leave out.
+pytestmark = pytest.mark.filterwarnings("ignore::femb.errors.FembWarning")
 
 X = (1.0, 0.0, 0.0)
 LENGTH = 2.0
@@ -239,9 +242,12 @@ def test_torsion_constant_is_not_the_polar_moment():
     """The torsion constant resists, the polar moment is inertia; by default it is the sum of the second moments."""
     first = twisting(cantilever(4))[0]
     assert twisting(cantilever(4, torsion_constant=6e-10))[0] == pytest.approx(2.0 * first, rel=1e-9)
-    assert twisting(cantilever(4, polar_moment=8e-10))[0] == pytest.approx(0.5 * first, rel=1e-9)
+    # four times what a plane section has
+    with pytest.warns(FembWarning, match="polar_moment"):
+        heavy = cantilever(4, polar_moment=8e-10)
+    assert twisting(heavy)[0] == pytest.approx(0.5 * first, rel=1e-9)
     assert twisting(cantilever(4, polar_moment=2e-10))[0] == pytest.approx(first, rel=1e-12)
-    assert bending(cantilever(4, polar_moment=8e-10))[0] == pytest.approx(bending(cantilever(4))[0], rel=1e-9)
+    assert bending(heavy)[0] == pytest.approx(bending(cantilever(4))[0], rel=1e-9)
 
 
 def test_all_modes_are_those_of_the_planes():

@@ -105,15 +105,33 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 def _syntax_problem(text: str, message: str) -> tuple[int, str]:
     """Line, and message with column, of a parser's message such as "Invalid value (at line 3, column 5)"."""
-    message = re.sub(
-        r"Cannot (overwrite|declare|mutate)[^(]*(\(.*?,.*?\)[^(]*)?(?=\(at)", "A key or table given twice ", message
-    )
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
     if match is None:
         return 1, f"not valid TOML: {message}"
     if match[2] is None:
         return text.rstrip("\n").count("\n") + 1, f"not valid TOML: {match[1]}, at the end of the file: is it complete?"
-    return int(match[2]), f"not valid TOML: {match[1]} (column {match[3]})"
+    line = int(match[2])
+    if re.match(r"Cannot (overwrite|declare|mutate)", match[1]):
+        return line, _given_twice(text.splitlines(), line)
+    return line, f"not valid TOML: {match[1]} (column {match[3]})"
+
+
+def _given_twice(lines: list[str], number: int) -> str:
+    """The message about a key or table that is there already, by name and with the line where it is first given."""
+
+    def said(line: str) -> str:
+        bare = line.split("#")[0].strip()
+        return re.sub(r"\s", "", bare) if bare.startswith("[") else re.sub(r"\s", "", bare.split("=")[0])
+
+    what = said(lines[number - 1])
+    if what.startswith("["):
+        earlier, kind = range(number - 1), "the table"
+    else:
+        header = max((k for k in range(number - 1) if lines[k].lstrip().startswith("[")), default=-1)
+        earlier, kind = range(header + 1, number - 1), "the key"
+    first = next((k + 1 for k in earlier if said(lines[k]) == what), None)
+    where = f", first in line {first}" if first is not None else ""
+    return f"not valid TOML: {kind} {what} is given twice{where}"
 
 
 def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from femb import elements
 from femb.case.lines import Path
-from femb.case.schema import unknown_key
+from femb.case.schema import close_to, unknown_key
 from femb.case.tables import given, read_table
 from femb.checks import shown
 from femb.errors import ModelError, Problem
@@ -81,11 +81,14 @@ class _Builder:
     def read_item(self, table: str, name: str, values: dict[str, Any]) -> None:
         words = self.kinds[table]
         word = values.get("kind", next(iter(words)))
-        if word not in list(words):
-            self.fail((table, name, "kind"), f"got {shown(word)}, must be one of {', '.join(map(repr, words))}")
+        known = words | {other: kind for kind in words.values() for other in getattr(kind, "also", ())}
+        if word not in list(known):
+            guesses = close_to(word, known) if isinstance(word, str) else []
+            hint = f"; did you mean {guesses[0]!r}?" if guesses else ""
+            self.fail((table, name, "kind"), f"got {shown(word)}, must be one of {', '.join(map(repr, words))}{hint}")
             return
         rest = {key: value for key, value in values.items() if key != "kind"}
-        self.model.add(self.read((table, name), words[word], rest, name=name))
+        self.model.add(self.read((table, name), known[word], rest, name=name))
 
     def read(self, place: Path, kind: type, values: dict[str, Any], **named: str) -> Any:
         item, problems = read_table(kind, values, **named)

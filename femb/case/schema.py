@@ -8,7 +8,7 @@ profile by its ``shape``. Callables and whole items (a Section in place of its n
 import dataclasses
 import difflib
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, NotRequired, Required, Union, cast, get_args, get_origin, get_type_hints
 
@@ -25,28 +25,30 @@ MISSING = "is missing"
 TAG = "<femb "  # marks what a union adds to the place of an error
 
 
-def keys_of(kind: type) -> dict[str, Any]:
+@cache
+def keys_of(kind: type) -> Mapping[str, Any]:
     """The keys of a table by name, each with its annotation; an item's name is not a key but its table's."""
     hints = get_type_hints(kind, include_extras=True)
     named = {"name"} if hasattr(kind, "table") else set()
-    return {
-        field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init and field.name not in named
-    }
+    return types.MappingProxyType(
+        {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init and field.name not in named}
+    )
 
 
-def required_keys(kind: type) -> list[str]:
+@cache
+def required_keys(kind: type) -> tuple[str, ...]:
     """The keys a table cannot do without."""
     optional = {
         field.name
         for field in dataclasses.fields(kind)
         if not (field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING)
     }
-    return [name for name in keys_of(kind) if name not in optional]
+    return tuple(name for name in keys_of(kind) if name not in optional)
 
 
 def table_kind(hint: Any, value: Any) -> type | None:
     """The dataclass that a table under a key of this annotation describes; None where it is not one."""
-    for choice in _choices(hint) if isinstance(value, dict) else ():
+    for choice in choices(hint) if isinstance(value, dict) else ():
         if choice is Profile:
             return cast(type | None, PROFILES.get(str(value.get("shape"))))
         if dataclasses.is_dataclass(choice):
@@ -107,10 +109,10 @@ def _kind_at(kind: type, values: Any, place: Path) -> type:
     return kind
 
 
-def _choices(hint: Any) -> list[Any]:
+def choices(hint: Any) -> list[Any]:
     """The alternatives of an annotation that a file can express."""
     if get_origin(hint) in (Union, types.UnionType):
-        return [choice for option in get_args(hint) for choice in _choices(option)]
+        return [choice for option in get_args(hint) for choice in choices(option)]
     python_only = hint is type(None) or get_origin(hint) is Callable or hint in elements.CATALOGUE
     return [] if python_only else [hint]
 
@@ -134,14 +136,14 @@ def _table(kind: type, *also: str) -> Any:
 
 def _field(hint: Any) -> Any:
     """The pydantic type of a field: a table, a list, a value, or what fits one of these."""
-    options = _choices(hint)
+    options = choices(hint)
     if Profile in options:
         shapes = {name: _table(cast(type, profile), "shape") for name, profile in PROFILES.items()}
         example = "a table such as { shape = 'versine', duration = 1.0 }"
         return _either(no_value(example), shapes, lambda value: str(value.get("shape")))
     for option in options:
         if get_origin(option) in (list, tuple):
-            return list[value_type(_choices(get_args(option)[0]))]  # type: ignore[misc]
+            return list[value_type(choices(get_args(option)[0]))]  # type: ignore[misc]
         if dataclasses.is_dataclass(option):
             kind = cast(type, option)
             values = [each for each in options if each is not option]

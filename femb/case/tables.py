@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from femb.case.lines import Path
-from femb.case.schema import key_problems, keys_of, required_keys, table_kind
+from femb.case.schema import choices, key_problems, keys_of, required_keys, table_kind
 from femb.errors import ModelError
 from femb.types import Shape
 
@@ -107,4 +107,7 @@ def _stand_in(hint: Any) -> Any:
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, Shape) and len(mark.dims) == 1:
             return (1.0,) * mark.dims[0]
+    for choice in choices(hint):
+        if dataclasses.is_dataclass(choice):  # a place on nothing, rather than a number that has no places
+            return _unchecked(choice, {}, {})  # type: ignore[arg-type]
     return {int: 1, bool: False, str: "stand-in"}.get(hint, 1.0)

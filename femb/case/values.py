@@ -6,7 +6,7 @@ from typing import Annotated, Any, get_origin
 from pydantic import PlainValidator
 from pydantic_core import PydanticCustomError
 
-from femb.checks import array_problem, number_problem, shown
+from femb.checks import array_problem, joined, number_problem, shown
 from femb.types import Shape
 
 Reader = Callable[[Any], str | None]
@@ -23,7 +23,7 @@ def value_type(options: list[Any]) -> Any:
     def read(value: Any) -> Any:
         problems = [problem for problem in (reader(value) for reader in readers) if problem]
         if len(problems) == len(readers):
-            raise _error(_joined(problems))
+            raise _error(joined(problems))
         return value
 
     return Annotated[Any, PlainValidator(read)]
@@ -40,16 +40,6 @@ def no_value(wanted: str) -> Any:
 
 def _error(text: str) -> PydanticCustomError:
     return PydanticCustomError("femb", "{text}", {"text": text})
-
-
-def _joined(problems: list[str]) -> str:
-    """One message for a value that fits none of the alternatives."""
-    # Of the right type but not finite, say: that tells more than the types it is not.
-    for problem in problems:
-        if ", wanted " not in problem:
-            return problem
-    first, *others = problems
-    return " or ".join([first, *(problem.rsplit(", wanted ", 1)[-1] for problem in others)])
 
 
 def _reader(option: Any) -> Reader:

@@ -1,0 +1,46 @@
+"""Memory: whether there is room for what a run records, asked before it begins."""
+
+import os
+from typing import Any
+
+from femb.errors import ModelError
+
+# Bytes of a number, and how many times the arrays of results are held while they are put together.
+NUMBER, COPIES = 8, 2
+
+
+def frame_numbers(system: Any) -> int:
+    """How many numbers a run records at each output time, about."""
+    layout = system.layout
+    nodes = sum(len(beam.stations) for beam in layout.beams.values())
+    elements = sum(len(beam.strains) for beam in layout.beams.values())
+    joints = sum(6 + 2 * len(joint.coordinates) for joint in layout.joints.values())
+    drivers = sum(3 * len(driver.rows) for driver in layout.drivers.values())
+    # position, quaternion, velocity and angular velocity; of nodes also rotation and deflection; of elements the
+    # strains and forces at both ends; time and audit
+    return 13 * len(layout.bodies) + 20 * nodes + 14 * elements + joints + drivers + 13
+
+
+def available() -> int | None:
+    """Bytes of memory that are free, or None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def check_memory(system: Any, run: Any) -> None:
+    """Raise ModelError where a run has more to record than there is memory for."""
+    free = available()
+    count = run.output_count()
+    needed = float(NUMBER * COPIES) * count * frame_numbers(system)
+    if free is not None and needed > free:
+        raise ModelError.at(
+            ("run", "output_interval"),
+            f"gives {count:.3g} output times, whose results take some {needed / 1e9:.3g} GB of memory, and "
+            f"{free / 1e9:.3g} GB are free: give a longer one",
+        )

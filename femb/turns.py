@@ -1,0 +1,128 @@
+"""Three turns about any three axes: Euler angles whose axes are unit vectors u, v, w and not those of a frame.
+
+    R = R_u(a) R_v(b) R_w(c), body to inertial,    omega = [g1 g2 g3] (a', b', c'),
+    g3 = w,   g2 = R_w(-c) v,   g1 = R_w(-c) R_v(-b) u,          all in body axes.
+
+The middle angle follows from u . R w = k + h cos(b - b0), where k = (u.v)(v.w) and
+b0 = atan2(u . (v x w), u . w - k). The g are in one plane, and only two rates are determined, at the lock angles b0
+and b0 + pi: det [g1 g2 g3] = -h sin(b - b0). Attitudes whose u . R w is off k by more than h have no such angles; where
+v is perpendicular to u and w, h is one and k zero, and all attitudes have.
+
+Source: Thompson, AIAA 2011-6277, section II (three rotations about u, v, w and their gimbal lock); the branch, the
+first and the last angle are derived here.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from femb import rotations
+from femb.checks import as_numbers, finite_problem, shown
+from femb.errors import ModelError
+from femb.types import Floats
+
+# Two axes within this sine of their angle are one, and attitudes within this of the last ones that can be reached are.
+PARALLEL = 1e-6
+REACHED = 1e-12
+
+
+def axes_problem(axes: Any) -> str | None:
+    """Why these are not three axes to turn about, one after the other; None if they are."""
+    array = as_numbers(axes)
+    if array is None or array.shape != (3, 3):
+        return f"got {shown(axes)}, wanted three letters such as 'xyz', or three axes of three numbers"
+    problem = finite_problem(axes, array)
+    if problem:
+        return problem
+    lengths = np.linalg.norm(array, axis=1)
+    if not np.all(lengths > 0.0):
+        return f"got {shown(axes)}: an axis must not be zero"
+    u, v, w = array / lengths[:, None]
+    if min(np.linalg.norm(np.cross(u, v)), np.linalg.norm(np.cross(v, w))) < PARALLEL:
+        return f"got {shown(axes)}: two turns in a row are about one axis"
+    return None
+
+
+def unit_axes(axes: Any) -> Floats:
+    """(3, 3) the unit vectors u, v, w as rows. Raises ModelError where they are no three axes."""
+    problem = axes_problem(axes)
+    if problem:
+        raise ModelError.at((), problem)
+    array = np.array(axes, dtype=float)
+    return np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True))
+
+
+def _middle(axes: Floats) -> tuple[float, float, float]:
+    """k, h and b0."""
+    u, v, w = axes
+    k = float((u @ v) * (v @ w))
+    sine, cosine = float(u @ np.cross(v, w)), float(u @ w) - k
+    return k, float(np.hypot(sine, cosine)), float(np.arctan2(sine, cosine))
+
+
+def lock_angles(axes: Any) -> tuple[float, float]:
+    """The two middle angles (rad) at which the turns lock, half a turn apart, the first in (-pi, 0]."""
+    _, _, first = _middle(unit_axes(axes))
+    return (first, first + np.pi) if first <= 0.0 else (first - np.pi, first)
+
+
+def quaternion(angles: Floats, axes: Any) -> Floats:
+    """Quaternion (..., 4) of the angles (..., 3), rad."""
+    u, v, w = unit_axes(axes)
+    turns = [rotations.from_axis_angle(axis, angles[..., k]) for k, axis in enumerate((u, v, w))]
+    return rotations.multiply(rotations.multiply(turns[0], turns[1]), turns[2])
+
+
+def angles(p: Floats, axes: Any) -> Floats:
+    """Angles (..., 3), rad, of quaternions (..., 4): the middle one between the lock angles, the others within pi.
+
+    Near lock they are good to 1e-8. Raises ModelError: an attitude that no three turns about these axes reach.
+    """
+    u, v, w = unit_axes(axes)
+    k, h, first = _middle(np.array([u, v, w]))
+    p = rotations.normalise(p)
+    turned = rotations.rotate(p, w)
+    cosine = (turned @ u - k) / h
+    if np.any(np.abs(cosine) > 1.0 + REACHED):
+        raise ModelError.at(
+            (),
+            "an attitude that no three turns about these axes reach: take a second axis that is perpendicular to the "
+            "first and the third",
+        )
+    away = np.arccos(np.clip(cosine, -1.0, 1.0))
+    middle = first + away if first <= 0.0 else first - away
+    before = rotations.rotate(rotations.from_axis_angle(v, middle), w)
+    along, across = before @ u, turned @ u
+    sine, flat = np.cross(before, turned) @ u, np.sum(before * turned, axis=-1) - along * across
+    # where the third axis has come to lie along the first, only the sum of their angles is determined
+    one = np.where(np.hypot(sine, flat) > REACHED, np.arctan2(sine, flat), 0.0)
+    done = rotations.multiply(rotations.from_axis_angle(u, one), rotations.from_axis_angle(v, middle))
+    rest = rotations.multiply(rotations.conjugate(done), p)
+    last = 2.0 * np.arctan2(rest[..., 1:] @ w, rest[..., 0])
+    last = np.where(last > np.pi, last - 2.0 * np.pi, np.where(last <= -np.pi, last + 2.0 * np.pi, last))
+    return np.stack([one, middle, last], axis=-1)
+
+
+def body_axes(turned: Floats, axes: Any) -> Floats:
+    """(..., 3, 3) whose columns are the axes g1, g2, g3 of the three turns in body axes, at angles (..., 3)."""
+    u, v, w = unit_axes(axes)
+    back_third = rotations.from_axis_angle(w, -turned[..., 2])
+    back_second = rotations.from_axis_angle(v, -turned[..., 1])
+    second = rotations.rotate(back_third, v)
+    first = rotations.rotate(rotations.multiply(back_third, back_second), u)
+    return np.stack([first, second, np.broadcast_to(w, first.shape)], axis=-1)
+
+
+def lock_distance(p: Floats, axes: Any) -> Floats:
+    """|det [g1 g2 g3]| (...), zero at lock."""
+    return np.abs(np.linalg.det(body_axes(angles(p, axes), axes)))
+
+
+def rates(p: Floats, omega: Floats, axes: Any, locked: float) -> Floats:
+    """Rates (..., 3) of the angles, rad/s; those of least norm where the distance from lock is below ``locked``."""
+    B = body_axes(angles(p, axes), axes)
+    near = np.abs(np.linalg.det(B)) < locked
+    B, omega = np.broadcast_to(B, (*omega.shape, 3)), omega[..., None]
+    regular = np.where(near[..., None, None], np.eye(3), B)
+    least = np.linalg.pinv(B, rcond=1e-6) @ omega if np.any(near) else omega
+    return np.where(near[..., None], least[..., 0], np.linalg.solve(regular, omega)[..., 0])

@@ -1,0 +1,188 @@
+"""``femb check``: parts that nothing connects; degrees of freedom of trees; a thousand bodies in linear time."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+from femb import (
+    Beam,
+    Distance,
+    Ground,
+    JointEnd,
+    Load,
+    Model,
+    ModelError,
+    Place,
+    PointMass,
+    Pull,
+    Revolute,
+    RigidBody,
+    Section,
+    Spherical,
+    SpringDamper,
+    SpringEnd,
+    simulate,
+)
+from femb.assembly import freedom
+from femb.connections import parts
+from femb.simulation import mass_properties, summary
+from femb.system import System
+
+BAR = Section("bar", axial_stiffness=1e6, torsional_stiffness=1e3, bending_stiffness=(1e3, 1e3), mass_per_length=1.0,
+              inertia_per_length=(2e-4, 1e-4, 1e-4))  # fmt: skip
+
+
+def body(model, name, **words):
+    return model.add(RigidBody(name, mass=1.0, inertia=(0.1, 0.12, 0.15), **words))
+
+
+def scattered():
+    """A hub with a boom, a body on a spring beside it, a lone body, two on the ground, and a pulled one."""
+    model = Model("scattered")
+    hub = body(model, "hub")
+    model.add(Beam("boom", BAR, 1.0, 2, start=hub.at((0, 0, 0), direction=(1, 0, 0))))
+    model.add(PointMass("tip", mass=1.0, on=Place(beam="boom", node=-1)))
+    for k, name in enumerate(("hung", "lone", "left", "right", "pulled")):
+        body(model, name, position=(0, 2.0 + k, 0))
+    model.add(SpringDamper("spring", SpringEnd(beam="boom"), SpringEnd("hung"), stiffness=1.0))
+    for name in ("left", "right"):
+        model.add(Revolute(name, JointEnd("ground", axis=(0, 0, 1)), JointEnd(name, at=(0, -4, 0))))
+    model.add(Pull("rope", SpringEnd("pulled"), SpringEnd(anchor=(9, 9, 9)), force=1.0))
+    model.add(Load("push", body="lone", force=(1, 0, 0)))
+    return model
+
+
+def test_parts_that_nothing_connects_are_listed():
+    model = scattered()
+    found = parts(System(model, assemble=True).layout)
+    assert sorted(map(sorted, found)) == [
+        ["beams.boom", "bodies.hub", "bodies.hung"],
+        ["bodies.left", "bodies.pulled", "bodies.right"],
+        ["bodies.lone"],
+    ]
+
+
+def test_check_shows_them():
+    model = Model("two")
+    for name, x in (("hub", 0.0), ("forgotten", 1.0)):
+        body(model, name, position=(x, 0, 0))
+    text = summary(model)
+    assert "2 parts that nothing connects with each other:\n  bodies.hub\n  bodies.forgotten\n" in text
+    model.add(Distance("rod", JointEnd("hub"), JointEnd("forgotten")))
+    assert "connects" not in summary(model)
+
+
+def test_a_long_list_is_cut():
+    model = Model("gas")
+    for k in range(30):
+        model.add(PointMass(f"p{k}", mass=1.0, position=(k, 0, 0)))
+    lines = [line for line in summary(model).splitlines() if line.startswith("  ")]
+    assert lines[0] == "  bodies.p0"
+    assert lines[-1] == "  and 18 more"
+
+
+def mechanism(rng, loops):
+    """A random tree of bodies on joints, with rods and hinges that close loops."""
+    model = Model("mechanism")
+    names = []
+    for k in range(12):
+        body(model, f"b{k}", position=rng.standard_normal(3))
+        names.append(f"b{k}")
+        host = "ground" if k == 0 else names[rng.integers(k)]
+        kind = Revolute if rng.random() < 0.5 else Spherical
+        ends = JointEnd(host, at=rng.standard_normal(3), axis=rng.standard_normal(3)), JointEnd(f"b{k}")
+        model.add(kind(f"j{k}", *ends))
+    for k in range(loops):
+        a, b = rng.choice(12, 2, replace=False)
+        kind = Distance if rng.random() < 0.5 else Revolute
+        model.add(kind(f"loop{k}", JointEnd(names[a], axis=(0, 0, 1)), JointEnd(names[b])))
+    return model
+
+
+@pytest.mark.parametrize("loops", [0, 1, 3])
+def test_degrees_of_freedom_are_those_of_the_rank(loops):
+    """Whatever trees are undone first: the rank of J, and the rows in the null space of its transpose."""
+    for seed in range(4):
+        model = mechanism(np.random.default_rng(seed), loops)
+        try:
+            system = System(model, assemble=True)
+        except ModelError:  # a loop that cannot be closed says nothing of ranks
+            continue
+        found = freedom(system, system.q0)
+        J = system.jacobian(np.zeros(system.n_u), system.q0).toarray()[system.layout.row_c]
+        assert found.degrees == system.n_v - np.linalg.matrix_rank(J, tol=1e-8)
+        J /= np.linalg.norm(J, axis=1, keepdims=True)
+        free = null_space(J.T, rcond=1e-9)
+        taking_part = np.flatnonzero(np.linalg.norm(free, axis=1) > 1e-8) if free.size else []
+        assert found.undetermined == tuple(system.layout.row_labels[k] for k in taking_part)
+        assert len(found.dependent) == free.shape[1]
+
+
+CHAIN = """
+import resource, time
+import femb
+from femb.simulation import summary
+
+model = femb.Model("chain", gravity=(0, 0, -9.81))
+for k in range(1000):
+    model.add(femb.RigidBody(f"b{k}", mass=1.0, inertia=0.01))
+    end = femb.JointEnd(f"b{k - 1}", at=(0.1, 0, 0), axis=(0, 1, 0)) if k else femb.JointEnd("ground", axis=(0, 1, 0))
+    model.add(femb.Revolute(f"j{k}", end, femb.JointEnd(f"b{k}", at=(-0.1, 0, 0)), rates=RATES))
+print(summary(model, femb.Run(duration=1.0)))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f"used {time.process_time():.3f} s and {peak:.0f} MB")
+"""
+
+
+@pytest.mark.parametrize("rates", ["None", "0.01"])
+def test_a_chain_of_a_thousand_bodies(rates):
+    """Dense matrices of all rows took 40 s and 1.1 GB; with the modules some 2 s and 200 MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHAIN.replace("RATES", rates)], capture_output=True, text=True, check=True
+    )
+    *lines, used = done.stdout.strip().splitlines()
+    assert "1000 joints, 5000 equations of constraint: 1000 degrees of freedom at the start" in lines
+    _, seconds, _, _, megabytes, _ = used.split()
+    assert float(seconds) < 8.0
+    assert float(megabytes) < 300.0
+
+
+def test_many_start_velocities_by_sparse_matrices(monkeypatch):
+    """They are those of the dense solution."""
+    model = Model("chain")
+    for k in range(8):
+        body(model, f"b{k}")
+        host = JointEnd(f"b{k - 1}", at=(0.3, 0, 0), axis=(0, 1, 1)) if k else JointEnd("ground", axis=(0, 1, 0))
+        model.add(Revolute(f"j{k}", host, JointEnd(f"b{k}", at=(-0.1, 0, 0)), rates=0.3 if k % 3 == 0 else None))
+    dense = System(model).v0
+    monkeypatch.setattr("femb.assembly.DENSE", 3)
+    np.testing.assert_allclose(System(model).v0, dense, atol=1e-13)
+    assert np.abs(dense).max() > 0.1
+
+
+def test_mass_of_what_is_fixed_to_the_ground():
+    """Bodies on joints to the ground need no second system; a beam's share that is clamped there does."""
+    model = Model("clamped")
+    model.add(Beam("mast", BAR, 2.0, 4, start=Ground().at((0, 0, 0), direction=(0, 0, 1))))
+    model.add(PointMass("foot", mass=3.0, on=Place("ground", at=(0, 0, 0.5))))
+    body(model, "arm", position=(0, 1.0, 0))
+    model.add(Revolute("pin", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm", at=(0, -1.0, 0))))
+    mass, centre, _ = mass_properties(System(model))
+    assert mass == pytest.approx(6.0, rel=1e-12)
+    np.testing.assert_allclose(centre, [0, 1.0 / 6.0, (2.0 * 1.0 + 3.0 * 0.5) / 6.0], atol=1e-12)
+
+
+def test_bodies_are_placed_whatever_the_order_of_joints():
+    """A chain whose joints are listed from its end, and through a beam."""
+    model = Model("chain")
+    for k in range(5):
+        body(model, f"b{k}")
+    ends = [JointEnd("ground", axis=(0, 1, 0)), *(JointEnd(f"b{k}", at=(1, 0, 0), axis=(0, 1, 0)) for k in range(4))]
+    for k in reversed(range(5)):
+        model.add(Revolute(f"j{k}", ends[k], JointEnd(f"b{k}")))
+    results = simulate(model, duration=1e-3, output_interval=1e-3)
+    for k in range(5):
+        np.testing.assert_allclose(results.bodies[f"b{k}"].position[0], [k, 0, 0], atol=1e-12)
