@@ -36,7 +36,7 @@ def commands(page: Path) -> list[str]:
     """Lines of bash blocks that call femb, without what only sets up."""
     found = []
     for _, text in blocks(page, "bash"):
-        for line in text.splitlines():
+        for line in text.replace("\\\n", " ").splitlines():
             found += [part.strip() for part in line.split("&&") if part.strip().startswith("femb ")]
     return found
 
