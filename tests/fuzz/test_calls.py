@@ -19,10 +19,10 @@ from femb.options import Tolerances
 BAR = {"area": 1e-3, "second_moments": (1e-7, 1e-7), "torsion_constant": 1e-7, "density": 2700.0,
        "youngs_modulus": 7e10, "shear_modulus": 2.6e10}  # fmt: skip
 GROUND, HUB, TIP = femb.Place("ground"), femb.Place("hub", at=(0.1, 0, 0)), femb.Place(beam="boom", node=-1)
-PIN = {"first": femb.JointEnd("hub", axis=(0, 0, 1)), "second": femb.JointEnd("wheel", at=(-0.5, 0, 0))}
+PIN = {"first": femb.JointEnd("hub", axis=(0, 0, 1)), "second": femb.JointEnd("other", at=(-0.5, 0, 0))}
 ENDS = {"start": femb.SpringEnd("hub"), "end": femb.SpringEnd(anchor=(3, 2, 1))}
 AXES = {"start": femb.SpringEnd("hub"), "end": femb.SpringEnd("ground")}
-RISE, STILL = profiles.SmoothStep(duration=1.0), profiles.Constant(0.9)
+RISE, STILL = profiles.SmoothStep(duration=1.0), profiles.Constant(0.5)
 # Arguments with which each call is right, in a model of a hub with a boom and a wheel.
 CALLS = {
     femb.RigidBody: {"name": "extra", "mass": 1.0, "inertia": (1.0, 1.0, 1.0), "velocity": (0, 1, 0)},
@@ -45,7 +45,7 @@ CALLS = {
     femb.Revolute: {"name": "pin", **PIN, "start": 0.1},
     femb.Universal: {"name": "pin", **PIN},
     femb.Fixed: {"name": "pin", **PIN},
-    femb.Distance: {"name": "rod", "first": HUB, "second": femb.Place("wheel"), "length": 1.0},
+    femb.Distance: {"name": "rod", "first": HUB, "second": femb.Place("wheel"), "length": 0.5},
     femb.Perpendicular: {"name": "square", **PIN, "angle": 1.0},
     femb.PointOnPlane: {"name": "plane", **PIN},
     femb.PositionDriver: {"name": "lift", "first": GROUND, "second": femb.Place("wheel"), "z": RISE},
@@ -78,6 +78,7 @@ def model(**words):
     hub = made.add(femb.RigidBody("hub", mass=2.0, inertia=0.1))
     made.add(femb.Beam("boom", "bar", 1.0, 1, start=hub.at((0, 0.1, 0), direction=(0, 1, 0))))
     wheel = made.add(femb.RigidBody("wheel", mass=1.0, inertia=0.1, position=(0.6, 0, 0)))
+    made.add(femb.RigidBody("other", mass=1.0, inertia=0.1))
     axle = femb.JointEnd("hub", at=(0.6, 0, 0), axis=(1, 0, 0))
     made.add(femb.Revolute("axle", axle, femb.JointEnd(wheel.name)))
     return made
@@ -125,8 +126,9 @@ def tried(name, changed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_calls_are_right(name):
-    used(NAMES[name], dict(CALLS[NAMES[name]]))
+def test_the_calls_are_understood(name):
+    with limited():
+        used(NAMES[name], dict(CALLS[NAMES[name]]))
 
 
 numbers = st.integers(0, 10**4)
