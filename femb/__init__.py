@@ -56,7 +56,25 @@ if TYPE_CHECKING:
     from femb.errors import ResultError as ResultError
     from femb.errors import SolveError as SolveError
     from femb.euler import lock_angles as lock_angles
+    from femb.formulations.hamiltonian.energy import EnergyMatrix as EnergyMatrix
+    from femb.formulations.hamiltonian.energy import energy_matrix as energy_matrix
+    from femb.formulations.hamiltonian.of_model import small_motion as small_motion
+    from femb.formulations.hamiltonian.small import SmallMotion as SmallMotion
+    from femb.formulations.reduced.matrices import JointMatrices as JointMatrices
+    from femb.formulations.reduced.matrices import ReducedMatrices as ReducedMatrices
+    from femb.formulations.reduced.matrices import joint_matrices as joint_matrices
+    from femb.formulations.reduced.matrices import reduced_matrices as reduced_matrices
+    from femb.formulations.relative_form import RelativeKinematics as RelativeKinematics
+    from femb.formulations.relative_form import relative_kinematics as relative_kinematics
+    from femb.formulations.relative_state import RelativeState as RelativeState
+    from femb.formulations.tree_frame import Root as Root
+    from femb.inertia_tensor import gyroscopic_force as gyroscopic_force
+    from femb.inertia_tensor import mass_derivative as mass_derivative
     from femb.inverse_dynamics import inverse as inverse
+    from femb.linear.aircraft import NineBlocks as NineBlocks
+    from femb.linear.aircraft import nine_blocks as nine_blocks
+    from femb.modal import ModalModel as ModalModel
+    from femb.modal import modal_model as modal_model
     from femb.model import Model as Model
     from femb.options import Run as Run
     from femb.options import Tolerances as Tolerances
