@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from femb.errors import ResultError as ResultError
     from femb.errors import SolveError as SolveError
     from femb.euler import lock_angles as lock_angles
+    from femb.figure import Figure as Figure
     from femb.inverse_dynamics import inverse as inverse
     from femb.model import Model as Model
     from femb.options import Run as Run
@@ -94,6 +95,7 @@ _HOMES = {
     "RelativeState": "femb.formulations.relative_state",
     "relative_kinematics": "femb.formulations.relative_form",
     "gyroscopic_force": "femb.inertia_tensor",
+    "Figure": "femb.figure",
     "AerodynamicLoad": "femb.elements",
     "Airload": "femb.elements",
     "Attachment": "femb.elements",
