@@ -41,4 +41,14 @@ def build(segments: int = N) -> femb.Model:
         below = JointEnd(name, axis=(0, 1, 0), reference=(1, 0, 0))
         model.add(Universal(f"joint_{k}", end, below, start=start, rates=rates))
         end = JointEnd(name, at=(0, 0, -LENGTH), axis=(1, 0, 0), reference=(0, 1, 0))
+    model.add(
+        femb.Figure(
+            "overview",
+            [
+                "coordinates",
+                "rates.first_angle | rates.second_angle",
+                "force of joint_1 | energy_error",
+            ],
+        )
+    )
     return model

@@ -76,6 +76,17 @@ def build() -> femb.Model:
     tip = SpringEnd(body="K3", at=(SD - SB, SA - SC, 0.0))
     model.add(SpringDamper("spring", SpringEnd(anchor=(*C, 0.0)), tip, stiffness=SPRING, free_length=FREE_LENGTH))
     model.add(Load("drive", body="K1", torque=(0.0, 0.0, TORQUE)))
+    model.add(
+        femb.Figure(
+            "overview",
+            [
+                "coordinates of crank | rates of crank",
+                "coordinates of O, P3, P4, P6, B, knee",
+                "length of spring | force of spring",
+                "energy",
+            ],
+        )
+    )
     return model
 
 

@@ -48,4 +48,15 @@ def build(blades: int = N) -> femb.Model:
         model.add(Universal(hinge, first, second, start=(0.0, 0.02 * (k + 1)), rates=(0.0, 0.0)))
         model.add(JointSpringDamper(f"lag_{k + 1}", hinge, "first_angle", stiffness=4e3))
         model.add(JointSpringDamper(f"flap_{k + 1}", hinge, "second_angle", stiffness=500.0))
+    model.add(
+        femb.Figure(
+            "overview",
+            [
+                "coordinates.first_angle of hinge_* | coordinates.second_angle of hinge_*",
+                "rates of mast | euler_angles of fuselage",
+                "energy",
+                "momentum",
+            ],
+        )
+    )
     return model

@@ -34,6 +34,18 @@ def build(elements: int = 2) -> femb.Model:
     model.add(femb.RigidBody("hub", 300.0, (50.0, 50.0, 50.0), position=(0, 0, 0), shape={"box": [1.0, 1.0, 1.0]}))
     for name, side in (("right", 1.0), ("left", -1.0)):
         wing(model, panel, name, side, elements)
+    model.add(
+        femb.Figure(
+            "overview",
+            [
+                "latches",
+                "displacement of right_3[-1] | displacement of left_3[-1]",
+                "torque of right_hinge_1 | torque of left_hinge_1",
+                "momentum",
+            ],
+            frame="hub",
+        )
+    )
     return model
 
 

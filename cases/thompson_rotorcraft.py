@@ -17,7 +17,7 @@ LAG_RATE, FLAP_RATE = (0.2, 0.1, -0.4, 0.3), (-0.3, 0.2, 0.1, -0.2)
 
 run = {
     "duration": 1.0,
-    "output_interval": 0.1,
+    "output_interval": 0.005,
     "formulation": "reduced",
     "method": "rk",
     "rtol": 1e-12,
@@ -48,6 +48,16 @@ def build(blades: int = BLADES) -> femb.Model:
         blade(model, k, 2.0 * np.pi * k / blades)
     for k in range(6):
         strut(model, k)
+    model.add(
+        femb.Figure(
+            "overview",
+            [
+                "coordinates.first_angle of blade_* | coordinates.second_angle of blade_*",
+                "rates of mast | euler_angles of fuselage",
+                "length of strut_* | force of strut_*",
+            ],
+        )
+    )
     return model
 
 

@@ -16,7 +16,7 @@ FLAP, FLAP_RATE = (0.05, 0.02, 0.08), (0.1, -0.1, 0.0)
 
 run = {
     "duration": 5.0,
-    "output_interval": 0.5,
+    "output_interval": 0.025,
     "formulation": "reduced",
     "method": "rk",
     "rtol": 1e-12,
@@ -43,6 +43,16 @@ def build() -> femb.Model:
     model.add(JointSpringDamper("yaw", "yaw", stiffness=9e8, damping=1.9e7))
     for k in range(BLADES):
         blade(model, k, 2.0 * np.pi * k / BLADES)
+    model.add(
+        femb.Figure(
+            "overview",
+            [
+                "coordinates of foot | coordinates of yaw",
+                "coordinates of blade_* | rates of shaft",
+                "energy",
+            ],
+        )
+    )
     return model
 
 

@@ -85,6 +85,16 @@ class AerodynamicBatch(Batch):
             out[:, j : j + 3] += sign * rotations.rotate(rotations.normalise(q[:, i + 3 : i + 7]), force)
             out[:, j + 3 : j + 6] += sign * (torque + np.cross(place.station.offset, force))
 
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Force (inertial axes) and torque about its point (axes of the body or section) of every load."""
+        block: dict[str, Floats] = {}
+        for place in self.places:
+            value, _, _ = self._law(place, frames.u, frames.q, frames.v)
+            attitude = rotations.normalise(frames.q[:, place.i + 3 : place.i + 7])
+            block[f"loads/{place.load.name}/force"] = rotations.rotate(attitude, value[:, :3] @ place.axes.T)
+            block[f"loads/{place.load.name}/torque"] = value[:, 3:]
+        return block
+
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._add_tangent(u, q, v, damping, stiffness)
 

@@ -57,3 +57,8 @@ class AlongBeams(Batch):
     def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
         """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, section forces."""
         raise NotImplementedError
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """The factor of every load, the value of its profile."""
+        columns = [frames.u[:, self.first_input + k] for k in range(len(self.inputs))]
+        return {f"{each.label.replace('.', '/', 1)}/factor": u for each, u in zip(self.inputs, columns, strict=True)}

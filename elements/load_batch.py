@@ -1,5 +1,6 @@
 """Point loads, evaluated together: forces, and torques in four bases."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,14 +30,18 @@ class LoadBatch(Batch):
         self.forces, self.torques, self.steady_torques = _Rows(5, 12), _Rows(6, 25), _Rows(4, 9)
         self.postures = ()
         self._locks: list[tuple[int, int, int, Floats]] = []
+        self._recorded: list[_Record] = []
         inputs: list[Input] = []
         self._width = 0
         for load in loads:
             station = layout.station(load.on)
             if load.force is not None:
                 self._force(load, station, self._input(load, "force", inputs))
+                self._recorded.append(_Record(load.name, "force", self.forces, len(self.forces.index) - 1))
             if load.torque is not None or load.damping is not None:
-                self._torque(load, station, self._input(load, "torque", inputs))
+                rows = self._torque(load, station, self._input(load, "torque", inputs))
+                axes = rotation_matrix(station.rotation)
+                self._recorded.append(_Record(load.name, "torque", rows, len(rows.index) - 1, axes))
         self.inputs = tuple(inputs)
         kinds = (
             (load_kernels.applied, self.forces),
@@ -73,13 +78,14 @@ class LoadBatch(Batch):
         where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
         self.forces.add([*where, first, count, kind], [*station.offset, *matrix.ravel()])
 
-    def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> None:
+    def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> "_Rows":
+        """Take a torque; returns the rows that it is the last of."""
         matrix, first, count = source
         axes = rotation_matrix(station.rotation)
         where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
         if load.frame == "body" and load.damping is None:
             self.steady_torques.add([*where, first, count], (axes @ matrix).ravel())
-            return
+            return self.steady_torques
         first_axis, last_axis, sign = axes_of(load.sequence)
         last = axes[:, last_axis]
         damping = np.zeros(3) if load.damping is None else np.broadcast_to(load.damping, 3)
@@ -90,6 +96,7 @@ class LoadBatch(Batch):
         if load.ends_at_lock:
             self.postures = (*self.postures, _lock(load))
             self._locks.append((*where, first_axis, last))
+        return self.torques
 
     def couple(self, pattern: Any) -> None:
         for rows in (self.forces, self.torques, self.steady_torques):
@@ -104,6 +111,19 @@ class LoadBatch(Batch):
     def _apply(self, u: Floats, q: Floats, v: Floats, sign: float, out: Floats) -> None:
         for applied, rows in self._kinds:
             applied(rows.index, rows.data, u, q, v, sign, out)
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""
+        kernels = {id(rows): applied for applied, rows in self._kinds}
+        block: dict[str, Floats] = {}
+        for each in self._recorded:
+            row = slice(each.row, each.row + 1)
+            out = np.zeros_like(frames.v)
+            kernels[id(each.rows)](each.rows.index[row], each.rows.data[row], frames.u, frames.q, frames.v, 1.0, out)
+            first = each.rows.index[each.row, 1] + (3 if each.word == "torque" else 0)
+            values = out[:, first : first + 3]
+            block[f"loads/{each.name}/{each.word}"] = values if each.axes is None else values @ each.axes
+        return block
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._add_tangent(u, q, v, damping, stiffness)
@@ -143,6 +163,17 @@ def _lock(load: Any) -> Posture:
         measure_of(load.sequence),
         'give the torque in frame = "body", or in a sequence whose lock the motion does not come to',
     )
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A force or torque of the results: its row, and for a torque the axes (3, 3) to give it in, in the frame's."""
+
+    name: str
+    word: str
+    rows: "_Rows"
+    row: int
+    axes: Floats | None = None
 
 
 class _Rows:

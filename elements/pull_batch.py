@@ -14,8 +14,11 @@ from femb.types import Floats, Ints
 class PullBatch(SpringBatch):
     """Springs without stiffness, whose callable force (see ``spring_kernels``) is a function of time alone."""
 
+    table = "loads"
+
     def __init__(self, pulls: list[Any], layout: Layout) -> None:
         index, data, inputs, postures = [], [], [], []
+        self.names = [pull.name for pull in pulls]
         for k, pull in enumerate(pulls):
             ends = [each.station(layout) for each in (pull.start, pull.end)]
             index.append([*(place for end in ends for place in frame_places(layout, end.frame)), 3 * k, 3])
@@ -27,10 +30,6 @@ class PullBatch(SpringBatch):
         self.data: Floats = np.array(data, dtype=float)
         self.fixed = layout.fixed
         self._watched: Ints = np.arange(len(pulls))
-
-    def records(self, frames: Any) -> dict[str, Floats]:
-        """Nothing: a pull is a load, whose force is given."""
-        return {}
 
 
 def _input(pull: Any) -> Input:

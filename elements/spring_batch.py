@@ -17,6 +17,8 @@ from femb.types import Floats, Ints
 class SpringBatch(Batch):
     """Pairs of points; a callable force is three inputs: its value, and its derivatives by length and rate."""
 
+    table = "springs"  # where its records stand in the results
+
     def __init__(self, springs: list[Any], layout: Layout) -> None:
         self.names = [spring.name for spring in springs]
         index: list[list[int]] = []
@@ -77,7 +79,7 @@ class SpringBatch(Batch):
             if self.index[k, 6] >= 0:
                 force[:, k] += frames.u[:, self.index[k, 6]]
             values = {"force": force, "length": length, "rate": rate}
-            block |= {f"springs/{name}/{word}": value[:, k] for word, value in values.items()}
+            block |= {f"{self.table}/{name}/{word}": value[:, k] for word, value in values.items()}
         return block
 
     def lengths(self, k: int, q: Floats, v: Floats) -> tuple[float, float]:

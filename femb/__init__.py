@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from femb.errors import ResultError as ResultError
     from femb.errors import SolveError as SolveError
     from femb.euler import lock_angles as lock_angles
+    from femb.figure import Figure as Figure
     from femb.formulations.hamiltonian.energy import EnergyMatrix as EnergyMatrix
     from femb.formulations.hamiltonian.energy import energy_matrix as energy_matrix
     from femb.formulations.hamiltonian.of_model import small_motion as small_motion
@@ -112,6 +113,7 @@ _HOMES = {
     "RelativeState": "femb.formulations.relative_state",
     "relative_kinematics": "femb.formulations.relative_form",
     "gyroscopic_force": "femb.inertia_tensor",
+    "Figure": "femb.figure",
     "AerodynamicLoad": "femb.elements",
     "Airload": "femb.elements",
     "Attachment": "femb.elements",

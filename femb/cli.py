@@ -1,4 +1,4 @@
-"""The command line: ``femb run | inverse | compare | linearize | modal | check | export | plot``.
+"""The command line: ``femb run | inverse | compare | linearize | modal | check | export | plot | picture | animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
@@ -33,6 +33,12 @@ SET = click.option(
 OUT = click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [out/CASE].")
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 FORCE = click.option("--force", is_flag=True, help="Replace results of a finished run, once the new ones are whole.")
+FRAME = click.option("--frame", metavar="NAME", help="See the motion from a body or a beam's NAME[NODE] [inertial].")
+FROM = click.option("--from", "first", type=float, metavar="T", help="First instant, s.")
+TO = click.option("--to", "last", type=float, metavar="T", help="Last instant, s.")
+DPI = click.option("--dpi", type=click.IntRange(10, 1200), default=150, show_default=True, help="Dots per inch.")
+AZIMUTH = click.option("--azimuth", type=float, default=-60.0, show_default=True, help="Of the viewer, degrees.")
+ELEVATION = click.option("--elevation", type=float, default=25.0, show_default=True, help="Above the plane, degrees.")
 
 
 class InOrder(click.Group):
@@ -220,7 +226,7 @@ def check(case: Path, overrides: tuple[str, ...]) -> None:
 @cli.command()
 @RESULTS
 @click.option("--format", "form", default="vtu", metavar="NAME", show_default=True, help="Kind of file to write.")
-@click.option("--frame", metavar="NAME", help="inertial, or the body whose axes to show the motion in [inertial].")
+@FRAME
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
 @click.option("--every", type=click.IntRange(min=1), default=1, metavar="N", help="Only each N-th output time.")
 @click.option("--lines-only", is_flag=True, help="Beams as lines, without solids.")
@@ -250,15 +256,98 @@ def export(
 
 @cli.command()
 @RESULTS
+@click.option("--what", multiple=True, metavar="TEXT", help="What to show; may be given several times [overview].")
+@click.option("--item", "items", multiple=True, metavar="NAME", help="Show this item; * and ? are wildcards [all].")
+@FROM
+@TO
+@FRAME
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
-@click.option("--what", metavar="NAME", help="What to show; an unknown name lists what there is.")
-def plot(results: Path, out: Path | None, what: str | None) -> None:
-    """Draw results over time."""
+@DPI
+@click.option("--list", "listed", is_flag=True, help="List what can be shown.")
+def plot(
+    results: Path,
+    what: tuple[str, ...],
+    items: tuple[str, ...],
+    first: float | None,
+    last: float | None,
+    frame: str | None,
+    out: Path | None,
+    dpi: int,
+    listed: bool,
+) -> None:
+    """Draw results over time.
+
+    TEXT is a figure of the case, a figure or quantity that --list names, "TEXT of ITEM, ITEM", or the path of an
+    array as bodies/hub/position; " | " puts two side by side. A beam's node is NAME[NODE].
+    """
     with _reported():
+        shown = importlib.import_module("femb.show_commands")
         file, word = _unfinished(results)
         data = _read(file, word)
-        picture = out or file.with_name(f"{what or 'overview'}.png")
-        click.echo(importlib.import_module("femb.plots").plot(data, picture, what))
+        click.echo(
+            shown.listing(data) if listed else shown.draw_plot(data, file, out, what, items, frame, (first, last), dpi)
+        )
+
+
+@cli.command()
+@RESULTS
+@click.option("--times", metavar="T,T,...", help="Instants to draw, s.")
+@click.option("--count", type=click.IntRange(min=1), default=5, show_default=True, help="Or so many, evenly spread.")
+@FRAME
+@AZIMUTH
+@ELEVATION
+@click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
+@DPI
+def picture(
+    results: Path,
+    times: str | None,
+    count: int,
+    frame: str | None,
+    azimuth: float,
+    elevation: float,
+    out: Path | None,
+    dpi: int,
+) -> None:
+    """Draw bodies and beams at several instants."""
+    with _reported():
+        shown = importlib.import_module("femb.show_commands")
+        file, word = _unfinished(results)
+        data = _read(file, word)
+        click.echo(shown.draw_picture(data, file, out, times, count, frame or "inertial", azimuth, elevation, dpi))
+
+
+@cli.command()
+@RESULTS
+@FROM
+@TO
+@click.option("--speed", type=float, metavar="X", help="Seconds of motion in a second of film [1, or 10 s in all].")
+@click.option("--fps", type=click.IntRange(min=1), default=20, show_default=True, help="Images a second.")
+@FRAME
+@AZIMUTH
+@ELEVATION
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help=".gif or .mp4 [animation.gif].")
+@click.option("--dpi", type=click.IntRange(10, 1200), default=80, show_default=True, help="Dots per inch.")
+@QUIET
+def animate(
+    results: Path,
+    first: float | None,
+    last: float | None,
+    speed: float | None,
+    fps: int,
+    frame: str | None,
+    azimuth: float,
+    elevation: float,
+    out: Path | None,
+    dpi: int,
+    quiet: bool,
+) -> None:
+    """Draw the motion as a film."""
+    with _reported():
+        shown = importlib.import_module("femb.show_commands")
+        view = (frame or "inertial", azimuth, elevation)
+        file, word = _unfinished(results)
+        data = _read(file, word)
+        click.echo(shown.draw_animation(data, file, out, (first, last), speed, fps, *view, dpi, quiet))
 
 
 def _folder(case: Path, out: Path | None) -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 from femb.checks import array_problem, frozen_array, shown, whole_number
 from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
 from femb.errors import ModelError, Problem
+from femb.figure import Figure
 
 Item = TypeVar("Item")
 
@@ -32,15 +33,15 @@ class Model:
             raise ModelError.at(("gravity",), problem + " (m/s2)")
         self.title = title
         self.gravity = frozen_array(gravity)
-        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in CATALOGUE}
+        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in (*CATALOGUE, Figure)}
 
     def add(self, item: Item) -> Item:
         """Put an item of the element catalogue into the model and return it.
 
         Raises ModelError: not in the catalogue, or its name is taken.
         """
-        if not isinstance(item, CATALOGUE):
-            kinds = ", ".join(kind.__name__ for kind in CATALOGUE)
+        if not isinstance(item, (*CATALOGUE, Figure)):
+            kinds = ", ".join(kind.__name__ for kind in (*CATALOGUE, Figure))
             raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {kinds}")
         table = self.tables[item.table]
         if item.name in table and table[item.name] is not item:
@@ -65,6 +66,11 @@ class Model:
     def loads(self) -> dict[str, Load]:
         """Loads, by name."""
         return self.tables["loads"]
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """Figures to draw of the results, by name."""
+        return self.tables["figures"]
 
     @property
     def springs(self) -> dict[str, Any]:
@@ -111,6 +117,9 @@ class Model:
                 found += self._place_problems((item.table, item.name, *field), item, on)
             if hasattr(item, "joint"):
                 found += self._joint_problems(item)
+        for figure in self.figures.values():
+            if isinstance(figure.what, tuple):  # else a case file's, which has a problem already
+                found += figure.problems(self)
         return found
 
     def check(self) -> None:

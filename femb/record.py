@@ -58,8 +58,12 @@ class Recorder:
         return rotations.rotate_back(axes, self.references[name][0] - origin)
 
     def static(self) -> dict[str, Floats]:
-        """What does not change with time: the beams' reference shapes and outlines."""
+        """What does not change with time: the poses at the start, the beams' reference shapes and outlines."""
         found: dict[str, Floats] = {}
+        for name, frame in self.layout.bodies.items():
+            position, quaternion = self.layout.pose(Station(frame))
+            found[f"bodies/{name}/reference_position"] = position
+            found[f"bodies/{name}/reference_quaternion"] = quaternion
         for name in self.layout.beams:
             beam = self.system.model.beams[name]
             position, quaternion = self.references[name]
@@ -73,8 +77,18 @@ class Recorder:
     def attributes(self, case_text: str, method: str) -> dict[str, dict[str, Any]]:
         """Attributes of the file, which bodies are fixed and their shapes, and what the deflections are relative to."""
         found: dict[str, dict[str, Any]] = {
-            "": {"femb_version": __version__, "case": case_text, "method": method, "status": "running", "message": ""}
+            "": {
+                "femb_version": __version__,
+                "title": self.system.model.title,
+                "case": case_text,
+                "method": method,
+                "status": "running",
+                "message": "",
+            }
         }
+        figures = self.system.model.figures
+        if figures:
+            found[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
         for name, frame in self.layout.bodies.items():
             about = found[f"bodies/{name}"] = {"fixed": self.layout.frames[frame].freedom == 0}
             shape = getattr(self.system.model.bodies.get(name), "shape", None)

@@ -6,7 +6,8 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
                      "failed"), message
     /time            (T,) s
     /bodies/NAME/    position (T,3) quaternion (T,4) velocity (T,3) angular_velocity (T,3)
-                     acceleration (T,3) angular_acceleration (T,3), attributes fixed and shape
+                     acceleration (T,3) angular_acceleration (T,3), attributes fixed and shape; without time:
+                     reference_position (3,) reference_quaternion (4,)
     /beams/NAME/     position (T,n,3) quaternion (T,n,4) velocity (T,n,3) angular_velocity (T,n,3)
                      acceleration (T,n,3) angular_acceleration (T,n,3)
                      strain (T,e,2) section_force (T,e,2,3) section_moment (T,e,2,3)
@@ -16,7 +17,7 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
     /joints/NAME/    force (T,3) torque (T,3), coordinates, rates and accelerations where it has any
     /drivers/NAME/   value rate force (T,n), attribute names: of the n components
     /springs/NAME/   force (T,) length or angle (T,) rate (T,); three each on Euler angles
-    /loads/NAME/     the same of motors of joints
+    /loads/NAME/     force torque (T,3), or factor (T,) of loads along beams; as springs of motors and pulls
     /audit/          energies, momenta, errors, (T,) or (T,3)
     /events/NAME/    time energy_loss (k,), written at the end
     /statistics      attributes: steps, evaluations, wall_time, ...

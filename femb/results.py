@@ -145,7 +145,43 @@ class Group:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
 
 
-class Body(Group):
+def _since_first(group: Group) -> Floats:
+    """Displacement of results that hold none: since the first output time."""
+    position = group["position"]
+    return position - position[:1]
+
+
+def _turn_of_body(body: Group) -> Floats:
+    """Rotation of results that hold none: from the start configuration, or from the first output time."""
+    quaternion = body["quaternion"]
+    start = body["reference_quaternion"] if "reference_quaternion" in body else quaternion[0]
+    return rotations.multiply(quaternion, rotations.conjugate(start))
+
+
+class _Moving(Group):
+    """What bodies and beams have in common: a turn since the start configuration, and its rates.
+
+    Arrays are (T, ...) with the nodes of a beam, if any, in between.
+    """
+
+    def _turn(self) -> tuple[Floats, Floats]:
+        """`rotation`, and the angular velocity in the axes that it turns: (T, ..., 4), (T, ..., 3) rad/s."""
+        rotation, quaternion = self.rotation, self["quaternion"]  # type: ignore[attr-defined]
+        start = rotations.multiply(rotations.conjugate(rotation), quaternion)
+        return rotation, rotations.rotate(start, self["angular_velocity"])
+
+    @property
+    def quaternion_rate(self) -> Floats:
+        """(T, ..., 4) 1/s: rate of `quaternion`."""
+        return rotations.quaternion_rate(self["quaternion"], self["angular_velocity"])
+
+    @property
+    def rotation_rate(self) -> Floats:
+        """(T, ..., 4) 1/s: rate of the quaternion `rotation`."""
+        return rotations.quaternion_rate(*self._turn())
+
+
+class Body(_Moving):
     """Motion of a body's reference point and axes."""
 
     position = Quantity("(T, 3)", "m", "reference point, inertial axes")
@@ -154,6 +190,16 @@ class Body(Group):
     angular_velocity = Quantity("(T, 3)", "rad/s", "body axes")
     acceleration = Quantity("(T, 3)", "m/s2", "of the reference point, inertial axes")
     angular_acceleration = Quantity("(T, 3)", "rad/s2", "body axes")
+    displacement = Quantity(
+        "(T, 3)",
+        "m",
+        "position minus that at the first output time, inertial axes; in results of `Results.in_frame` minus that in "
+        "the start configuration",
+        otherwise=_since_first,
+    )
+    rotation = Quantity("(T, 4)", "-", "rotation from the start configuration", otherwise=_turn_of_body)
+    reference_position = Quantity("(3,)", "m", "reference point in the start configuration, inertial axes")
+    reference_quaternion = Quantity("(4,)", "-", "body to inertial in the start configuration")
 
     @property
     def shape(self) -> dict[str, Any] | None:
@@ -191,7 +237,7 @@ def _no_corners(beam: Group) -> Floats:
     return np.tile([1.0, 0.0, 0.0, 0.0], (len(beam["element_length"]), 1))
 
 
-class Beam(Group):
+class Beam(_Moving):
     """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
 
     position = Quantity("(T, n, 3)", "m", "nodes, inertial axes")
@@ -226,10 +272,13 @@ class Beam(Group):
     )
     outline = Quantity("(m, 2)", "m", "closed polygon of the section in its y and z axes")
 
-    @property
-    def displacement(self) -> Floats:
-        """(T, n, 3) m: position minus its value at the first output time, inertial axes."""
-        return self.position - self.position[:1]
+    displacement = Quantity(
+        "(T, n, 3)",
+        "m",
+        "position minus that at the first output time, inertial axes; in results of `Results.in_frame` minus that in "
+        "the start configuration",
+        otherwise=_since_first,
+    )
 
     @property
     def deflection_body(self) -> str | None:
@@ -240,6 +289,10 @@ class Beam(Group):
     def euler_angles(self, sequence: Any = "xyz", unwrap: bool = True) -> Floats:
         """(T, n, 3) rad: intrinsic Euler angles of `rotation`."""
         return euler.to_euler(self.rotation, sequence, unwrap=unwrap)
+
+    def euler_rates(self, sequence: str = "xyz") -> Floats:
+        """(T, n, 3) rad/s: rates of `euler_angles`."""
+        return euler.euler_rates(*self._turn(), sequence)
 
 
 class Joint(Group):
@@ -272,13 +325,20 @@ class Spring(Group):
     rate = Quantity("(T,)", "m/s or rad/s", "of the length or the angle")
 
 
-class Motor(Group):
-    """What a motor of a joint drives with, and the motion it drives."""
+class Load(Group):
+    """What a load exerts; of a motor or a pull also the motion it drives."""
 
-    force = Quantity("(T,)", "N or N m", "along the coordinate of the joint: positive where it makes it grow")
-    length = Quantity("(T,)", "m", "the stroke of the joint")
-    angle = Quantity("(T,)", "rad", "the angle of the joint, unwrapped")
-    rate = Quantity("(T,)", "m/s or rad/s", "of the stroke or the angle")
+    force = Quantity(
+        "(T, 3)",
+        "N",
+        "inertial axes; of a motor (T,) in N or N m, positive where it makes the coordinate grow; of a pull (T,) "
+        "towards each other",
+    )
+    torque = Quantity("(T, 3)", "N m", "with its damping, axes of the body or section")
+    factor = Quantity("(T,)", "-", "of a load along a beam or of its heating: the value of its profile")
+    length = Quantity("(T,)", "m", "between the ends of a pull; the stroke of a motor's joint")
+    angle = Quantity("(T,)", "rad", "of a motor's joint, unwrapped")
+    rate = Quantity("(T,)", "m/s or rad/s", "of the length or the angle")
 
 
 class Audit(Group):
@@ -369,7 +429,7 @@ class Results:
         self.joints = Groups("joints", Joint, self.arrays, self.attributes)
         self.drivers = Groups("drivers", Driver, self.arrays, self.attributes)
         self.springs = Groups("springs", Spring, self.arrays, self.attributes)
-        self.loads = Groups("loads", Motor, self.arrays, self.attributes)
+        self.loads = Groups("loads", Load, self.arrays, self.attributes)
         self.audit = Audit("audit", self.arrays, self.attributes)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -422,6 +482,36 @@ class Results:
 
     def _root(self, name: str) -> Any:
         return self.attributes.get("", NOTHING).get(name, "")
+
+    @property
+    def title(self) -> str:
+        """Title of the model; empty where it has none."""
+        return str(self._root("title"))
+
+    @property
+    def frame(self) -> str:
+        """The frame that bodies and beams are seen from, see `in_frame`."""
+        return str(self._root("frame") or "inertial")
+
+    def in_frame(self, frame: str) -> Results:
+        """The same results with the motion of bodies and beams as it is seen from a moving frame.
+
+        frame : the name of a body; of a beam's node, ``"NAME[NODE]"``, which has the axes of its section; or
+            ``"inertial"``, for these results themselves.
+
+        Of every body and beam, positions and velocities are relative to the moving frame and in its axes, quaternions
+        are to its axes, angular velocities are relative to it and stay in the axes of the body or section.
+        Accelerations are the rates of these, and are left out of results that do not hold the frame's own.
+        ``displacement`` is from the start configuration fixed in the frame: undeformed, its joints at their start
+        coordinates. Of beams, ``deflection`` is the same, so that it counts what bends and turns anywhere between the
+        frame and the node, joints included; ``rotation`` is the node's turn from that configuration. All else, such
+        as joints, loads and the audit, is as it was.
+
+        Raises ResultError for an unknown frame.
+        """
+        from femb.view import seen_from
+
+        return seen_from(self, frame)
 
     @classmethod
     def read(cls, path: str | Path) -> Results:

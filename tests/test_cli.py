@@ -283,7 +283,7 @@ def test_options_an_exporter_does_not_take(results, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("command", ["export", "plot"])
+@pytest.mark.parametrize("command", ["export", "plot", "picture", "animate"])
 def test_no_results(command, tmp_path):
     (tmp_path / "text.h5").write_text("no results")
     for name in ("text.h5", "missing.h5", ""):
@@ -298,7 +298,57 @@ def test_plot(results, tmp_path):
     assert (results / "overview.png").read_bytes().startswith(b"\x89PNG")
     code, _, stderr = invoke("plot", results, "--what", "weather")
     assert code == 2
-    assert "there are: 'overview'" in stderr
+    assert "figures are: overview" in stderr
+
+
+def test_plot_of_what_and_when(results):
+    code, stdout, stderr = invoke("plot", results, "--what", "bodies/hub/position", "--from", 0.25, "--to", 0.75)
+    assert (code, stderr, stdout.strip()) == (0, "", str(results / "bodies_hub_position.png"))
+    code, stdout, _ = invoke(
+        "plot", results, "--what", "velocity", "--what", "energy", "--item", "hub", "--frame", "hub"
+    )
+    assert (code, stdout.strip()) == (0, str(results / "velocity_energy.png"))
+    code, stdout, _ = invoke("plot", results, "--list")
+    assert code == 0
+    for word in ("overview", "quaternion_rate", "bodies                hub"):
+        assert word in stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--what", "../x"], "no figure '../x'"),
+        (["--what", "bodies/hub/positon"], "did you mean 'bodies/hub/position'?"),
+        (["--what", "velocity", "--item", "hob"], "no item 'hob' in these results; did you mean 'hub'?"),
+        (["--what", "springs"], "nothing to show in the figure 'springs'"),
+        (["--frame", "bus"], "no frame 'bus'"),
+        (["--from", "2"], "no output time from 2.0"),
+        (["--what", "a\0b"], "no figure 'a\\x00b'"),
+    ],
+)
+def test_bad_plot(results, arguments, message):
+    before = sorted(results.parent.rglob("*"))
+    code, stdout, stderr = invoke("plot", results, *arguments)
+    assert (code, stdout) == (2, "")
+    assert message in stderr
+    assert sorted(results.parent.rglob("*")) == before, "nothing is written anywhere"
+
+
+def test_picture(results):
+    code, stdout, stderr = invoke("picture", results, "--times", "0,0.5", "--azimuth", 30)
+    assert (code, stderr, stdout.strip()) == (0, "", str(results / "picture.png"))
+    assert (results / "picture.png").read_bytes().startswith(b"\x89PNG")
+    code, _, stderr = invoke("picture", results, "--times", "now")
+    assert (code, stderr) == (2, "--times now: wanted instants in s with commas between them, as 0,0.5,1\n")
+
+
+def test_animate(results):
+    code, stdout, stderr = invoke("animate", results, "--fps", 4, "--dpi", 30, "--quiet")
+    assert (code, stderr, stdout.strip()) == (0, "", str(results / "animation.gif"))
+    assert (results / "animation.gif").read_bytes().startswith(b"GIF89a")
+    code, _, stderr = invoke("animate", results, "--out", results / "film.avi")
+    assert code == 2
+    assert "a film is written as .gif or .mp4" in stderr
 
 
 # The command itself
@@ -311,7 +361,7 @@ def test_version():
 def test_help_lists_every_command():
     code, stdout, _ = invoke("--help")
     assert code == 0
-    commands = ["run", "inverse", "compare", "linearize", "modal", "check", "export", "plot"]
+    commands = ["run", "inverse", "compare", "linearize", "modal", "check", "export", "plot", "picture", "animate"]
     assert re.findall(r"^  (\w+)  ", stdout, re.MULTILINE) == commands
 
 

@@ -378,7 +378,7 @@ def test_tables_in_the_frame_of_a_body(tmp_path):
     assert len(hub["time [s]"]) == 6
     for name, values in hub.items():
         if name != "time [s]":
-            np.testing.assert_allclose(values, name == "quaternion_w [-]", atol=1e-12)
+            np.testing.assert_allclose(values, name in ("quaternion_w [-]", "rotation_w [-]"), atol=1e-12)
     for table, sign in ((right, 1.0), (left, -1.0)):
         for node in range(3):
             position = columns(table, *(f"node{node}_position_{axis} [m]" for axis in "xyz"))

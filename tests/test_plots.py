@@ -8,14 +8,37 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
+from PIL import Image
 
-from femb import Attachment, Beam, Model, RigidBody, Section, simulate
+from femb import (
+    Attachment,
+    Beam,
+    DistributedLoad,
+    Figure,
+    JointDriver,
+    JointEnd,
+    JointMotor,
+    Load,
+    Model,
+    Revolute,
+    RigidBody,
+    Section,
+    SpringDamper,
+    SpringEnd,
+    load_case,
+    rotations,
+    simulate,
+)
+from femb.case import CaseError
 from femb.errors import ResultError
 from femb.export import drawing
 from femb.export.picture import FOOTER
-from femb.plots import FIGURES, LINE_LIMIT, ROW_LIMIT, overview, picture, plot
+from femb.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
+from femb.plots.subject import NODES, Subject
+from femb.profiles import SmoothStep, Versine
 from femb.results import Results
 
+CASES = Path(__file__).resolve().parent.parent / "cases"
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))
 satellite, bent_beam, LENGTH = (SYNTHETIC[name] for name in ("satellite", "bent_beam", "LENGTH"))
 
@@ -23,6 +46,10 @@ satellite, bent_beam, LENGTH = (SYNTHETIC[name] for name in ("satellite", "bent_
 @pytest.fixture
 def results():
     return Results(*satellite())
+
+
+def rows_of(figure, results):
+    return FIGURES[figure](Subject(results))
 
 
 def ink(path):
@@ -41,7 +68,7 @@ def darkness(path):
 
 
 def test_tips_show_displacement_and_deflection():
-    (row,) = FIGURES["tips"](Results(*bent_beam(radius=1.5)))
+    (row,) = rows_of("tips", Results(*bent_beam(radius=1.5)))
     tip = LENGTH / 1.5
     expected = [1.5 * np.sin(tip) - LENGTH, 1.5 * (1 - np.cos(tip)), 0.0]
     for panel in row:
@@ -50,13 +77,13 @@ def test_tips_show_displacement_and_deflection():
 
 
 def test_rotations_show_every_node_in_degrees():
-    (row,) = FIGURES["rotations"](Results(*bent_beam(radius=1.5, elements=4)))
+    (row,) = rows_of("rotations", Results(*bent_beam(radius=1.5, elements=4)))
     np.testing.assert_allclose(row[2].values[-1], np.rad2deg(np.linspace(0.0, LENGTH / 1.5, 5)), atol=1e-12)
     assert row[2].labels == [f"node {i}" for i in range(5)]
 
 
 def test_bodies_show_angles_and_rates_in_degrees(results):
-    ((angles, rates),) = FIGURES["bodies"](results)
+    ((angles, rates),) = rows_of("bodies", results)
     slope = np.gradient(angles.values, results.time, axis=0)[1:-1]
     np.testing.assert_allclose(rates.values[1:-1], slope, atol=0.6)
     assert np.abs(slope).max() > 20.0
@@ -65,7 +92,7 @@ def test_bodies_show_angles_and_rates_in_degrees(results):
 def test_strains_name_the_end_of_the_element(results):
     block, static, attributes = satellite()
     block["beams/right/strain"] = np.tile(np.arange(4.0).reshape(2, 2), (21, 1, 1))
-    panel = FIGURES["strains"](Results(block, static, attributes))[0][0]
+    panel = rows_of("strains", Results(block, static, attributes))[0][0]
     assert dict(zip(panel.labels, panel.values[3], strict=True)) == {
         "element 0 start": 0.0,
         "element 0 end": 1.0,
@@ -75,7 +102,7 @@ def test_strains_name_the_end_of_the_element(results):
 
 
 def test_the_audit_shows_energies_and_the_change_of_momentum(results):
-    panels = {panel.title: panel for row in FIGURES["audit"](results) for panel in row}
+    panels = {panel.title: panel for row in rows_of("audit", results) for panel in row}
     assert panels["energy"].labels == ["kinetic", "potential", "work"]
     np.testing.assert_array_equal(panels["energy"].values[4], [5.0, 0.0, 0.0])
     np.testing.assert_array_equal(panels["linear momentum"].values, 0.0)
@@ -84,9 +111,235 @@ def test_the_audit_shows_energies_and_the_change_of_momentum(results):
 
 
 def test_long_beams_keep_their_first_and_last_node():
-    (row,) = FIGURES["rotations"](Results(*bent_beam(elements=500)))
-    assert len(row[0].labels) == row[0].values.shape[1] == LINE_LIMIT
+    (row,) = rows_of("rotations", Results(*bent_beam(elements=500)))
+    assert len(row[0].labels) == row[0].values.shape[1] == NODES
     assert (row[0].labels[0], row[0].labels[-1]) == ("node 0", "node 500")
+
+
+# What is asked for
+
+
+@pytest.fixture(scope="module")
+def arm():
+    """Two hinges, a driver, a motor, a spring, a load and a beam: something of every kind."""
+    model = Model("Arm")
+    section = Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
+                      youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
+    for name, at in (("upper", 0.5), ("fore", 1.5)):
+        model.add(RigidBody(name, 1.0, 0.1, position=(at, 0, 0)))
+    model.add(Revolute("first", JointEnd("ground", axis=(0, 0, 1)), JointEnd("upper", at=(-0.5, 0, 0), axis=(0, 0, 1))))
+    ends = JointEnd("upper", at=(0.5, 0, 0), axis=(0, 0, 1)), JointEnd("fore", at=(-0.5, 0, 0), axis=(0, 0, 1))
+    model.add(Revolute("second", *ends))
+    model.add(JointDriver("turn", "first", SmoothStep(after=1.0, duration=0.1)))
+    model.add(JointMotor("motor", "second", force=0.3))
+    model.add(
+        SpringDamper("rope", SpringEnd("fore"), SpringEnd(anchor=(1.0, 2.0, 0.0)), stiffness=5.0, free_length=1.0)
+    )
+    model.add(Load("push", body="fore", force=(0.0, 1.0, 2.0), torque=(0, 0, 0.5), frame="body", profile=Versine(0.1)))
+    model.add(Beam("tip", section, 0.5, 2, start=Attachment(body="fore", at=(0.5, 0, 0), direction=(1.0, 0, 0))))
+    return simulate(model, duration=0.2, output_interval=0.01)
+
+
+def shown(results, what, **words):
+    return rows(results, request(results, what, **words))
+
+
+@pytest.mark.parametrize(
+    ("what", "values"),
+    [
+        ("position of fore", lambda r: r.bodies["fore"].position),
+        ("bodies/fore/velocity", lambda r: r.bodies["fore"].velocity),
+        ("quaternion_rate of upper", lambda r: r.bodies["upper"].quaternion_rate),
+        ("angular_velocity.z of tip[1]", lambda r: r.beams["tip"].angular_velocity[:, 1, 2:]),
+        ("beams/tip/displacement[-1]", lambda r: r.beams["tip"].displacement[:, -1]),
+        ("coordinates.angle of second", lambda r: np.degrees(r.joints["second"].coordinates)),
+        ("rates of second", lambda r: np.degrees(r.joints["second"].rates)),
+        ("force of drivers/turn", lambda r: r.drivers["turn"].force),
+        ("force of motor", lambda r: r.loads["motor"].force[:, None]),
+        ("force of rope", lambda r: r.springs["rope"].force[:, None]),
+        ("torque of push", lambda r: r.loads["push"].torque),
+        ("audit/work", lambda r: r.audit.work[:, None]),
+        ("kinetic_energy", lambda r: r.audit.kinetic_energy[:, None]),
+        ("energy_error", lambda r: r.audit.energy_error[:, None]),
+    ],
+)
+def test_any_quantity_of_any_item(arm, what, values):
+    ((panel,),) = shown(arm, what)
+    np.testing.assert_allclose(panel.values, values(arm), rtol=1e-12, atol=1e-12)
+    assert panel.quantity
+
+
+def test_load_histories_are_what_the_loads_exert(arm):
+    """Force in inertial axes, turned with the body; torque in the body's own."""
+    size, push, body = Versine(0.1), arm.loads["push"], arm.bodies["fore"]
+    profile = np.array([[size(t)] for t in arm.time])
+    np.testing.assert_allclose(push.torque, profile * [0, 0, 0.5], atol=1e-15)
+    np.testing.assert_allclose(push.force, rotations.rotate(body.quaternion, profile * [0, 1.0, 2.0]), atol=1e-14)
+
+
+def test_loads_along_beams_have_the_history_of_their_profile():
+    model = Model("Heated")
+    section = Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
+                      youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
+    model.add(Beam("b", section, 1.0, start=Attachment(body="ground", direction=(1.0, 0, 0))))
+    model.add(DistributedLoad("snow", "b", force=(0, 0, -1e-3), profile=Versine(0.1)))
+    ((panel,),) = shown(simulate(model, duration=0.1, output_interval=0.01), "loads")
+    np.testing.assert_allclose(panel.values[:, 0], [Versine(0.1)(0.01 * k) for k in range(11)], atol=1e-14)
+
+
+def test_one_item_shows_components_and_several_show_items(arm):
+    ((one,),) = shown(arm, "velocity of fore")
+    assert (one.title, list(one.labels)) == ("fore", ["x", "y", "z"])
+    (several,) = shown(arm, "velocity", items=["upper", "fore", "tip[*]"])
+    assert [panel.title for panel in several] == ["velocity, x", "velocity, y", "velocity, z"]
+    assert list(several[0].labels) == ["upper", "fore", "tip[0]", "tip[1]", "tip[2]"]
+    ((angles, torque),) = shown(arm, "coordinates | force of drivers/turn")
+    assert (list(angles.labels), angles.unit, torque.unit) == (["first", "second"], "deg", "N m")
+
+
+def test_spans_of_time(arm):
+    ((panel,),) = shown(arm, "position of fore", times=(0.05, None))
+    np.testing.assert_allclose(panel.values, arm.bodies["fore"].position[5:], atol=1e-13)
+    ((change, _),) = shown(arm, "momentum", times=(0.05, 0.1))
+    np.testing.assert_allclose(
+        change.values, (arm.audit.linear_momentum - arm.audit.linear_momentum[0])[5:11], atol=1e-12
+    )
+    with pytest.raises(ResultError, match=r"from 3.0 to None s: the results go from 0 to 0\.2 s"):
+        shown(arm, "position", times=(3.0, None))
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("velocty", "did you mean 'velocity'"),
+        ("../x", r"no figure '\.\./x'"),
+        ("/etc/passwd", "no figure"),
+        ("bodies/fore/velocty", "did you mean 'bodies/fore/velocity'"),
+        ("bodies/four/velocity", "did you mean"),
+        ("velocity of four", "no item 'four'.*did you mean 'fore'"),
+        ("velocity.k of fore", "no component 'k' here; it may be one of: x, y, z"),
+        ("tip[0]", "no figure"),
+        ("a\0b", r"no figure 'a\\x00b'"),
+        ("", "no figure ''"),
+    ],
+)
+def test_what_is_unknown_is_refused_with_a_hint(arm, tmp_path, what, message):
+    with pytest.raises(ResultError, match=message):
+        plot(arm, tmp_path / "a.png", what)
+    assert not list(tmp_path.iterdir())
+
+
+def test_accelerations_and_other_arrays_need_no_word():
+    block, static, attributes = satellite()
+    block["bodies/hub/acceleration"] = np.outer(block["time"], [1.0, 2.0, 3.0])
+    block["joints/hinge/wear"] = block["time"]
+    block["audit/force_balance"] = block["time"] * 1e-9
+    results = Results(block, static, attributes)
+    ((panel,),) = shown(results, "acceleration of hub")
+    assert (panel.unit, panel.values[-1].tolist()) == ("m/s²", [2.0, 4.0, 6.0])
+    for path in ("joints/hinge/wear", "audit/force_balance"):
+        ((panel,),) = shown(results, path)
+        np.testing.assert_array_equal(panel.values[:, 0], block[path])
+
+
+def test_latches_are_marked():
+    block, static, attributes = satellite()
+    block["joints/hinge/coordinates"] = np.sin(block["time"])[:, None]
+    block["joints/hinge/rates"] = np.cos(block["time"])[:, None]
+    attributes["joints/hinge"] = {"names": '["angle"]'}
+    static["events/latches.hinge/time"] = np.array([1.25])
+    for row in shown(Results(block, static, attributes), "latches"):
+        assert row[0].marks == (1.25,)
+
+
+# Noise
+
+
+def test_rounding_errors_are_drawn_as_zero():
+    """Each quantity knows of what size the numbers are that it is the difference of."""
+    noise = np.random.default_rng(0).standard_normal(21)
+    block, static, attributes = satellite()
+    block["audit/constraint_position"] = 1e-30 * np.abs(noise)
+    block["audit/constraint_velocity"] = 1e-17 * np.abs(noise)
+    block["audit/energy_error"] = 5.0 * 1e-15 * noise
+    block["audit/linear_momentum"] = block["audit/linear_momentum"] + 1e-14 * noise[:, None]
+    block["bodies/hub/quaternion"] = rotations.exponential(
+        np.stack([1e-14 * noise, 0 * noise, 0.5 + 0 * noise], axis=1)
+    )
+    results = Results(block, static, attributes)
+    panels = {panel.title: panel for row in rows_of("audit", results) for panel in row}
+    for title in ("energy balance", "linear momentum", "constraints"):
+        np.testing.assert_array_equal(panels[title].values, 0.0, title)
+    ((angles, _),) = rows_of("bodies", results)
+    np.testing.assert_array_equal(angles.values[:, 0], 0.0)
+    np.testing.assert_allclose(angles.values[:, 2], np.degrees(0.5))
+
+
+def test_what_is_above_rounding_is_drawn_as_it_is():
+    block, static, attributes = satellite()
+    block["audit/energy_error"] = 5.0 * 1e-11 * np.sin(block["time"])
+    block["beams/right/strain"] = 1e-10 * np.ones((21, 2, 2))
+    results = Results(block, static, attributes)
+    (energy,) = rows_of("energy", results)
+    np.testing.assert_array_equal(energy[1].values[:, 0], block["audit/energy_error"])
+    np.testing.assert_array_equal(rows_of("strains", results)[0][0].values, 1e-10)
+
+
+# Figures of a case
+
+
+def test_a_case_names_its_figures(tmp_path):
+    model = Model("Top")
+    model.add(RigidBody("top", 1.0, (1.0, 2.0, 3.0), angular_velocity=(0.1, 2.0, 0.2)))
+    model.add(Figure("overview", ["angular_velocity | energy_error"]))
+    model.add(Figure("late", ["angular_velocity.x of top"], times=(0.5, 1.0)))
+    simulate(model, duration=1.0, output_interval=0.1, out=tmp_path / "results.h5")
+    results = Results.read(tmp_path / "results.h5")
+    ((spin, _),) = shown(results, None)
+    np.testing.assert_array_equal(spin.values, results.bodies["top"].angular_velocity)
+    ((late,),) = shown(results, "late")
+    np.testing.assert_array_equal(late.values, results.bodies["top"].angular_velocity[5:, :1])
+    assert results.title == "Top"
+    with pytest.raises(ResultError, match="figures are: overview, late, overview"):
+        plot(results, tmp_path / "a.png", "early")
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"a": {"wat": 1}}', '{"a": {"what": []}}'])
+def test_damaged_figures_are_told(tmp_path, text):
+    block, static, attributes = satellite()
+    attributes[""]["figures"] = text
+    with pytest.raises(ResultError, match="attribute figures of the results"):
+        plot(Results(block, static, attributes), tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "message"),
+    [
+        ('what = ["velocity", "sped"]', 6, "figures.a.what.1: got 'sped': no figure 'sped'"),
+        ('what = ["velocty"]', 6, "did you mean 'velocity'"),
+        ('what = ["velocity of hubb"]', 6, "no such item; there are: ground, hub"),
+        ('what = ["bodies/hub/weight"]', 6, "bodies have no 'weight'"),
+        ('what = ["energy"]\nitems = ["pub"]', 7, "no such item"),
+        ('what = ["energy"]\nframe = "pub"', 7, "no such frame; there are: inertial, ground, hub"),
+        ('what = ["energy"]\ntimes = [2, 1]', 7, "the first must be before the last"),
+        ("what = []", 6, "wanted one text or more"),
+        ("wat = 3", 6, "did you mean 'what'"),
+    ],
+)
+def test_figures_of_a_case_are_checked(tmp_path, words, line, message):
+    case = tmp_path / "case.toml"
+    case.write_text(f"[bodies.hub]\nmass = 1.0\ninertia = 1.0\n\n[figures.a]\n{words}\n")
+    with pytest.raises(CaseError) as caught:
+        load_case(case)
+    assert f"{case}:{line}: figures.a" in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("path", sorted(CASES.glob("*.*")), ids=lambda path: path.stem)
+def test_every_case_says_what_its_overview_shows(path):
+    case = load_case(path)
+    assert "overview" in case.model.figures
+    assert case.run.output_times().size >= 200, "fewer make broken lines"
 
 
 # How it is shown
@@ -164,8 +417,10 @@ def test_zeros_on_a_logarithmic_axis_are_left_out():
 
 # Files
 
+NOT_OF_SATELLITE = ("drivers", "springs", "loads", "latches")  # which has none of these
 
-@pytest.mark.parametrize("what", [None, *FIGURES])
+
+@pytest.mark.parametrize("what", [None, *(each for each in FIGURES if each not in NOT_OF_SATELLITE)])
 def test_every_figure_is_drawn(tmp_path, results, what):
     path = plot(results, tmp_path / "new" / "figure.png", what)
     assert 0.005 < ink(path) < 0.5
@@ -203,7 +458,7 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
     series = {f"bodies/b{i}/quaternion": np.tile([1.0, 0, 0, 0], (3, 1)) for i in range(9)}
     series |= {f"bodies/b{i}/angular_velocity": np.zeros((3, 3)) for i in range(9)}
     drawn = []
-    monkeypatch.setattr("femb.plots.draw_table", lambda time, rows, title, path: drawn.append((len(rows), title)))
+    monkeypatch.setattr("femb.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append((len(rows), title)))
     plot(Results({"time": time, **series}), tmp_path / "a.png", "bodies")
     assert drawn == [(ROW_LIMIT, "results: bodies (the first 6 of 9)")]
 
@@ -217,23 +472,23 @@ def test_the_ground_has_nothing_to_show(tmp_path):
     results = simulate(model, duration=1e-3, out=tmp_path / "results.h5")
     for each in (results, Results.read(tmp_path / "results.h5")):
         assert each.bodies["ground"].fixed
-        assert overview(each)[0][0].title == "b, tip"
+        assert [row[0].title for row in rows_of("overview", each)] == ["energy"], "it moves nowhere"
         with pytest.raises(ResultError, match="nothing to show in the figure 'bodies'"):
             plot(each, tmp_path / "a.png", "bodies")
-    model.add(RigidBody("weight", mass=1.0, inertia=1.0))
-    assert overview(simulate(model, duration=1e-3))[0][0].title == "weight"
+    model.add(RigidBody("weight", mass=1.0, inertia=1.0, angular_velocity=(0, 0, 1.0)))
+    assert rows_of("overview", simulate(model, duration=1e-3))[0][0].title == "weight"
 
 
 def test_the_case_gives_the_title(tmp_path, results, monkeypatch):
     drawn = []
-    monkeypatch.setattr("femb.plots.draw_table", lambda time, rows, title, path: drawn.append(title))
+    monkeypatch.setattr("femb.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append(title))
     plot(results, tmp_path / "a.png", "section_loads")
     plot(Results(*bent_beam()), tmp_path / "a.png", "tips")
     assert drawn == ["satellite: section loads", "results: tips"]
 
 
 def test_what_cannot_be_shown_says_why(tmp_path, results):
-    with pytest.raises(ResultError, match=r"'colours'.*'overview', 'bodies'"):
+    with pytest.raises(ResultError, match=r"'colours'.*overview, bodies"):
         plot(results, tmp_path / "a.png", "colours")
     with pytest.raises(ResultError, match="nothing to show in the figure 'joints'"):
         plot(Results(*bent_beam()), tmp_path / "a.png", "joints")
@@ -313,3 +568,35 @@ def test_bodies_and_beams_without_shape_are_drawn_too(tmp_path):
     block, static, _ = satellite()
     bare = {path: array for path, array in static.items() if not path.endswith("outline")}
     assert ink(picture(Results(block, bare, {}), tmp_path / "a.png")) > 0.01
+
+
+# The film
+
+
+def test_a_film_has_the_images_it_should(tmp_path, results):
+    counts = []
+    words = {"times": (0.5, 1.5), "fps": 5, "dpi": 40, "progress": lambda done, total: counts.append((done, total))}
+    path = animate(results, tmp_path / "new" / "film", **words)
+    assert path.name == "film.gif"
+    with Image.open(path) as film:
+        assert (film.n_frames, film.info["duration"]) == (6, 200)
+        frames = []
+        for k in (0, 5):
+            film.seek(k)
+            frames.append(np.asarray(film.convert("L"), float))
+    assert counts[-1] == (6, 6)
+    assert np.mean(np.abs(frames[0] - frames[1]) > 50) > 0.01, "it moves"
+
+
+def test_films_that_cannot_be_are_refused(tmp_path, results, monkeypatch):
+    with pytest.raises(ResultError, match=r"\.gif or \.mp4"):
+        animate(results, tmp_path / "a.avi")
+    with pytest.raises(ResultError, match=r"no motion from 5\.0"):
+        animate(results, tmp_path / "a.gif", times=(5.0, None))
+    with pytest.raises(ResultError, match="too long, at most"):
+        animate(results, tmp_path / "a.gif", speed=1e-6)
+    monkeypatch.setattr("matplotlib.animation.FFMpegWriter.isAvailable", lambda: False)
+    with pytest.raises(ResultError, match="ffmpeg, which is not installed"):
+        animate(results, tmp_path / "a.mp4")
+    with pytest.raises(ResultError, match="neither bodies nor beams"):
+        animate(Results({"time": np.zeros(1)}), tmp_path / "a.gif")

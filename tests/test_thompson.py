@@ -106,7 +106,7 @@ def test_pendulum_against_its_own_equation_and_the_reference():
     wanted = solve_ivp(rate, (0, 5), [1.0, 0.5], "DOP853", results.time, rtol=1e-12, atol=1e-13).y.T
     got = np.hstack([joint.coordinates, joint.rates])
     np.testing.assert_allclose(got, wanted, atol=1e-9)
-    np.testing.assert_allclose(got[5], [-0.3356812080810927, 3.3126744257442624], atol=1e-8)
+    np.testing.assert_allclose(got[100], [-0.3356812080810927, 3.3126744257442624], atol=1e-8)
     np.testing.assert_allclose(got[-1], [-0.5889239791414831, -1.3840735055607167], atol=1e-8)
     # multipliers of the source's rows, inertial axes: the force that the pendulum exerts on the ground's side
     assert np.hypot(*joint.force[-1][:2]) == pytest.approx(np.hypot(-6.394832284194438, 11.825513839192572), rel=1e-8)
@@ -133,7 +133,9 @@ def test_satellite_against_the_reference():
     got = [bus.position, bus.euler_angles("zyx")[:, ::-1], *(each.coordinates[:, ::-1] for each in hinges)]
     got += [bus.velocity, bus.angular_velocity, *(each.rates[:, ::-1] for each in hinges)]
     for instant, wanted in SATELLITE.items():
-        np.testing.assert_allclose(np.hstack([each[instant] for each in got]), wanted, rtol=0.0, atol=1e-8)
+        k = int(np.argmin(np.abs(results.time - instant)))
+        assert results.time[k] == pytest.approx(instant)
+        np.testing.assert_allclose(np.hstack([each[k] for each in got]), wanted, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("blades", [3, 6])

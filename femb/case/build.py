@@ -9,6 +9,7 @@ from femb.case.schema import close_to, unknown_key
 from femb.case.tables import given, read_table
 from femb.checks import shown
 from femb.errors import ModelError, Problem
+from femb.figure import Figure
 from femb.model import Model
 from femb.options import Run
 
@@ -23,9 +24,9 @@ def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem
 
 
 def kinds() -> dict[str, dict[str, type]]:
-    """The dataclasses of the catalogue by table and by the word for their kind; the first is the default."""
+    """The dataclasses of what a model holds by table and by the word for their kind; the first is the default."""
     found: dict[str, dict[str, type]] = {}
-    for kind in elements.CATALOGUE:
+    for kind in (*elements.CATALOGUE, Figure):
         found.setdefault(kind.table, {})[kind.kind] = kind
     return found
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from femb.errors import ResultError
 from femb.export.files import chosen_times, writing
-from femb.export.view import INERTIAL, View
 from femb.results import Group, Quantity, Results
 from femb.types import Floats
+from femb.view import INERTIAL
 
 COMPONENTS = {"3": "xyz", "4": "wxyz"}
 """Names of the components of vectors and quaternions, by their number in a `Quantity`'s shape."""
@@ -27,16 +27,15 @@ def export_csv(
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
     """Write the time histories as tables; returns the files ``body_NAME.csv``, ``beam_NAME.csv``,
-    ``joint_NAME.csv`` and ``audit.csv``.
+    ``joint_NAME.csv``, ``driver_NAME.csv``, ``spring_NAME.csv``, ``load_NAME.csv`` and ``audit.csv``.
 
     Parameters
     ----------
     results : a run with output times.
     folder : path, made if need be.
-    frame : ``"inertial"`` or the name of a body
-        Positions, velocities, quaternions and angular velocities are relative to that frame; positions and
-        velocities are in its axes, angular velocities stay in those of the body or section. All else is as
-        in the results: accelerations, rotations, deflections, loads, and the audit.
+    frame : ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``
+        The motion of bodies and beams is that of `Results.in_frame`, with displacements and deflections from
+        the start configuration fixed in the frame. All else is as in the results: forces, loads, and the audit.
     every : write only every so many output times.
     progress : called as ``progress(done, total)`` after every file.
 
@@ -47,13 +46,15 @@ def export_csv(
     """
     folder = Path(folder)
     times = chosen_times(results, every)
-    view = View.of(results, frame)
+    results = results.in_frame(frame)
     groups: dict[str, Group] = {}
     kinds: dict[str, Mapping[str, Group]] = {
         "body": results.bodies,
         "beam": results.beams,
         "joint": results.joints,
         "driver": results.drivers,
+        "spring": results.springs,
+        "load": results.loads,
     }
     for word, kind in kinds.items():
         groups |= {f"{word}_{name}": kind[name] for name in kind}
@@ -65,10 +66,8 @@ def export_csv(
     with writing(folder):
         for name, group in groups.items():
             files.append(folder / f"{name}.csv")
-            arrays = _series(results, group)
-            if group is not results.audit:
-                arrays = _seen(view, arrays)
-            _write_table(files[-1], results.time[times], type(group), {n: a[times] for n, a in arrays.items()})
+            arrays = {name: array[times] for name, array in _series(results, group).items()}
+            _write_table(files[-1], results.time[times], type(group), arrays)
             if progress is not None:
                 progress(len(files), len(groups))
     return files
@@ -77,21 +76,6 @@ def export_csv(
 def _series(results: Results, group: Group) -> dict[str, Floats]:
     """The arrays of a group that change with time."""
     return {name: array for name, array in group.arrays.items() if f"{group.path}/{name}" in results.series}
-
-
-def _seen(view: View, arrays: dict[str, Floats]) -> dict[str, Floats]:
-    """The motion of a body or beam, all output times, as the view has it."""
-    seen, always = dict(arrays), slice(None)
-    position, quaternion = arrays.get("position"), arrays.get("quaternion")
-    if position is not None:
-        seen["position"] = view.points(always, position)
-        if "velocity" in arrays:
-            seen["velocity"] = view.velocities(always, position, arrays["velocity"])
-    if quaternion is not None:
-        seen["quaternion"] = view.quaternions(always, quaternion)
-        if "angular_velocity" in arrays:
-            seen["angular_velocity"] = view.angular_velocities(always, quaternion, arrays["angular_velocity"])
-    return seen
 
 
 def _write_table(path: Path, time: Floats, kind: type[Group], arrays: dict[str, Floats]) -> None:
@@ -115,7 +99,10 @@ def _column_names(kind: type[Group], name: str, shape: tuple[int, ...]) -> Itera
     quantity = getattr(kind, name, None)
     axes, unit = [""] * len(shape), ""
     if isinstance(quantity, Quantity):
-        axes, unit = quantity.shape.strip("(,)").split(", ")[1:], f" [{quantity.unit}]"
+        unit = f" [{quantity.unit}]"
+        said = quantity.shape.strip("(,)").split(", ")[1:]
+        # Some quantities are a number or, of items with three, a vector.
+        axes = said if len(said) == len(shape) else [str(size) for size in shape]
     for place in product(*map(range, shape)):
         before, after = "", ""
         for axis, index in zip(axes, place, strict=True):

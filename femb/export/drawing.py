@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from femb.errors import ResultError
 from femb.types import Floats
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # safe for colour blindness
+LINES = ("-", "--", ":")
 SEQUENCE = "viridis"
 SEQUENCE_END = 0.9  # its last tenth is too pale on white
 LEGEND_LIMIT = 6  # more curves in order get a colour bar instead of a legend
@@ -26,7 +27,7 @@ class Panel:
 
     ``values`` (T, k) in ``unit`` ("" for none), one of ``labels`` each. Curves with a ``place`` (k,)
     have an order, such as the node along a beam, named by ``order``: they are coloured along it.
-    ``log`` shows absolute values on a logarithmic axis.
+    ``log`` shows absolute values on a logarithmic axis. ``marks`` are instants (s) with a line across.
     """
 
     title: str
@@ -37,11 +38,20 @@ class Panel:
     place: np.ndarray | None = None
     order: str = ""
     log: bool = False
+    marks: tuple[float, ...] = ()
+
+    def marked(self, marks: tuple[float, ...]) -> Panel:
+        """The same panel with marks."""
+        return replace(self, marks=marks)
+
+    def between(self, chosen: np.ndarray) -> Panel:
+        """The same panel at some of its instants."""
+        return replace(self, values=self.values[chosen])
 
 
-def draw_table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, path: Path) -> Path:
+def draw_table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, path: Path, dpi: int = 150) -> Path:
     """Draw rows of panels over a common time into a picture file; returns its path."""
-    return save(table(time, rows, title), path)
+    return save(table(time, rows, title), path, dpi)
 
 
 def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str) -> Any:
@@ -70,10 +80,14 @@ def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
     values = np.abs(panel.values) if panel.log else panel.values
     factor, unit = (1.0, panel.unit) if panel.log else scale(values, panel.unit)
     log = panel.log and bool(np.any(values > 0.0))
-    for curve, label, colour in zip(values.T / factor, panel.labels, _colours(panel), strict=True):
+    styles = _styles(panel)
+    for curve, label, (colour, style) in zip(values.T / factor, panel.labels, styles, strict=True):
         # A zero has no place on a logarithmic axis.
         shown = np.where(curve > 0.0, curve, np.nan) if log else curve
-        axes.plot(time, shown, color=colour, label=label, lw=1.3, marker="." if time.size < 3 else None)
+        axes.plot(time, shown, color=colour, ls=style, label=label, lw=1.3, marker="." if time.size < 3 else None)
+    for instant in panel.marks:
+        if time[0] <= instant <= time[-1]:
+            axes.axvline(instant, color="#999999", lw=0.8, ls=(0, (2, 2)), zorder=1)
     if log:
         axes.set_yscale("log")
     else:
@@ -109,12 +123,13 @@ def scale(values: Floats, unit: str) -> tuple[float, str]:
     return 10.0**exponent, f"$10^{{{exponent}}}$ {unit}".strip()
 
 
-def save(figure: Any, path: Path) -> Path:
-    """Write a figure in the format of the path's suffix; ResultError where that cannot be done."""
+def save(figure: Any, path: Path, dpi: int = 150) -> Path:
+    """Write a figure in the format of the path's suffix, dots per inch where that has any; ResultError where that
+    cannot be done."""
     path = path if path.suffix else path.with_suffix(".png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path)
+        figure.savefig(path, dpi=dpi)
     except (OSError, ValueError) as error:
         raise ResultError(
             f"{path}: the picture cannot be written ({error}). Check the folder and its permissions; the "
@@ -123,13 +138,15 @@ def save(figure: Any, path: Path) -> Path:
     return path
 
 
-def _colours(panel: Panel) -> list[Any]:
+def _styles(panel: Panel) -> list[tuple[Any, str]]:
+    """Colour and kind of line of every curve: of more curves than colours the second six are dashed."""
     if panel.place is None:
-        return [PALETTE[i % len(PALETTE)] for i in range(len(panel.labels))]
+        count = len(PALETTE)
+        return [(PALETTE[i % count], LINES[i // count % len(LINES)]) for i in range(len(panel.labels))]
     from matplotlib import colormaps
 
     span = max(1, int(np.max(panel.place)))
-    return [colormaps[SEQUENCE](SEQUENCE_END * place / span) for place in panel.place]
+    return [(colormaps[SEQUENCE](SEQUENCE_END * place / span), "-") for place in panel.place]
 
 
 def _colour_bar(axes: Any, place: np.ndarray, name: str) -> None:

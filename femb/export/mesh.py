@@ -18,9 +18,9 @@ import numpy as np
 
 from femb.export.files import writing
 from femb.export.scene import Mesh, scenes_of
-from femb.export.view import INERTIAL
 from femb.results import Results
 from femb.types import Floats, Ints
+from femb.view import INERTIAL
 
 XDMF_NUMBERS = {"line": 2, "triangle": 4, "wedge": 8}
 """XDMF's number of a cell type in a mixed topology."""
@@ -44,7 +44,7 @@ def export_vtu(
     folder : path
         Made if need be. Receives ``lines_0000.vtu`` ... (beams as polylines, bodies as points), and
         with ``solids`` also ``solids_0000.vtu`` ... (beams as swept sections, bodies by their shape).
-    frame : ``"inertial"`` or the name of a body
+    frame : ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``
         Coordinates are relative to that frame and in its axes.
     every : write only every so many output times.
     subdivisions : pieces an element is drawn with.

@@ -17,9 +17,9 @@ from femb.errors import ResultError
 from femb.export import geometry
 from femb.export.drawing import INK, save
 from femb.export.parts import BeamSolid, BodySolid
-from femb.export.view import INERTIAL, View
 from femb.results import Beam, Body, Results
 from femb.types import Floats, Ints
+from femb.view import INERTIAL, View
 
 BEAM_COLOURS = ("#d3e3f0", "#0d3f63")  # first instant, last instant
 BODY_COLOURS = ("#fae0c4", "#c2501c")
@@ -40,6 +40,7 @@ def picture(
     frame: str = INERTIAL,
     azimuth: float = -60.0,
     elevation: float = 25.0,
+    dpi: int = 150,
 ) -> Path:
     """Draw bodies by their shape and beams by their section; returns the path written.
 
@@ -50,9 +51,10 @@ def picture(
         The suffix gives the format (png, svg, pdf), png without one. Its folder is made.
     times : how many instants, spread evenly, or the instants themselves in s
         The output time nearest to each is drawn; the last is the darkest and lies on top.
-    frame : ``"inertial"`` or the name of the body to look from.
+    frame : ``"inertial"``, or the body, or the beam's node ``"NAME[NODE]"``, to look from.
     azimuth, elevation : degrees
         Where the viewer stands: about z from x, and above the x-y plane.
+    dpi : dots per inch; the picture is 9 inches wide.
 
     Beams thinner than a hundredth of the picture are drawn thicker, bodies without a shape as small
     balls. Dashed lines are the paths of the beams' ends between the first and the last instant.
@@ -62,45 +64,81 @@ def picture(
     from matplotlib.figure import Figure
 
     instants = _instants(results, times)
-    if not results.bodies and not results.beams:
-        raise ResultError("these results have neither bodies nor beams, so there is nothing to draw")
+    check_drawable(results)
     view = View.of(results, frame)
-    camera = _camera(azimuth, elevation)
-    things = _things(results, _extent(results, view, instants))
+    camera = camera_axes(azimuth, elevation)
+    things = things_of(results, _extent(results, view, instants))
     shades = np.linspace(0.0, 1.0, len(instants)) if len(instants) > 1 else np.ones(1)
-    paths = [line @ camera[:2].T for line in _end_paths(results, view, instants)]
+    paths = [line @ camera[:2].T for line in end_paths(results, view, instants)]
     faces, colours = [], []
     # Later instants lie over earlier ones whatever their depth, since the order in time is what is shown.
     for k, shade in zip(instants, shades, strict=True):
-        for face, colour in _faces(things, view, camera, k, float(shade)):
+        for face, colour in faces_of(things, view, camera, k, float(shade)):
             faces.append(face)
             colours.append(colour)
 
-    corners = np.concatenate([*faces, *paths])
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    middle, span = 0.5 * (low + high), 1.08 * (high - low)
-    ratio = float(np.clip(span[1] / span[0], 0.35, 1.0))
-    scale = min(WIDTH / span[0], WIDTH * ratio / span[1])  # inches per metre
-    height = WIDTH * ratio + FOOTER
-    figure = Figure(figsize=(WIDTH, height), dpi=150)
-    axes = _sheet(figure, FOOTER / height, 1.0, middle, np.array([WIDTH, WIDTH * ratio]) / scale)
+    sheet = Sheet.around(np.concatenate([*faces, *paths]))
+    figure = Figure(figsize=(WIDTH, sheet.height), dpi=150)
+    axes = sheet.axes(figure)
     axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
     # Edges of the face's own colour close the hairlines between neighbours.
     axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
-    footer = _sheet(figure, 0.0, FOOTER / height, np.array([WIDTH, FOOTER]) / 2, np.array([WIDTH, FOOTER]))
-    _draw_axes(footer, camera, frame)
+    footer = sheet.footer(figure, camera, frame)
     _draw_times(footer, results.time[instants], shades)
-    _draw_measure(footer, scale)
-    return save(figure, Path(path))
+    return save(figure, Path(path), dpi)
 
 
 @dataclass(frozen=True)
-class _Thing:
+class Sheet:
+    """The page: a drawing WIDTH inches wide that shows a rectangle of the picture's plane, and a footer below it.
+
+    middle, span (2,) m: of the rectangle; ratio: height over width of the drawing; scale: inches per metre.
+    """
+
+    middle: Floats
+    span: Floats
+    ratio: float
+    scale: float
+
+    @classmethod
+    def around(cls, points: Floats) -> Sheet:
+        """The sheet that shows points (k, 2) m with some margin."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        span = np.maximum(1.08 * (high - low), 1e-9)
+        ratio = float(np.clip(span[1] / span[0], 0.35, 1.0))
+        scale = float(min(WIDTH / span[0], WIDTH * ratio / span[1]))
+        return cls(0.5 * (low + high), np.array([WIDTH, WIDTH * ratio]) / scale, ratio, scale)
+
+    @property
+    def height(self) -> float:
+        """Inches, with the footer."""
+        return WIDTH * self.ratio + FOOTER
+
+    def axes(self, figure: Any) -> Any:
+        """Matplotlib axes of the drawing."""
+        return _sheet(figure, FOOTER / self.height, 1.0, self.middle, self.span)
+
+    def footer(self, figure: Any, camera: Floats, frame: str) -> Any:
+        """Matplotlib axes in inches below the drawing, with the directions and a measure of length."""
+        footer = _sheet(figure, 0.0, FOOTER / self.height, np.array([WIDTH, FOOTER]) / 2, np.array([WIDTH, FOOTER]))
+        _draw_axes(footer, camera, frame)
+        _draw_measure(footer, self.scale)
+        return footer
+
+
+@dataclass(frozen=True)
+class Thing:
     """A body or beam, the faces that bound it by number of corners, and its two colours."""
 
     part: BodySolid | BeamSolid
     faces: Sequence[Ints]
     colours: tuple[str, str]
+
+
+def check_drawable(results: Results) -> None:
+    """Raise ResultError for results without anything to draw."""
+    if not results.bodies and not results.beams:
+        raise ResultError("these results have neither bodies nor beams, so there is nothing to draw")
 
 
 def _instants(results: Results, times: int | Sequence[float]) -> list[int]:
@@ -113,7 +151,7 @@ def _instants(results: Results, times: int | Sequence[float]) -> list[int]:
     return sorted({int(np.argmin(np.abs(results.time - time))) for time in wanted})
 
 
-def _camera(azimuth: float, elevation: float) -> Floats:
+def camera_axes(azimuth: float, elevation: float) -> Floats:
     """(3, 3): rows are the viewer's right, up, and the direction towards the viewer."""
     a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
     right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -129,17 +167,17 @@ def _extent(results: Results, view: View, instants: Iterable[int]) -> float:
     return float(np.max(np.ptp(np.concatenate(points), axis=0))) or 1.0
 
 
-def _things(results: Results, extent: float) -> list[_Thing]:
+def things_of(results: Results, extent: float) -> list[Thing]:
     bodies = [_body_thing(body, extent) for body in results.bodies.values()]
     return [*bodies, *(_beam_thing(beam, extent) for beam in results.beams.values())]
 
 
-def _body_thing(body: Body, extent: float) -> _Thing:
+def _body_thing(body: Body, extent: float) -> Thing:
     part = BodySolid(body, body.shape or {"sphere": THINNEST * extent})
-    return _Thing(part, [part.cells], BODY_COLOURS)
+    return Thing(part, [part.cells], BODY_COLOURS)
 
 
-def _beam_thing(beam: Beam, extent: float) -> _Thing:
+def _beam_thing(beam: Beam, extent: float) -> Thing:
     angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
     outline = beam.outline if "outline" in beam else THINNEST / 2 * extent * np.stack([np.cos(angle), np.sin(angle)], 1)
     outline = outline * max(1.0, THINNEST * extent / float(np.max(np.ptp(outline, axis=0))))
@@ -148,11 +186,11 @@ def _beam_thing(beam: Beam, extent: float) -> _Thing:
     part = BeamSolid(beam, SUBDIVISIONS, outline)
     elements, corners = part.length.size, len(outline)
     ends = np.arange(corners)[::-1], np.arange(corners) + (elements * (SUBDIVISIONS + 1) - 1) * corners
-    return _Thing(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
+    return Thing(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
 
 
-def _faces(
-    things: Iterable[_Thing], view: View, camera: Floats, k: int, shade: float
+def faces_of(
+    things: Iterable[Thing], view: View, camera: Floats, k: int, shade: float
 ) -> list[tuple[Floats, tuple[float, ...]]]:
     """Polygons (c, 2) in the picture's plane and their colours at output time k, from back to front."""
     from matplotlib.colors import to_rgb
@@ -183,7 +221,7 @@ def _normals(polygons: Floats) -> Floats:
     return normals / np.where(lengths == 0.0, 1.0, lengths)
 
 
-def _end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Floats]:
+def end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Floats]:
     """(t, 3) way of every beam's last node between the first and the last instant."""
     between = slice(instants[0], instants[-1] + 1)
     return [view.points(between, beam.position[between, -1]) for beam in results.beams.values()]

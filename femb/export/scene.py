@@ -12,9 +12,9 @@ import numpy as np
 from femb.errors import ResultError
 from femb.export.files import chosen_times
 from femb.export.parts import Part, State, parts_of
-from femb.export.view import View
 from femb.results import Results
 from femb.types import Floats, Ints
+from femb.view import View
 
 FIELDS: Mapping[str, tuple[int, ...]] = {
     "strain": (),

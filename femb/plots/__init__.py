@@ -1,0 +1,163 @@
+"""Figures of `Results`: time histories as picture files.
+
+    plot(results, "overview.png")
+    plot(results, "tips.png", "tips")
+    plot(results, "hinge.png", ["coordinates of hinge", "joints/hinge/torque"], times=(0.0, 2.0))
+
+A figure is a table of `Panel`, and a panel is data; only `femb.export.drawing` knows matplotlib. Figures with a name
+are in `femb.plots.sheets`, quantities in `femb.plots.words`; `femb.plots.choice` reads what is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from femb.errors import ModelError, ResultError
+from femb.export.animation import animate
+from femb.export.drawing import draw_table
+from femb.export.picture import picture
+from femb.figure import INERTIAL, Figure
+from femb.plots.choice import SIDE_BY_SIDE, check_items, problem_of, rows_of, split
+from femb.plots.rounding import Scales
+from femb.plots.sheets import FIGURES
+from femb.plots.subject import Rows, Subject
+from femb.plots.words import WORDS
+from femb.results import Results
+
+__all__ = ["FIGURES", "WORDS", "Figure", "animate", "figures_of", "picture", "plot"]
+
+Span = tuple[float | None, float | None]
+
+ROW_LIMIT = 6  # what fits on one readable page
+
+
+def plot(
+    results: Results,
+    path: str | Path,
+    what: str | Sequence[str] | None = None,
+    *,
+    items: Sequence[str] | None = None,
+    frame: str | None = None,
+    times: Span | None = None,
+    dpi: int = 150,
+) -> Path:
+    """Draw results over time into a file; returns the path written.
+
+    Parameters
+    ----------
+    results : a run with output times.
+    path : path of the picture
+        The suffix gives the format (png, svg, pdf), png without one. Its folder is made.
+    what : what to show, one text or several below one another; None is ``"overview"``
+        A figure of the case, a name in `FIGURES` or `WORDS`, with ``" of ITEM, ITEM"`` for some items only, or the
+        path of an array; see `femb.plots.choice`.
+    items : patterns of the items to show, see `femb.plots.subject.Subject`; None for all.
+    frame : see the motion from this frame, as `Results.in_frame` does; None for that of the results.
+    times : first and last instant, s; None for the first or last of the results.
+    dpi : dots per inch; the figure is some 8 to 18 inches wide.
+
+    Raises ResultError for an unknown name, for results that have nothing of that kind to show, and
+    where the file cannot be written.
+    """
+    figure = request(results, what, items, frame, times)
+    shown = rows(results, figure)
+    if not shown:
+        raise ResultError(f"these results have nothing to show in the figure {figure.name!r}: {results!r}")
+    title = f"{_title(results)}: {figure.name.replace('_', ' ')}"
+    if figure.frame != INERTIAL:
+        title += f", seen from {figure.frame}"
+    if len(shown) > ROW_LIMIT:
+        title += f" (the first {ROW_LIMIT} of {len(shown)})"
+    return draw_table(results.time[_between(results, figure.times)], shown[:ROW_LIMIT], title, Path(path), dpi)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: the name in the title, texts to show one below another, items, frame and time span."""
+
+    name: str
+    what: Sequence[str]
+    items: Sequence[str] = ()
+    frame: str = INERTIAL
+    times: Span = (None, None)
+
+
+def request(
+    results: Results,
+    what: str | Sequence[str] | None = None,
+    items: Sequence[str] | None = None,
+    frame: str | None = None,
+    times: Span | None = None,
+) -> Request:
+    """What the arguments of `plot` mean: a figure of the case where it has the name, with what is given instead."""
+    texts = (what,) if isinstance(what, str) else tuple(what or ("overview",))
+    own = figures_of(results).get(texts[0]) if len(texts) == 1 else None
+    first, last = times or (None, None)
+    if own is None:
+        return Request("; ".join(texts), texts, tuple(items or ()), frame or results.frame, (first, last))
+    span = (None, None) if own.times is None else (float(own.times[0]), float(own.times[1]))
+    return Request(
+        own.name,
+        own.what,
+        own.items if items is None else tuple(items),
+        frame or (results.frame if own.frame == INERTIAL else own.frame),
+        (span[0] if first is None else first, span[1] if last is None else last),
+    )
+
+
+def rows(results: Results, figure: Request) -> Rows:
+    """The rows of panels of a figure, at the instants it shows; empty where there is nothing to show."""
+    own = figures_of(results)
+    for text in figure.what:
+        for part in text.split(SIDE_BY_SIDE):
+            name, _ = split(part)
+            problem = None if "/" in name and ".." not in name else problem_of(name, own)
+            if problem:
+                raise ResultError(problem)
+    if not results.time.size:
+        return []
+    seen = results if figure.frame == results.frame else results.in_frame(figure.frame)
+    subject = Subject(seen, figure.items, Scales(results))
+    check_items(subject)
+    between = _between(results, figure.times)
+    found = [row for text in figure.what for row in rows_of(subject, text)]
+    return [[panel.between(between) for panel in row] for row in found if row]
+
+
+def figures_of(results: Results) -> dict[str, Figure]:
+    """The figures that the case of the results names."""
+    text = str(results.attributes.get("", {}).get("figures", "{}"))
+    try:
+        return {name: Figure(name, **words) for name, words in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError, ModelError) as error:
+        raise ResultError(f"attribute figures of the results: {error}; wanted the figures of a case as JSON") from error
+
+
+def _between(results: Results, times: Span) -> np.ndarray:
+    """Which output times are in a span; ResultError where none is."""
+    first, last = times
+    time = results.time
+    inside = np.ones(time.size, dtype=bool)
+    if first is not None:
+        inside &= time >= first - 1e-9 * abs(first)
+    if last is not None:
+        inside &= time <= last + 1e-9 * abs(last)
+    if not inside.any() and time.size:
+        raise ResultError(f"no output time from {first} to {last} s: the results go from {time[0]:g} to {time[-1]:g} s")
+    return inside
+
+
+def _title(results: Results) -> str:
+    """The title of the model, that the case gives itself, else the plain word."""
+    if results.title:
+        return results.title
+    try:
+        return str(tomllib.loads(results.case).get("title", "results"))
+    except tomllib.TOMLDecodeError:
+        return "results"

@@ -1,0 +1,72 @@
+"""Checks of figures against a model, before there are results: unknown figures, quantities, items and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from femb.plots.choice import listed, problem_of, split
+from femb.plots.subject import KINDS, matches
+from femb.plots.words import WORDS
+from femb.view import node_of
+
+if TYPE_CHECKING:
+    from femb.model import Model
+
+
+def what_problem(model: Model, text: str) -> str | None:
+    """Why a text of a figure shows nothing of a model; None if it may."""
+    for part in text.split(" | "):
+        name, items = split(part)
+        for item in items:
+            problem = item_problem(model, item)
+            if problem:
+                return problem
+        problem = _path_problem(model, name) if "/" in name else problem_of(name)
+        if problem:
+            return problem
+    return None
+
+
+def item_problem(model: Model, pattern: str) -> str | None:
+    """Why a pattern means no item of a model; None if it means one."""
+    items = list(_items(model))
+    if any(matches(pattern, kind, name, count)[0] for kind, name, count in items):
+        return None
+    return f"no such item; there are: {listed(dict.fromkeys(name for _, name, _ in items))}"
+
+
+def frame_problem(model: Model, frame: str) -> str | None:
+    """Why a frame is none of a model; None if it is one."""
+    bodies = ["inertial", "ground", *model.bodies]
+    name, node = node_of(frame)
+    if frame in bodies:
+        return None
+    if node is not None and name in model.beams:
+        count = model.beams[name].elements + 1
+        return None if -count <= node < count else f"the beam {name!r} has the nodes 0 to {count - 1}"
+    return f"no such frame; there are: {listed([*bodies, *(f'{beam}[NODE]' for beam in model.beams)])}"
+
+
+def _path_problem(model: Model, path: str) -> str | None:
+    parts = path.split("/")
+    kind, word = parts[0], parts[-1].partition("[")[0]
+    if kind == "audit" and len(parts) == 2:
+        return None if word in _words("audit") else f"audit has no {word!r}; there are: {listed(_words('audit'))}"
+    if kind not in KINDS or len(parts) < 3:
+        return f"no such path; paths are KIND/NAME/QUANTITY with a kind of {listed(KINDS)}, or audit/QUANTITY"
+    if not any("*" in each or "?" in each or each in _words(kind) for each in (word,)):
+        return f"{kind} have no {word!r}; there are: {listed(_words(kind))}"
+    return item_problem(model, "/".join(parts[:-1]))
+
+
+def _words(kind: str) -> list[str]:
+    return [word for word, known in WORDS.items() if kind in known.kinds]
+
+
+def _items(model: Model) -> Iterator[tuple[str, str, int]]:
+    """Kind, name and number of nodes of every item that results may hold."""
+    yield "bodies", "ground", 0
+    for kind in KINDS:
+        for name, item in model.tables[kind].items():
+            yield kind, name, item.elements + 1 if kind == "beams" else 0

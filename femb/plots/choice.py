@@ -1,0 +1,118 @@
+"""Choice: from the text that says what a figure shows to rows of panels, with refusals that help.
+
+The text is one of::
+
+    NAME                    a figure of `femb.plots.sheets.FIGURES` or a quantity of `femb.plots.words.WORDS`
+    NAME.COMPONENT          one component of a quantity, such as velocity.x or coordinates.first_angle
+    NAME of ITEM, ITEM      the same of some items only; see `femb.plots.subject.Subject` for patterns of items
+    KIND/ITEM/QUANTITY      the path of any array of the results, such as bodies/hub/position; * and ? are wildcards
+    TEXT | TEXT             two or more of these side by side
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from femb.errors import ResultError
+from femb.plots.sheets import FIGURES
+from femb.plots.subject import KINDS, Rows, Subject, groups_of
+from femb.plots.words import WORDS, plain
+
+SIDE_BY_SIDE = " | "
+
+
+def rows_of(subject: Subject, text: str) -> Rows:
+    """Rows of panels of a text; ResultError for what is unknown or has nothing to show."""
+    parts = [_part(subject, part.strip()) for part in text.split(SIDE_BY_SIDE)]
+    if len(parts) > 1 and all(len(rows) == 1 for rows in parts):
+        return [[panel for rows in parts for panel in rows[0]]]
+    return [row for rows in parts for row in rows]
+
+
+def split(text: str) -> tuple[str, tuple[str, ...]]:
+    """Name or path, and patterns of items, of a text without side by side."""
+    name, of, items = text.partition(" of ")
+    return name.strip(), tuple(item.strip() for item in items.split(",")) if of else ()
+
+
+def problem_of(name: str, own: Iterable[str] = (), paths: Sequence[str] = ()) -> str | None:
+    """Why a name is no figure and no quantity; None if it is one. ``own`` are figures of the case."""
+    names = [*own, *FIGURES, *WORDS]
+    if name in names or name.partition(".")[0] in WORDS:
+        return None
+    guess = difflib.get_close_matches(name.lower().replace(" ", "_"), [*names, *paths], n=1, cutoff=0.7)
+    hint = f"did you mean {guess[0]!r}? " if guess else ""
+    return (
+        f"no figure {name!r}; {hint}figures are: {listed([*own, *FIGURES])}; quantities: {listed(WORDS)}; "
+        "or the path of an array, such as bodies/NAME/position"
+    )
+
+
+def _part(subject: Subject, text: str) -> Rows:
+    name, items = split(text)
+    if items:
+        subject = subject.only(items)
+        check_items(subject)
+    if name in FIGURES:
+        return FIGURES[name](subject)
+    word, _, component = name.partition(".")
+    if word in WORDS:
+        rows = subject.rows(word, component)
+        if component and not rows and subject.rows(word):
+            shown = {plain(label) for row in subject.rows(word) for panel in row for label in panel.labels}
+            raise ResultError(f"{word} has no component {component!r} here; it may be one of: {listed(sorted(shown))}")
+        return rows
+    if "/" in name:
+        rows = _by_path(subject, name)
+        if rows:
+            return rows
+    paths = [path for path in subject.results.series if "/" in path]
+    raise ResultError(problem_of(name, paths=paths) or f"nothing to show: {name!r}")
+
+
+def _by_path(subject: Subject, path: str) -> Rows:
+    """Rows of all items whose quantity fits a path, a row each."""
+    parts = path.split("/")
+    kind, pattern, word = parts[0], "/".join(parts[1:-1]), parts[-1]
+    if kind == "audit" and len(parts) == 2:
+        return subject.only(()).rows(word) if word in subject.results.audit else []
+    if kind not in KINDS or not pattern:
+        return []
+    word, bracket, node = word.partition("[")
+    rows: Rows = []
+    words = _words_of(subject, kind, word)
+    for name in groups_of(subject.results, kind):
+        stem = pattern
+        if name == stem or fnmatchcase(name, stem.replace("[", "[[]")):
+            item = f"{kind}/{name}{bracket}{node}"
+            for each in words:
+                rows += subject.only((item,)).rows(each)
+    return rows
+
+
+def _words_of(subject: Subject, kind: str, pattern: str) -> list[str]:
+    """Quantities of a kind that fit a pattern: those of the catalogue and whatever else the results hold."""
+    known = [word for word, each in WORDS.items() if kind in each.kinds]
+    held = [word for group in groups_of(subject.results, kind).values() for word in group.arrays]
+    over_time = [word for word in held if any(path.endswith(f"/{word}") for path in subject.results.series)]
+    return [word for word in dict.fromkeys([*known, *over_time]) if fnmatchcase(word, pattern)]
+
+
+def check_items(subject: Subject) -> None:
+    """Raise ResultError for patterns of items that mean nothing in the results."""
+    names = list(dict.fromkeys(name for kind in KINDS for name in groups_of(subject.results, kind)))
+    for item in subject.items:
+        if not subject.only((item,)).chosen(KINDS):
+            stem = item.split("[")[0].rsplit("/", 1)[-1]
+            guess = difflib.get_close_matches(stem, names, n=1)
+            hint = f"; did you mean {guess[0]!r}?" if guess and guess[0] != stem else ""
+            raise ResultError(f"no item {item!r} in these results{hint}; there are: {listed(names)}")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message."""
+    names = list(names)
+    shown = ", ".join(names[:60])
+    return shown if len(names) <= 60 else f"{shown}, ... ({len(names)} in all)"

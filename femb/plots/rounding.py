@@ -1,0 +1,113 @@
+"""Rounding: below which size the values of a quantity are nothing but rounding errors.
+
+A number that is the difference of numbers of size m is known to eps m at best; a run adds up such errors over its
+steps. What stays below `LIMIT` times that size all the time is drawn as zero.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from femb.results import Results
+from femb.types import Floats
+
+LIMIT = 1e3 * float(np.finfo(float).eps)  # a thousand roundings: what the steps of a run add up to
+
+
+class Scales:
+    """The sizes of what the quantities of some results are differences of, each by its name in a `Word`."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    def of(self, name: str, values: Floats) -> float:
+        """The size by name; ``values`` are those to be drawn, which are their own scale where the name is empty."""
+        own = _largest(values)
+        return max(own, float(getattr(self, name))) if name else own
+
+    @cached_property
+    def one(self) -> float:
+        """Of pure numbers and angles."""
+        return 1.0
+
+    @cached_property
+    def length(self) -> float:
+        """m: of coordinates of points."""
+        return max(self._over("position"), self._over("element_length"))
+
+    @cached_property
+    def speed(self) -> float:
+        """m/s: of velocities of points."""
+        return self._over("velocity")
+
+    @cached_property
+    def turning(self) -> float:
+        """rad/s: of angular velocities."""
+        return self._over("angular_velocity")
+
+    @cached_property
+    def acceleration(self) -> float:
+        """m/s2."""
+        return self._over("acceleration")
+
+    @cached_property
+    def angular_acceleration(self) -> float:
+        """rad/s2."""
+        return self._over("angular_acceleration")
+
+    @cached_property
+    def force(self) -> float:
+        """N: of forces of joints, springs and loads, which balance one another."""
+        return max(self._over("force"), self._over("section_force"))
+
+    @cached_property
+    def torque(self) -> float:
+        """N m: of torques, and of moments of forces."""
+        return max(self._over("torque"), self._over("section_moment"), self.force * self.length)
+
+    @cached_property
+    def energy(self) -> float:
+        """J: of what the energy balance is the difference of."""
+        return max(self._over(word) for word in ("kinetic_energy", "potential_energy", "work"))
+
+    @cached_property
+    def momentum(self) -> float:
+        """N s: no more than the momenta of all parts added up by size, of which the whole is the sum.
+
+        With v for the largest speed, m v_i >= m v_i^2 / v for each part, so that the sum is at least 2 T / v.
+        """
+        moving = 2.0 * self._over("kinetic_energy") / self.speed if self.speed > 0.0 else 0.0
+        return max(self._over("linear_momentum"), moving)
+
+    @cached_property
+    def angular_momentum(self) -> float:
+        """N m s: the same about the origin."""
+        return max(self._over("angular_momentum"), self.momentum * self.length)
+
+    @cached_property
+    def constraint(self) -> float:
+        """Of equations of constraint: positions in m, directions in 1."""
+        return max(1.0, self.length)
+
+    @cached_property
+    def constraint_rate(self) -> float:
+        """Of their rates."""
+        return max(self.speed, self.turning * max(1.0, self.length))
+
+    def _over(self, word: str) -> float:
+        arrays = self._results.arrays
+        return max((_largest(arrays[path]) for path in arrays if path.endswith(f"/{word}")), default=0.0)
+
+
+def without_noise(values: Floats, scale: float) -> Floats:
+    """Columns (T, k) that never leave the rounding errors of numbers of that size are zero."""
+    largest = np.max(np.abs(values), axis=0, initial=0.0, where=np.isfinite(values))
+    return np.where((largest <= LIMIT * scale) & np.isfinite(values), 0.0, values)
+
+
+def _largest(values: Floats) -> float:
+    if values.dtype.kind not in "fiu":
+        return 0.0
+    return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))

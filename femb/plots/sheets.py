@@ -1,0 +1,204 @@
+"""Sheets: figures with a name, each a function from a `Subject` to rows of panels; none where nothing is to be shown.
+
+To add one, write the function and name it in `FIGURES`; the command line and case files then know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from femb.export.drawing import Panel
+from femb.plots.subject import Rows, Subject, some
+from femb.plots.words import ANGLES, WORDS, XYZ, channels
+from femb.results import Beam, Body, Group
+from femb.types import Floats
+
+LATCHES = "events/latches."
+
+
+def bodies(subject: Subject) -> Rows:
+    """A row for each body that is not a ground: Euler angles and their rates, intrinsic x-y-z, degrees."""
+    return [_of_one(subject, "bodies", body, "euler_angles", "euler_rates") for body in subject.of("bodies")]
+
+
+def tips(subject: Subject) -> Rows:
+    """A row for each beam: how far its end came, and how far it bent away from the undeformed beam."""
+    rows = []
+    for beam in subject.of("beams"):
+        assert isinstance(beam, Beam)
+        moved, bent = beam.displacement[:, -1], beam.deflection[:, -1]
+        title = f"{beam.name}, tip in {_axes(beam)}"
+        rows.append([_panel(subject, title, "deflection", bent)])
+        if subject.results.frame == "inertial":  # in a frame they are the same
+            rows[-1].insert(0, _panel(subject, f"{beam.name}, tip", "displacement", moved))
+    return rows
+
+
+def rotations(subject: Subject) -> Rows:
+    """A row for each beam: Euler angles of every node's rotation from the reference shape, degrees."""
+    rows = []
+    for beam in subject.of("beams"):
+        assert isinstance(beam, Beam)
+        nodes = some(beam.rotation.shape[1])
+        labels = [f"node {i}" for i in nodes]
+        angles = np.rad2deg(beam.euler_angles()[:, nodes])
+        rows.append(
+            [
+                Panel(beam.name, name, "deg", subject.clean(angles[..., i], "one"), labels, nodes, "node")
+                for i, name in enumerate(ANGLES)
+            ]
+        )
+    return rows
+
+
+def strains(subject: Subject) -> Rows:
+    """A row for each beam: axial strain at both ends of every element."""
+    rows = []
+    for beam in subject.of("beams"):
+        for channel in subject.element_ends(beam, "strain"):
+            elements = beam["strain"].shape[1]
+            place = (np.arange(elements)[:, None] + np.arange(2)).reshape(-1)[some(2 * elements)]
+            rows.append([subject.panel(beam.name, channel, place, "elements from the start")])
+    return rows
+
+
+def section_loads(subject: Subject) -> Rows:
+    """A row for each beam: section force and moment at its start, section axes."""
+    return [
+        [
+            _panel(subject, f"{beam.name}, at the start", "section_force", beam["section_force"][:, 0, 0]),
+            _panel(subject, f"{beam.name}, at the start", "section_moment", beam["section_moment"][:, 0, 0]),
+        ]
+        for beam in subject.of("beams")
+        if "section_force" in beam and "section_moment" in beam
+    ]
+
+
+def joints(subject: Subject) -> Rows:
+    """A row for each joint: force and torque on its second body, axes of the first one's frame."""
+    rows = [_of_one(subject, "joints", joint, "force", "torque") for joint in subject.of("joints")]
+    return [row for row in rows if row]
+
+
+def drivers(subject: Subject) -> Rows:
+    """A row for each driver: what it prescribes, and the force or torque that it takes."""
+    return [_of_one(subject, "drivers", driver, "value", "force") for driver in subject.of("drivers")]
+
+
+def springs(subject: Subject) -> Rows:
+    """A row for each spring, friction or stop: its length or angle, and its force or torque."""
+    return [_of_one(subject, "springs", spring, "length", "angle", "force") for spring in subject.of("springs")]
+
+
+def loads(subject: Subject) -> Rows:
+    """A row for each load: its force and its torque; of one along a beam the factor it is multiplied with."""
+    rows = [_of_one(subject, "loads", load, "force", "torque", "factor") for load in subject.of("loads")]
+    return [row for row in rows if row]
+
+
+def latches(subject: Subject) -> Rows:
+    """Coordinates and rates of the joints, with the instants at which latches closed or opened."""
+    marks = {
+        path.removeprefix(LATCHES).rsplit("/", 1)[0]: tuple(map(float, np.atleast_1d(times)))
+        for path, times in subject.results.arrays.items()
+        if path.startswith(LATCHES) and path.endswith("/time")
+    }
+    if not marks:
+        return []
+    instants = tuple(sorted({t for times in marks.values() for t in times}))
+    rows = [*subject.rows("coordinates"), *subject.rows("rates")]
+    return [[panel.marked(instants) for panel in row] for row in rows]
+
+
+def energy(subject: Subject) -> Rows:
+    """Energies and work, and the error of their balance."""
+    row = [
+        *_together(subject, "energy", "kinetic_energy", "potential_energy", "work"),
+        *_together(subject, "energy balance", "energy_error"),
+    ]
+    return [row] if row else []
+
+
+def momentum(subject: Subject) -> Rows:
+    """Change of the linear and the angular momentum since the first output time."""
+    row = []
+    for word in ("linear_momentum", "angular_momentum"):
+        if word in subject.results.audit:
+            values = subject.results.audit[word]
+            title = WORDS[word].label
+            shown = subject.clean(values - values[0], word.removeprefix("linear_"))
+            row.append(Panel(title, "change", WORDS[word].unit, shown, XYZ))
+    return [row] if row else []
+
+
+def audit(subject: Subject) -> Rows:
+    """Energies, and everything that should be conserved or zero."""
+    kept = [
+        *_together(subject, "constraints", "constraint_position", "constraint_velocity", log=True),
+        *_together(subject, "quaternions", "quaternion_norm", log=True),
+    ]
+    return [row for row in (*energy(subject), *momentum(subject), kept) if row]
+
+
+def overview(subject: Subject) -> Rows:
+    """What moves, and the energies, for results whose case does not say what its overview is."""
+    rows = [*subject.rows("coordinates")[:2], *_differing(drivers(subject))[:2], *_differing(tips(subject))[:2]]
+    if len(rows) < 4:
+        moving = [_of_one(subject, "bodies", body, "displacement", "euler_angles") for body in subject.of("bodies")]
+        rows = [*_differing(moving)[: 4 - len(rows)], *rows]
+    rows = [*rows, *energy(subject), *_differing(momentum(subject))]
+    return rows or bodies(subject) or audit(subject)
+
+
+FIGURES: dict[str, Callable[[Subject], Rows]] = {
+    "overview": overview,
+    "bodies": bodies,
+    "tips": tips,
+    "rotations": rotations,
+    "strains": strains,
+    "section_loads": section_loads,
+    "joints": joints,
+    "drivers": drivers,
+    "springs": springs,
+    "loads": loads,
+    "latches": latches,
+    "energy": energy,
+    "momentum": momentum,
+    "audit": audit,
+}
+"""Name of a figure -> function from a subject to its rows of panels, empty where there is nothing to show."""
+
+
+def _of_one(subject: Subject, kind: str, group: Group, *words: str) -> list[Panel]:
+    """A row of what words show of one item."""
+    if isinstance(group, Body) and "quaternion" not in group:
+        return []
+    return [subject.panel(group.name, channel) for word in words for channel in channels(kind, group, word)]
+
+
+def _panel(subject: Subject, title: str, word: str, values: Floats) -> Panel:
+    known = WORDS[word]
+    return Panel(title, known.label, known.unit, subject.clean(values, known.scale), known.components)
+
+
+def _together(subject: Subject, title: str, *words: str, log: bool = False) -> list[Panel]:
+    """Histories of the audit in one panel."""
+    found = [word for word in words if word in subject.results.audit]
+    if not found:
+        return []
+    values = [subject.clean(subject.results.audit[word][:, None], WORDS[word].scale) for word in found]
+    labels = [WORDS[word].components[0] for word in found]
+    like = WORDS[found[0]]
+    return [Panel(title, like.label, like.unit, np.concatenate(values, axis=1), labels, log=log)]
+
+
+def _differing(rows: Rows) -> Rows:
+    """Rows with something other than zeros."""
+    return [row for row in rows if any(np.any(panel.values) for panel in row)]
+
+
+def _axes(beam: Beam) -> str:
+    """Whose axes the deflection is in."""
+    return f"axes of {beam.deflection_body}" if beam.deflection_body else "start section"

@@ -1,0 +1,223 @@
+"""Words: the quantities that a figure can show, by name; how each is read, named and measured.
+
+`WORDS` is the catalogue. A word may exist for several kinds of items: ``force`` for joints, drivers, springs and loads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from femb.results import Beam, Body, Group
+from femb.types import Floats
+
+XYZ = ("x", "y", "z")
+WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
+ANGLES = (r"$\psi$ (x)", r"$\varphi$ (y)", r"$\theta$ (z)")
+POINTS = ("bodies", "beams")
+LINEAR = {"x", "y", "z", "stroke", "distance"}  # names of coordinates and components of drivers in m, not rad
+DEGREES = float(np.degrees(1.0))
+
+
+@dataclass(frozen=True)
+class Word:
+    """A quantity: the label of its axis, unit in the figure, components, and for which kinds of items it exists.
+
+    read : from the group to values (T, ...), None for the array of the word's own name. factor : from the unit of the
+    results to that of the figure. scale : name of its size in `femb.plots.rounding.Scales`.
+    """
+
+    label: str
+    unit: str
+    components: Sequence[str] = ("",)
+    kinds: Sequence[str] = POINTS
+    read: Callable[[Group], Floats] | None = None
+    factor: float = 1.0
+    scale: str = ""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Values (T, k) of one item over time, in the unit of the figure, and the labels of their columns.
+
+    part : the component that the values are, where they are one of several.
+    """
+
+    item: str
+    quantity: str
+    unit: str
+    components: Sequence[str]
+    values: Floats
+    scale: str
+    part: str = ""
+
+    @property
+    def title(self) -> str:
+        """The item, and which of its components this is, if not all."""
+        return ", ".join(filter(None, (self.item, self.part)))
+
+    def only(self, component: str) -> Channel | None:
+        """One component alone, None where there is none of that name."""
+        names = [plain(each) for each in self.components]
+        if component not in names:
+            return None
+        k = names.index(component)
+        return replace(self, part=component.replace("_", " "), components=[""], values=self.values[:, k : k + 1])
+
+
+def plain(component: str) -> str:
+    """The name of a component in texts: x of "ψ (x)", first_angle of "first angle"."""
+    if component in WXYZ:
+        return "wxyz"[WXYZ.index(component)]
+    return component[component.rfind("(") + 1 : -1] if component.endswith(")") else component.replace(" ", "_")
+
+
+def _derived(name: str) -> Callable[[Group], Floats]:
+    """Reader of an attribute that the group may compute."""
+    return lambda group: np.asarray(getattr(group, name))
+
+
+def _angles(group: Group) -> Floats:
+    assert isinstance(group, Body | Beam)
+    return group.euler_angles()
+
+
+def _angle_rates(group: Group) -> Floats:
+    assert isinstance(group, Body | Beam)
+    return group.euler_rates()
+
+
+WORDS: dict[str, Word] = {
+    "position": Word("position", "m", XYZ, scale="length"),
+    "displacement": Word("displacement", "m", XYZ, read=_derived("displacement"), scale="length"),
+    "deflection": Word("deflection", "m", XYZ, ("beams",), read=_derived("deflection"), scale="length"),
+    "velocity": Word("velocity", "m/s", XYZ, scale="speed"),
+    "acceleration": Word("acceleration", "m/s²", XYZ, scale="acceleration"),
+    "quaternion": Word("quaternion", "", WXYZ, scale="one"),
+    "quaternion_rate": Word("quaternion rate", "1/s", WXYZ, read=_derived("quaternion_rate"), scale="turning"),
+    "rotation": Word("rotation", "", WXYZ, read=_derived("rotation"), scale="one"),
+    "rotation_rate": Word("rate of rotation", "1/s", WXYZ, read=_derived("rotation_rate"), scale="turning"),
+    "euler_angles": Word("Euler angle", "deg", ANGLES, read=_angles, factor=DEGREES, scale="one"),
+    "euler_rates": Word("Euler rate", "deg/s", ANGLES, read=_angle_rates, factor=DEGREES, scale="turning"),
+    "angular_velocity": Word("angular velocity", "rad/s", XYZ, scale="turning"),
+    "angular_acceleration": Word("angular acceleration", "rad/s²", XYZ, scale="angular_acceleration"),
+    "strain": Word("axial strain", "", ("start", "end"), ("beams",), scale="one"),
+    "section_force": Word("section force", "N", XYZ, ("beams",), scale="force"),
+    "section_moment": Word("section moment", "N m", XYZ, ("beams",), scale="torque"),
+    "coordinates": Word("", "", (), ("joints",)),
+    "rates": Word("", "", (), ("joints",)),
+    "accelerations": Word("", "", (), ("joints",)),
+    "force": Word("force", "N", XYZ, ("joints", "drivers", "springs", "loads"), scale="force"),
+    "torque": Word("torque", "N m", XYZ, ("joints", "loads"), scale="torque"),
+    "value": Word("", "", (), ("drivers",)),
+    "rate": Word("rate", "", (), ("drivers", "springs", "loads")),
+    "factor": Word("factor", "", ("",), ("loads",)),
+    "length": Word("length", "m", ("",), ("springs", "loads"), scale="length"),
+    "angle": Word("angle", "deg", ("",), ("springs", "loads"), factor=DEGREES, scale="one"),
+    "kinetic_energy": Word("energy", "J", ("kinetic",), ("audit",), scale="energy"),
+    "potential_energy": Word("energy", "J", ("potential",), ("audit",), scale="energy"),
+    "work": Word("energy", "J", ("work",), ("audit",), scale="energy"),
+    "energy_error": Word("error", "J", ("",), ("audit",), scale="energy"),
+    "linear_momentum": Word("linear momentum", "N s", XYZ, ("audit",), scale="momentum"),
+    "angular_momentum": Word("angular momentum", "N m s", XYZ, ("audit",), scale="angular_momentum"),
+    "constraint_position": Word("violation", "", ("position",), ("audit",), scale="constraint"),
+    "constraint_velocity": Word("violation", "", ("velocity",), ("audit",), scale="constraint_rate"),
+    "quaternion_norm": Word("| length - 1 |", "", ("",), ("audit",), scale="one"),
+}
+"""Name -> how it is shown. ``coordinates``, ``rates``, ``value`` and the like take their units from the item."""
+
+DEGREES_OF = {
+    "coordinates": ("angle", "deg", "stroke", "m"),
+    "value": ("angle", "deg", "distance", "m"),
+    "rates": ("angular rate", "deg/s", "speed", "m/s"),
+    "rate": ("angular rate", "deg/s", "speed", "m/s"),
+    "accelerations": ("angular acceleration", "deg/s²", "acceleration", "m/s²"),
+}
+"""Words of coordinates: label and unit of angles, label and unit of lengths."""
+
+LENGTH_SCALES = {"m": "length", "m/s": "speed", "m/s²": "acceleration"}
+ANGLE_SCALES = {"deg": "one", "deg/s": "turning", "deg/s²": "angular_acceleration"}
+
+
+def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
+    """What a word shows of one item: of a node of a beam where ``node`` says which; none where it has nothing."""
+    word = WORDS.get(name) or Word(name.replace("_", " "), "", ())
+    if word.read is None and name not in group:
+        return []
+    values = group[name] if word.read is None else word.read(group)
+    if not values.shape[-1:] or not values.size:
+        return []
+    item = group.name
+    if kind == "audit":
+        item = name.replace("_", " ")
+    if node is not None:
+        values, item = values[:, node], f"{group.name}[{node}]"
+    if kind in ("joints", "drivers", "springs", "loads") and (name in DEGREES_OF or name == "force"):
+        return _coordinates(kind, group, name, values)
+    flat = values.reshape(len(values), -1)
+    components = word.components if len(word.components) == flat.shape[1] else _numbered(values.shape[1:])
+    return [Channel(item, word.label, word.unit, components, word.factor * flat, word.scale)]
+
+
+def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Channel]:
+    """Columns that may be angles or lengths, moments or forces, gathered by unit."""
+    values = values.reshape(len(values), -1)
+    if kind == "drivers" and name == "value" and _is_orientation(group):
+        return [Channel(group.name, "quaternion", "", WXYZ, values, "one")]
+    names = _names(group, values.shape[1])
+    if name == "force" and (kind == "joints" or (values.shape[1] == 3 and not _has_motion(group) and kind == "loads")):
+        return [Channel(group.name, "force", "N", XYZ, values, "force")]
+    found: dict[bool, list[int]] = {}
+    for k, each in enumerate(names):
+        found.setdefault(_is_length(kind, group, each), []).append(k)
+    result = []
+    for length, columns in found.items():
+        if name == "force":
+            label, unit, factor, scale = ("force", "N", 1.0, "force") if length else ("torque", "N m", 1.0, "torque")
+        else:
+            angle, angle_unit, stroke, stroke_unit = DEGREES_OF[name]
+            label, unit = (stroke, stroke_unit) if length else (angle, angle_unit)
+            factor = 1.0 if length else DEGREES
+            scale = LENGTH_SCALES[unit] if length else ANGLE_SCALES[unit]
+        shown = [names[k].replace("_", " ") for k in columns]
+        result.append(Channel(group.name, label, unit, shown, factor * values[:, columns], scale))
+    return result
+
+
+def _names(group: Group, count: int) -> list[str]:
+    """Names of the coordinates or components of an item."""
+    try:
+        names = [str(each) for each in json.loads(str(group.attributes.get("names", "[]")))]
+    except (ValueError, TypeError):  # damaged: the numbers are still worth a look
+        names = []
+    if len(names) == count:
+        return names
+    return list(ANGLES) if count == 3 else [""] if count == 1 else [str(k) for k in range(count)]
+
+
+def _has_motion(group: Group) -> bool:
+    return "length" in group or "angle" in group
+
+
+def _is_length(kind: str, group: Group, name: str) -> bool:
+    """Whether a coordinate is a length, not an angle; without a name of its own, as the item's motion says."""
+    if kind == "drivers" and _is_orientation(group):
+        return False
+    return "length" in group if kind in ("springs", "loads") else name in LINEAR
+
+
+def _is_orientation(group: Group) -> bool:
+    """Whether a driver prescribes an orientation, whose value is a quaternion."""
+    return "value" in group and group["value"].shape[1:] == (4,)
+
+
+def _numbered(shape: tuple[int, ...]) -> list[str]:
+    """Names of components without names."""
+    if shape in ((), (1,)):
+        return [""]
+    if shape == (3,):
+        return list(XYZ)
+    return [",".join(map(str, place)) for place in np.ndindex(*shape)]
