@@ -137,6 +137,7 @@ def compare(
     help="One motion of all blades, in the order of azimuth, seen from the frame that does not turn.",
 )
 @click.option("--rotor", metavar="STATE", help="The angle that turns the blades of --multiblade.")
+@click.option("--blocks", is_flag=True, help="Give the nine blocks of a single free body, an aircraft, too.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
 @OUT
 @SET
@@ -152,6 +153,7 @@ def linearize(
     period: float | None,
     groups: tuple[str, ...],
     rotor: str | None,
+    blocks: bool,
     outputs: tuple[str, ...],
     out: Path | None,
     overrides: tuple[str, ...],
@@ -159,7 +161,8 @@ def linearize(
 ) -> None:
     """Linearise a case about its start, and write its state space: DIR/linear.npz, .mat and .h5.
 
-    With --periodic find a periodic motion and its Floquet multipliers, and write DIR/periodic.npz.
+    With --blocks write DIR/blocks.npz too. With --periodic find a periodic motion and its Floquet multipliers, and
+    write DIR/periodic.npz.
     """
     from femb.case import load_case
 
@@ -174,14 +177,15 @@ def linearize(
         blades = {name: value.split(",") for name, value in (_pair("--multiblade", each) for each in groups)}
         with _located(loaded):
             if period is not None:
-                if trim or blades or rotor or outputs:
-                    raise ModelError("--periodic goes without --trim, --multiblade, --rotor and --output")
+                if trim or blades or rotor or blocks or outputs:
+                    raise ModelError("--periodic goes without --trim, --multiblade, --rotor, --blocks and --output")
                 found, text = module.periodic_motion(loaded.model, loaded.run, period, **begin)
                 paths = [found.write(folder / "periodic.npz")]
             else:
-                words = {"trim": trim, "blades": blades, "rotor": rotor}
-                space, text = module.linearized(loaded.model, loaded.run, outputs or None, **begin, **words)
+                words = {"trim": trim, "blades": blades, "rotor": rotor, "blocks": blocks}
+                space, text, nine = module.linearized(loaded.model, loaded.run, outputs or None, **begin, **words)
                 paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
+                paths += [nine.write(folder / "blocks.npz")] if nine is not None else []
         if not quiet:
             click.echo("\n".join([text, "", *map(str, paths)]))
 

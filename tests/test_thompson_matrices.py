@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from random_trees import random_model
 from test_reduced import loaded, wheel
 
@@ -38,6 +39,7 @@ from femb import (
     simulate,
     small_motion,
 )
+from femb.cli import cli
 from femb.linear import linearize
 from femb.system import System
 
@@ -219,6 +221,20 @@ def test_nine_blocks_are_written(tmp_path):
         assert tuple(file["names"]) == found.names
     with pytest.raises(ResultError, match=r"must be \.npz"):
         found.write(tmp_path / "blocks.mat")
+
+
+def test_the_command_gives_the_nine_blocks_about_the_state_it_linearises(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = str(ROOT / "cases" / "thompson_aircraft.toml")
+    done = CliRunner().invoke(cli, ["linearize", case, "--blocks"])
+    assert done.exit_code == 0, done.output
+    found = nine_blocks(load_case(case).model)
+    assert found.table() in done.output
+    with np.load("out/thompson_aircraft/blocks.npz") as written:
+        np.testing.assert_array_equal(written["right"], found.right)
+    refused = CliRunner().invoke(cli, ["linearize", str(ROOT / "cases" / "thompson_pendulum.toml"), "--blocks"])
+    assert refused.exit_code != 0
+    assert "one free rigid body" in refused.output
 
 
 def test_nine_blocks_have_the_aircraft_s_eigenvalues():

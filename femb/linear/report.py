@@ -6,6 +6,7 @@ import numpy as np
 
 from femb.checks import numbered
 from femb.errors import ModelError
+from femb.linear.aircraft import NineBlocks, blocks_at
 from femb.linear.begin import prepared
 from femb.linear.linearise import state_space
 from femb.linear.multiblade import multiblade
@@ -31,14 +32,15 @@ def linearized(
     vary: Sequence[str] | None = None,
     blades: Mapping[str, Sequence[str]] | None = None,
     rotor: str | None = None,
-) -> tuple[StateSpace, str]:
-    """The state space about a state of a model, and a text with its eigenvalues.
+    blocks: bool = False,
+) -> tuple[StateSpace, str, NineBlocks | None]:
+    """The state space about a state of a model, a text with its eigenvalues, and its nine blocks if asked for.
 
     start : by default that of the run. at_rest, state, trim, vary : as of ``femb.linear.operating_point``. blades,
     rotor : the multi-blade coordinates of a rotor, as of ``femb.linear.multiblade``, and the angle that turns it, by
-    the name of its state or driver.
+    the name of its state or driver. blocks : whether to give the equations of a single free body in nine blocks too.
 
-    Raises as femb.linear.linearize, femb.linear.trim and femb.linear.multiblade.
+    Raises as femb.linear.linearize, femb.linear.trim, femb.linear.multiblade and femb.nine_blocks.
     """
     start = start or (run.start if run is not None else "as_given")
     point, rested = prepared(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary)
@@ -51,7 +53,9 @@ def linearized(
         azimuth, rate = _turning(balance, blades, rotor)
         space = multiblade(space, blades or {}, rate, azimuth)
         lines.append(f"in multi-blade coordinates of a rotor that turns at {rate:.6g} rad/s")
-    return space, "\n".join([*lines, "", *_table(space)])
+    nine = blocks_at(point) if blocks else None
+    table = [] if nine is None else ["", nine.table()]
+    return space, "\n".join([*lines, "", *_table(space), *table]), nine
 
 
 def periodic_motion(
