@@ -78,9 +78,10 @@ class Model:
         return self.tables["springs"]
 
     def items(self) -> Iterator[Any]:
-        """Every item, table by table in the order of the catalogue."""
-        for table in self.tables.values():
-            yield from table.values()
+        """Every item of the catalogue, table by table in its order; figures are none."""
+        for name, table in self.tables.items():
+            if name != Figure.table:
+                yield from table.values()
 
     def body(self, name: str) -> Any:
         """The body of that name; "ground" is always there."""

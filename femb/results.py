@@ -329,10 +329,10 @@ class Load(Group):
     """What a load exerts; of a motor or a pull also the motion it drives."""
 
     force = Quantity(
-        "(T, 3)",
+        "(T,)",
         "N",
-        "inertial axes; of a motor (T,) in N or N m, positive where it makes the coordinate grow; of a pull (T,) "
-        "towards each other",
+        "(T, 3) in inertial axes; of a motor (T,) in N or N m, positive where it makes the coordinate grow; of a pull "
+        "(T,) towards each other",
     )
     torque = Quantity("(T, 3)", "N m", "with its damping, axes of the body or section")
     factor = Quantity("(T,)", "-", "of a load along a beam or of its heating: the value of its profile")

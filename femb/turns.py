@@ -21,6 +21,7 @@ from femb.checks import as_numbers, finite_problem, shown
 from femb.errors import ModelError
 from femb.types import Floats
 
+SEQUENCES = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 # Two axes within this sine of their angle are one, and attitudes within this of the last ones that can be reached are.
 PARALLEL = 1e-6
 REACHED = 1e-12
@@ -30,7 +31,7 @@ def axes_problem(axes: Any) -> str | None:
     """Why these are not three axes to turn about, one after the other; None if they are."""
     array = as_numbers(axes)
     if array is None or array.shape != (3, 3):
-        return f"got {shown(axes)}, wanted three letters such as 'xyz', or three axes of three numbers"
+        return f"got {shown(axes)}, wanted one of {', '.join(SEQUENCES)}, or three axes of three numbers"
     problem = finite_problem(axes, array)
     if problem:
         return problem

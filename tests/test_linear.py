@@ -850,7 +850,8 @@ def test_rotor_in_its_weight_is_periodic(monkeypatch, tmp_path):
     done = CliRunner().invoke(cli, shlex.split(command)[1:])
     assert done.output.startswith(text.splitlines()[0])
     np.testing.assert_allclose(_values_of(text), _values_of(done.output), rtol=2e-5)
-    sizes = np.sort(np.abs(np.load(tmp_path / "out/thompson_wind_turbine/periodic.npz")["multipliers"]))
+    with np.load(tmp_path / "out/thompson_wind_turbine/periodic.npz") as found:
+        sizes = np.sort(np.abs(found["multipliers"]))
     np.testing.assert_allclose(sizes[-2:], 1.0, atol=1e-6)
     assert sizes[-3] < 0.94
 
@@ -859,7 +860,7 @@ def test_command_of_the_how_to_prints_what_stands_there(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cases").symlink_to(CASES)
     page = (CASES.parent / "docs" / "howto" / "linearise.md").read_text()
-    command, text = re.search(r"```bash\n(femb linearize .*?)```.*?```text\n(.*?)```", page, re.DOTALL).groups()
+    command, text = re.search(r"```console\n\$ (femb linearize .*?)\n(.*?)```", page, re.DOTALL).groups()
     assert CliRunner().invoke(cli, shlex.split(command)[1:]).output == text
 
 
@@ -897,9 +898,10 @@ profile = { shape = "sine", frequency = 0.5 }
                                     "--vary", "joints.rail.stroke rate"])  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "no small motion grows" in done.output
-    found = np.load("out/shaken/periodic.npz")
+    with np.load("out/shaken/periodic.npz") as found:
+        multipliers = found["multipliers"]
     wanted = np.exp(2.0 * np.roots([2.0, 1.5, 50.0]))
-    np.testing.assert_allclose(np.sort_complex(found["multipliers"]), np.sort_complex(wanted), rtol=1e-6)
+    np.testing.assert_allclose(np.sort_complex(multipliers), np.sort_complex(wanted), rtol=1e-6)
     for words, message in (
         (["--periodic", "2.0", "--trim"], "--periodic goes without"),
         (["--state", "joints.rail.stroke=x"], "'x' is not a number"),

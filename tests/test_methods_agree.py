@@ -59,6 +59,7 @@ MECHANISMS = {
     "iftomm_a03_squeezer": (0.005, 0.005),
     "iftomm_a04_bricard": (0.5, 0.5),
     "iftomm_a05_governor": (0.01, 0.1),
+    "kamman_two_bodies": (0.5, 0.5),
     "robot_arm_inverse": (1.2, 1.2),
     "rotor_floating": (0.1, 0.1),
     "satellite_hinged_panel": (0.05, 5.0),

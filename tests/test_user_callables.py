@@ -227,7 +227,7 @@ def test_rk4_says_that_it_diverged_and_below_which_step_it_does_not():
     model = Model("stiff")
     model.add(PointMass("m", mass=1.0, position=(1.0, 0, 0)))
     model.add(SpringDamper("s", SpringEnd(body="m"), SpringEnd(anchor=(0, 0, 0)), stiffness=1e6, free_length=0.0))
-    run = {"duration": 50.0, "output_interval": 50.0, "method": "rk", "tableau": "rk4"}
+    run = {"duration": 50.0, "output_interval": 1.0, "method": "rk", "tableau": "rk4"}
     limit = 2.0 * np.sqrt(2.0) / 1e3
     with pytest.raises(SolveError, match=rf"rk4 diverged, .* above the limit of {limit:.3g} s.*try a smaller step"):
         simulate(model, step=1.2 * limit, **run)
@@ -257,7 +257,7 @@ def test_constraints_that_cannot_be_met_are_named_with_the_time(method):
 def test_a_singular_mass_is_named_with_the_time():
     model = Model("light")
     model.add(RigidBody("hub", mass=1.0, inertia=1.0))
-    model.add(RigidBody("speck", mass=1e-320, inertia=1e-320, position=(1, 0, 0)))
+    model.add(RigidBody("speck", mass=1.0, inertia=1e-50, center_of_mass=(1, 2, 3)))  # nothing turns about that line
     with pytest.raises(SolveError, match=r"t = 0 s: the mass matrix is singular at 'speck': a mass or an inertia"):
         simulate(model, duration=1.0)
 

@@ -16,6 +16,7 @@ from femb.formulations.relative import (
     RelativeTree,
     Speeds,
     Velocities,
+    accelerations,
     angle_rates,
     gimbal_distance,
     velocities,
@@ -195,6 +196,23 @@ class RelativeCoordinates:
                 V[j + 3 : j + 6] = motion.A[k].T @ motion.w[k]
         i, j, count = self._strains
         Q[self.layout.strain_q], V[self.layout.strain_v] = q[i : i + count], v[j : j + count]
+
+    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """The System's v' of s states whose speeds have the rates a (s, n_v)."""
+        out = np.empty((len(q), self.system.n_v))
+        start, count = self._strains[1:]
+        for row in range(len(q)):
+            at, u = self.placement(q[row]), self.select @ v[row]
+            motion = velocities(self.tree, at, u, self.choice)
+            linear, angular = accelerations(self.tree, at, u, self.select @ a[row], self.choice)
+            for k, each in enumerate(self.joints.frames):
+                j = self.layout.frame_v[each.frame]
+                back, w = motion.A[k] @ self._centers[k], motion.w[k]
+                out[row, j : j + 3] = linear[k] - np.cross(angular[k], back) - np.cross(w, np.cross(w, back))
+                if self.layout.frames[each.frame].freedom == 6:
+                    out[row, j + 3 : j + 6] = motion.A[k].T @ angular[k]
+            out[row, self.layout.strain_v] = a[row, start : start + count]
+        return out
 
     def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q (n_q,), u (n_v,) of one state of the System. Raises SolveError where angles are locked."""

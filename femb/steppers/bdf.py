@@ -343,7 +343,8 @@ class Bdf:
         q = trial.q.copy()
         self.system.normalise(q)
         work = np.sum(self.history.D[: self.order + 1, -1]) + trial.d[-1]
-        return self._energy.keeps(self, q, trial.v, float(work))
+        n_q = self.system.n_q
+        return self._energy.keeps(self, q, trial.v, float(work), ERROR[self.order] * trial.d[n_q:-1])
 
     def _error_of(self, order: int, difference: Floats, trial: _Trial) -> float:
         """Norm of the error a step by another order would have had."""

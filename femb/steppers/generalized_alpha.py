@@ -84,6 +84,7 @@ class GeneralizedAlpha:
         self.max_step = run.max_step or np.inf
         self.h = run.first_step or 0.0
         self._energy, self._hidden = EnergyWatch(system, run), False
+        self._unfiltered = np.zeros(system.n_v)
         self.error_v: Floats | None = None
         self.restart()
 
@@ -147,7 +148,7 @@ class GeneralizedAlpha:
             if error <= 1.0:
                 power = self._power(trial.u, q, v, trial.multipliers)
                 work = self.work + 0.5 * h * (self.power + power)
-                if not self._hidden or self._energy.keeps(self, q, v, work):
+                if not self._hidden or self._energy.keeps(self, q, v, work, self._unfiltered):
                     break
                 self.statistics.rejected += 1
                 h, rejected, cause = 0.25 * h, True, NOT_KEPT
@@ -245,7 +246,7 @@ class GeneralizedAlpha:
                 error_q + h * h * (self.beta - 1.0 / 6.0) * system.rates(self.q[None], (trial.a - self.a)[None])[0]
             )
         norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
-        self._hidden = not norm <= 1.0
+        self._hidden, self._unfiltered = not norm <= 1.0, error_v
         for _ in range(FILTERS):
             error_q, error_v = self._filter(error_q, error_v, h)
             norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))

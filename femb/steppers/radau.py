@@ -106,6 +106,7 @@ class Radau:
         self._old_error = self._old_h = 0.0
         self._ceiling = np.inf
         self._energy, self._hidden = EnergyWatch(system, run), False
+        self._once_filtered = np.zeros(system.n_v)
         self.error_v: Floats | None = None
         self.restart()
 
@@ -205,7 +206,7 @@ class Radau:
                 continue
             power = self.system.power(self._u_stages, *(self._stages[k] for k in (3, 1, 4)))
             work = self.work + h * float(A[2] @ power)
-            if self._hidden and not self._energy.keeps(self, *reached, work):
+            if self._hidden and not self._energy.keeps(self, *reached, work, self._once_filtered):
                 self.statistics.rejected += 1
                 h, rejected, cause = 0.25 * h, True, NOT_KEPT
                 continue
@@ -324,10 +325,11 @@ class Radau:
         The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
         with their forces; the second removes what an L-stable step will damp anyway.
         """
-        error_q, self.error_v, norm = self._filter(self.q, self.v, h)
-        self._hidden = norm > 1.0
+        error_q, error_v, norm = self._filter(self.q, self.v, h)
+        self._hidden, self._once_filtered = norm > 1.0, error_v
         if 1.0 < norm < np.inf:
-            _, self.error_v, norm = self._filter(self.q + error_q, self.v + self.error_v, h)
+            _, error_v, norm = self._filter(self.q + error_q, self.v + error_v, h)
+        self.error_v = error_v
         return norm
 
     def _filter(self, q: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:

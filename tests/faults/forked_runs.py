@@ -156,7 +156,7 @@ def full_disk(count: int, chance: random.Random, folder: Path) -> Counter[str]:
     for number in range(count):
         path = folder / str(number) / "results.h5"
         path.parent.mkdir()
-        room = chance.randrange(int(1.6 * whole))
+        room = int(1.6 * whole * (number + chance.random()) / count)  # one in each part of the range
         process = forked(lambda path=path, room=room: run(path, room))
         _, status = os.waitpid(process, 0)
         assert os.WIFEXITED(status), f"run {number}, {room} bytes: ended by signal {os.WTERMSIG(status)}"
