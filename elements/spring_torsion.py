@@ -54,7 +54,7 @@ class TorsionSpringDamper:
                 check.require("free_angle", abs(self.free_angle) < np.pi, "must be within half a turn, -pi to pi (rad)")
             if self.torque is not None and not callable(self.torque):
                 check.fail("torque", f"got {self.torque!r}, wanted a function (angle, rate) -> N m")
-            if self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
+            if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
                 check.fail("stiffness", "neither stiffness nor damping is given")
             check_ends(check, turning=True)
 

@@ -7,6 +7,7 @@ are those that can grow along their first axis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,8 @@ class Listing:
         self.attributes: dict[str, dict[str, Any]] = {}
         self.series: list[str] = []
         self.static: list[str] = []
+        # rows up to which an array was ever filled
+        self.filled: dict[str, int] = {}
         self._seen: set[Any] = set()
         self._group(file, "", 0)
 
@@ -190,9 +193,27 @@ class Listing:
         if size > stored + ROOM:
             raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
         over_time = dataset.maxshape[:1] == (None,)
+        if shape and dataset.chunks is not None:
+            self.filled[path] = _whole_rows(dataset, path)
+            if self.filled[path] < shape[0] and not over_time:
+                raise ResultError(f"{path}: a part of it is missing")
         if over_time and kind not in "biufc":
             raise ResultError(f"{path}: an array over time of kind {dataset.dtype}, expected numbers")
         (self.series if over_time else self.static).append(path)
+
+
+def _whole_rows(dataset: Any, path: str) -> int:
+    """Up to where an array has all its chunks. Raises ResultError where their index, which has no checksum, is wrong."""
+    offsets, places = set(), set()
+    for k in range(dataset.id.get_num_chunks()):
+        chunk = dataset.id.get_chunk_info(k)
+        offsets.add(tuple(chunk.chunk_offset))
+        places.add(chunk.byte_offset)
+    counts = [range(0, size, part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
+    wanted = set(product(*counts))
+    if not offsets <= wanted or len(places) != len(offsets):
+        raise ResultError(f"{path}: parts of it are not where they should be")
+    return min((offset[0] for offset in wanted - offsets), default=dataset.shape[0])
 
 
 def read_array(dataset: Any) -> np.ndarray:

@@ -112,6 +112,10 @@ def _of_hdf5(file: OpenFile, path: Path) -> Results:
         series = {name: read_array(content[name]) for name in found.series}
         static = {name: read_array(content[name]) for name in found.static}
     frames = _whole_frames(series)
+    for name in found.series:
+        rows = found.filled.get(name, frames)
+        if rows < frames:
+            raise ResultError(f"{name}: ends after {rows} of {frames} output times")
     attributes = {name: values for name, values in found.attributes.items() if values}
     results = Results({name: array[:frames] for name, array in series.items()}, static, attributes)
     check_shapes(results)
