@@ -203,7 +203,7 @@ class Listing:
 
 
 def _whole_rows(dataset: Any, path: str) -> int:
-    """Up to where an array has all its chunks. Raises ResultError where their index, which has no checksum, is wrong."""
+    """Up to where an array has all its chunks. Raises ResultError where their index, which has no checksum, errs."""
     offsets, places = set(), set()
     for k in range(dataset.id.get_num_chunks()):
         chunk = dataset.id.get_chunk_info(k)
