@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks, shown
+from femb.base.types import Floats, Matrix3, Vector
 from femb.batch import Batch
-from femb.checks import Checks, shown
 from femb.elements.attachment import Place, check_on
 from femb.layout import Layout
 from femb.profiles import Constant, Profile
-from femb.types import Floats, Matrix3, Vector
 
 NOTHING = ((0.0, 0.0, 0.0),) * 3
 STATE, LOAD = ("velocity", "angular_velocity"), ("force", "torque")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.errors import SolveError
+from femb.base.types import Floats
 from femb.batch import Batch, Input
 from femb.elements.aerodynamic import AerodynamicLoad, Airload
-from femb.errors import SolveError
 from femb.layout import Layout, Station
 from femb.smallmath import scatter
 from femb.state import station_motion
-from femb.types import Floats
 
 STARTS, SIZES = np.array([0]), np.array([6])
 WIDTH = 60  # of the inputs of a law: load (6) and derivatives (6, 9)

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.batch import Batch, FoldedError
 from femb.elements.beam_batch import NO_SECTION, BeamBatch
 from femb.layout import Layout
-from femb.types import Floats, Ints
 
 
 class AlongBeams(Batch):

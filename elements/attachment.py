@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from femb.checks import Checks, shown
-from femb.types import Vector
+from femb.base.checks import Checks, shown
+from femb.base.types import Vector
 
 
 @dataclass(frozen=True, eq=False)

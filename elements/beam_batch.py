@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.batch import Batch, FoldedError
 from femb.elements import beam_columns as columns
 from femb.elements import beam_tangent
@@ -14,7 +15,6 @@ from femb.elements.beam_shape import NO_TURN, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout import Layout, Station
 from femb.rotations import multiply, rotation_matrix
-from femb.types import Floats, Ints
 
 NO_SECTION = np.empty((0, 0, 0, 0))
 # Columns of ``index`` with the places of velocities: frame and strain of one end, then of the other.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.checks import Checks, as_numbers, frozen_array, shown
-from femb.types import Vector
+from femb.base.checks import Checks, as_numbers, frozen_array, shown
+from femb.base.types import Vector
 
 # Successive points closer than this, relative to the whole, are one.
 SAME = 1e-9

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
-from femb.types import Floats
+from femb.base.types import Floats
 
 # Values an element that a function of the length is interpolated through, by a spline of degree 5.
 SAMPLES = 32

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.batch import Batch, Input
 from femb.elements import constraint_kernels as kernels
 from femb.elements import constraint_tangent_kernels as tangents
 from femb.elements.spring_batch import frame_places
 from femb.layout import Layout
-from femb.types import Floats, Ints
 
 ZERO = np.zeros(3)
 

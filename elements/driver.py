@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks, as_numbers, shown
+from femb.base.errors import FembError, ModelError, SolveError
+from femb.base.types import Floats
 from femb.batch import Batch, Input, raised
-from femb.checks import Checks, as_numbers, shown
 from femb.elements.attachment import Attachment, Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
-from femb.errors import FembError, ModelError, SolveError
 from femb.layout import DriverLayout, Layout, Station
 from femb.profiles import PROFILES, Motion
-from femb.types import Floats
 
 Follow = Callable[[float], Any]
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb import rotations
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
 from femb.batch import Input
-from femb.checks import Checks
 from femb.elements.constraint_batch import Row
 from femb.elements.driver import Driver, check_motion, motion_input
 from femb.elements.joint import Coordinate
 from femb.elements.joint_coordinates import coordinate_row
-from femb.errors import ModelError
 from femb.layout import Layout, Station
 from femb.profiles import Profile
 

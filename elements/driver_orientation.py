@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb import euler, rotations
+from femb.base.checks import Checks, shown
+from femb.base.errors import SolveError
+from femb.base.types import Floats, Matrix3
 from femb.batch import Input
-from femb.checks import Checks, shown
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import Row
 from femb.elements.constraint_kernels import ORIENTATION
 from femb.elements.driver import Driver, Follow, asked, check_motion, check_places, checked, followed
 from femb.elements.rigid_body import check_sequence
-from femb.errors import SolveError
 from femb.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
-from femb.types import Floats, Matrix3
 
 ANGLES = ("first_angle", "second_angle", "third_angle")
 WIDTH = 10  # quaternion, angular velocity and angular acceleration

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.base.checks import Checks
+from femb.base.types import Matrix3, Quaternion, Vector
 from femb.batch import Batch
-from femb.checks import Checks
 from femb.elements.attachment import Attachment
 from femb.elements.rigid_body import check_sequence, check_unit
 from femb.layout import Layout
-from femb.types import Matrix3, Quaternion, Vector
 
 
 @dataclass(frozen=True, eq=False)

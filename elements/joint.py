@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb import rotations
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.batch import Batch
-from femb.checks import Checks
 from femb.elements import constraint_kernels as primitives
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint_end import ALONG, JointEnd, axes_of, check_joint_ends
-from femb.errors import ModelError
 from femb.layout import JointLayout, Layout, Station
-from femb.types import Floats
 
 X, Y, Z = range(3)
 # Rows by primitive and by the axes of the first and of the second end that they are made of.
@@ -91,7 +91,7 @@ class Joint:
             self._check_coordinates(check, word)
 
     def _check_coordinates(self, check: Checks, word: str) -> None:
-        from femb.checks import as_numbers, shown
+        from femb.base.checks import as_numbers, shown
 
         value = getattr(self, word)
         if value is None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.elements import constraint_kernels as row_kernels
 from femb.elements import coordinate_kernels as kernels
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.constraint_kernels import ANGLE
 from femb.elements.joint import Coordinate, make_row
 from femb.layout import JointLayout
-from femb.types import Floats, Ints
 
 
 def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from femb.checks import Checks
+from femb.base.checks import Checks
+from femb.base.types import Floats, Vector
 from femb.elements.attachment import Attachment, Place
-from femb.types import Floats, Vector
 
 # A reference direction this close to the axis (sine of the angle) does not tell where zero is.
 ALONG = 1e-6

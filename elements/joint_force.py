@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.base.checks import Checks
 from femb.batch import Batch, Input, Underived
-from femb.checks import Checks
 from femb.layout import JointLayout, Layout
 
 

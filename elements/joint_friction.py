@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from femb.checks import Checks
+from femb.base.checks import Checks
 from femb.elements.joint_force import JointForce
 from femb.elements.joint_force_kernels import FRICTION
 

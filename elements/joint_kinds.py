@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb import rotations
+from femb.base.checks import Checks, as_numbers, finite_problem, frozen_array, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.batch import Batch, Input
-from femb.checks import Checks, as_numbers, finite_problem, frozen_array, shown
 from femb.elements import constraint_kernels as primitives
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint import (
@@ -28,9 +30,7 @@ from femb.elements.joint import (
     Z,
     turn_about_z,
 )
-from femb.errors import ModelError
 from femb.layout import Layout
-from femb.types import Floats
 
 
 class Revolute(Joint):

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.base.checks import Checks
 from femb.batch import Input
-from femb.checks import Checks
 from femb.elements.joint_force import JointForce, along
 from femb.elements.joint_force_kernels import SPRING
 

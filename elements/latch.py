@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
 from femb.batch import Batch, Input
-from femb.checks import Checks
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint_coordinates import coordinate_row
-from femb.errors import ModelError
 from femb.layout import LatchLayout, Layout
 
 

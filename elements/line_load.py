@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks, as_numbers, frozen_array, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.batch import Batch
-from femb.checks import Checks, as_numbers, frozen_array, shown
 from femb.elements.attachment import Place
-from femb.errors import ModelError
 from femb.layout import Layout
 from femb.profiles import Constant, Profile
-from femb.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Vector
 from femb.batch import Batch
-from femb.checks import Checks
 from femb.elements.attachment import Place, check_on
-from femb.errors import ModelError, Problem
 from femb.euler import SEQUENCES, gimbal_distance
 from femb.layout import Layout
 from femb.profiles import Constant, Profile, check_profile
-from femb.types import Vector
 
 FRAMES = ("inertial", "body", "euler", "dual_euler")
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.batch import Batch
 from femb.elements import mass_kernels
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout import Layout
-from femb.types import Floats, Ints
 
 
 class MassBatch(Batch):

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks
+from femb.base.types import Vector
 from femb.batch import Batch
-from femb.checks import Checks
 from femb.elements.attachment import Attachment, Place, check_place
 from femb.layout import Layout
-from femb.types import Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from femb.types import Floats, Ints
+from femb.base.types import Floats, Ints
 
 
 class PrivateBlocks:

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.batch import Input
 from femb.elements.spring_batch import SHORTEST, SpringBatch, frame_places
 from femb.layout import Layout
 from femb.posture import Posture
-from femb.types import Floats, Ints
 
 
 class PullBatch(SpringBatch):

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks, inertia_matrix
+from femb.base.types import Matrix3, Quaternion, Vector
 from femb.batch import Batch
-from femb.checks import Checks, inertia_matrix
 from femb.elements.attachment import Attachment
 from femb.euler import SEQUENCES
 from femb.layout import Layout
 from femb.turns import axes_problem
-from femb.types import Matrix3, Quaternion, Vector
 
 
 @dataclass(frozen=True, eq=False)

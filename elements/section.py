@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.checks import Checks
-from femb.errors import FembWarning
-from femb.types import Floats, Matrix4, Pair, Vector
+from femb.base.checks import Checks
+from femb.base.errors import FembWarning
+from femb.base.types import Floats, Matrix4, Pair, Vector
 
 MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
 DIRECT = ("axial_stiffness", "torsional_stiffness", "bending_stiffness")

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.batch import Batch, Input
 from femb.elements import spring_kernels as kernels
 from femb.elements.joint_force import with_derivatives
 from femb.elements.spring_point import SHORTEST
 from femb.layout import Layout
 from femb.posture import Posture
-from femb.types import Floats, Ints
 
 
 class SpringBatch(Batch):

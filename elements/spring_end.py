@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from femb.checks import Checks
+from femb.base.checks import Checks
+from femb.base.types import Vector
 from femb.elements.attachment import Attachment, Place
 from femb.layout import Layout, Station
-from femb.types import Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def check_ends(check: Checks, turning: bool) -> None:
 
 def lay_out_spring(spring: Any, layout: Layout) -> tuple[Station, Station]:
     """Stations of both ends, coupled with each other. Raises ModelError where they cannot move against each other."""
-    from femb.errors import ModelError
+    from femb.base.errors import ModelError
 
     start, end = spring.start.station(layout), spring.end.station(layout)
     if start.frame == end.frame:

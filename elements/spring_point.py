@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
 from femb.batch import Batch
-from femb.checks import Checks
 from femb.elements.attachment import Place
 from femb.elements.spring_end import SpringEnd, check_ends, lay_out_spring
-from femb.errors import ModelError
 from femb.layout import Layout
 
 # A spring this short, relative to its free or its start length, has no direction any more.

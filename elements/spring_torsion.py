@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.checks import Checks
+from femb.base.types import Vector
 from femb.batch import Batch
-from femb.checks import Checks
 from femb.elements.attachment import Place
 from femb.elements.spring_end import SpringEnd, check_ends, lay_out_spring
 from femb.layout import Layout
-from femb.types import Vector
 
 
 @dataclass(frozen=True, eq=False)

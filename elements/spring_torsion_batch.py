@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.types import Floats, Ints
 from femb.batch import Batch, Input
 from femb.elements import spring_torsion_kernels as kernels
 from femb.elements.euler_basis import NEAREST, axes_of, lock_vector, measure_of
@@ -14,7 +15,6 @@ from femb.elements.spring_batch import force_law, frame_places
 from femb.euler import euler_rates, to_euler
 from femb.layout import Layout
 from femb.posture import Posture
-from femb.types import Floats, Ints
 
 AXIS, DUAL, BENDING = 0, 1, 2
 HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.batch import Input
 from femb.elements import thermal_kernels as kernels
 from femb.elements.along_beam import AlongBeams
@@ -11,7 +12,6 @@ from femb.elements.beam_columns import LENGTH, SOURCE
 from femb.elements.beam_shape import uniform_shape
 from femb.layout import Layout
 from femb.rotations import rotate_back
-from femb.types import Floats, Ints
 
 
 class ThermalBatch(AlongBeams):

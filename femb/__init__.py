@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # What type checkers see of the names that are imported on first use.
+    from femb.base.errors import FembError as FembError
+    from femb.base.errors import FembWarning as FembWarning
+    from femb.base.errors import ModelError as ModelError
+    from femb.base.errors import ResultError as ResultError
+    from femb.base.errors import SolveError as SolveError
+    from femb.base.options import Run as Run
+    from femb.base.options import Tolerances as Tolerances
     from femb.case import load_case as load_case
     from femb.comparison import compare as compare
     from femb.elements import AerodynamicLoad as AerodynamicLoad
@@ -50,11 +57,6 @@ if TYPE_CHECKING:
     from femb.elements import ThermalLoad as ThermalLoad
     from femb.elements import TorsionSpringDamper as TorsionSpringDamper
     from femb.elements import Universal as Universal
-    from femb.errors import FembError as FembError
-    from femb.errors import FembWarning as FembWarning
-    from femb.errors import ModelError as ModelError
-    from femb.errors import ResultError as ResultError
-    from femb.errors import SolveError as SolveError
     from femb.euler import lock_angles as lock_angles
     from femb.figure import Figure as Figure
     from femb.formulations.hamiltonian.energy import EnergyMatrix as EnergyMatrix
@@ -77,8 +79,6 @@ if TYPE_CHECKING:
     from femb.modal import ModalModel as ModalModel
     from femb.modal import modal_model as modal_model
     from femb.model import Model as Model
-    from femb.options import Run as Run
-    from femb.options import Tolerances as Tolerances
     from femb.results import Results as Results
     from femb.simulation import simulate as simulate
 
@@ -87,8 +87,8 @@ __version__ = "0.1.0"
 # Imported on first use, so that `import femb` costs next to nothing.
 _HOMES = {
     "Model": "femb.model",
-    "Run": "femb.options",
-    "Tolerances": "femb.options",
+    "Run": "femb.base.options",
+    "Tolerances": "femb.base.options",
     "Results": "femb.results",
     "simulate": "femb.simulation",
     "lock_angles": "femb.euler",
@@ -154,11 +154,11 @@ _HOMES = {
     "JointFriction": "femb.elements",
     "JointStops": "femb.elements",
     "JointMotor": "femb.elements",
-    "FembError": "femb.errors",
-    "FembWarning": "femb.errors",
-    "ModelError": "femb.errors",
-    "ResultError": "femb.errors",
-    "SolveError": "femb.errors",
+    "FembError": "femb.base.errors",
+    "FembWarning": "femb.base.errors",
+    "ModelError": "femb.base.errors",
+    "ResultError": "femb.base.errors",
+    "SolveError": "femb.base.errors",
 }
 
 if not TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Floats, Ints
 from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.errors import ModelError, Problem
 from femb.layout import Layout
 from femb.rotations import multiply, rotation_matrix
-from femb.types import Floats, Ints
 
 # Gaps as large as this (m or rad) are the rounding of typed numbers, and closed without asking.
 TYPED = 1e-6

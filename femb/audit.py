@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 # Energy error over the largest energy: so many times rtol, within bounds.
 ENERGY, LEAST_ENERGY, MOST_ENERGY = 1e4, 1e-2, 0.1

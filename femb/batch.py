@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from femb.errors import SolveError
-from femb.types import Floats, Ints
+from femb.base.errors import SolveError
+from femb.base.types import Floats, Ints
 
 
 class TrialError(SolveError):

@@ -6,10 +6,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from femb.checks import shown
-from femb.errors import ModelError, Problem
+from femb.base.checks import shown
+from femb.base.errors import ModelError, Problem
+from femb.base.options import Run, Tolerances
 from femb.model import Model
-from femb.options import Run, Tolerances
 
 
 class ToleranceOptions(TypedDict, total=False):

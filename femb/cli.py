@@ -20,8 +20,8 @@ from typing import Any
 import click
 
 import femb
-from femb.errors import FembError, FembWarning, ModelError, ResultError, SolveError
-from femb.progress import Progress, counted
+from femb.base.errors import FembError, FembWarning, ModelError, ResultError, SolveError
+from femb.base.progress import Progress, counted
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -94,7 +94,7 @@ def compare(
         loaded = _loaded(case, overrides)
         folder = _folder(case, out)
         check_writable(folder / "comparison.csv")
-        for formulation in importlib.import_module("femb.options").FORMULATIONS:
+        for formulation in importlib.import_module("femb.base.options").FORMULATIONS:
             check_free(folder / formulation / "results.h5", force)
         module = importlib.import_module("femb.comparison")
         progress = Progress(loaded.run.duration, quiet)

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from femb.base.errors import FembError, ModelError
+from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
 from femb.calling import RunOptions, read_call
 from femb.differences import Difference, check_times, differences
-from femb.errors import FembError, ModelError
 from femb.model import Model
-from femb.options import FORMULATIONS, METHODS, METHODS_OF, Run
 from femb.results import Results
 from femb.simulation import simulate
 
@@ -106,12 +106,12 @@ def compare(
     progress: Any = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
-    """Run a model in every formulation of femb.options.FORMULATIONS that admits it, and compare the results.
+    """Run a model in every formulation of femb.base.options.FORMULATIONS that admits it, and compare the results.
 
     model : or the path of a case file.
 
     run, or its fields as keyword options. Each formulation takes the run's method where it can, else the first of its
-    own (femb.options.METHODS_OF). The reference is the run's own formulation or, if that does not run, the first
+    own (femb.base.options.METHODS_OF). The reference is the run's own formulation or, if that does not run, the first
     that does; against : other results, or their file, as the reference instead. out : a folder, for
     ``FORMULATION/results.h5`` of every run. case_text, progress : as in ``simulate``.
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb import rotations
-from femb.errors import ResultError
+from femb.base.errors import ResultError
+from femb.base.types import Floats
 from femb.results import Results, listing
-from femb.types import Floats
 
 SAME_INSTANT = 1e-12  # of two output times, relative to the last of them
 

@@ -6,7 +6,7 @@ engaged or not, and holds its joint where it was engaged.
 
 from dataclasses import dataclass
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

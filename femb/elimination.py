@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from femb.types import Ints
+from femb.base.types import Ints
 
 
 class Elimination:

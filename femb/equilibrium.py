@@ -6,15 +6,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from femb import rotations
+from femb.base.errors import ModelError, SolveError
+from femb.base.options import Tolerances
+from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.errors import ModelError, SolveError
 from femb.kinematics import error_norm
-from femb.options import Tolerances
 from femb.start import components
 from femb.statics import Balanced, Statics
 from femb.system import System
-from femb.types import Floats
 
 ITERATIONS = 50
 LARGEST_TURN = 0.3  # rad, of one iteration

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb import turns
-from femb.errors import ModelError
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.rotations import as_components, multiply
 from femb.turns import SEQUENCES as SEQUENCES
-from femb.types import Floats
 
 # Below this gimbal distance an orientation is taken as locked: some hundred times the rounding of
 # a computed quaternion, and small enough that the orientation is still returned to 1e-12.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from femb.checks import Checks, shown
-from femb.errors import Problem
-from femb.types import Pair
+from femb.base.checks import Checks, shown
+from femb.base.errors import Problem
+from femb.base.types import Pair
 
 if TYPE_CHECKING:
     from femb.model import Model

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import SingularError
 from femb.constraints import least_multipliers
 from femb.steppers.contract import Step, before, located
-from femb.types import Floats
 
 # mu times the length of the step.
 STIFF = 10.0

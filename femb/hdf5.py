@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.openfile import ForgivingFile
 
 CHUNK_BYTES = 1 << 16  # what is read and checked at once

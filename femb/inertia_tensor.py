@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb.types import Floats, Ints
+from femb.base.types import Floats, Ints
 
 if TYPE_CHECKING:
     from femb.system import System

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import SolveError
+from femb.base.errors import SolveError
+from femb.base.types import Floats
 from femb.frames import Frames, output_frames, step_frames
 from femb.latching import Event, kinetic_energy, latch_events, switched
 from femb.passage import Passage
 from femb.results import EventRecord
 from femb.steppers.contract import Step, Stepper, located
 from femb.steppers.pace import Pace
-from femb.types import Floats
 
 # An event's sign is looked at so many times a step.
 LOOKS = 8

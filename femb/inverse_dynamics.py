@@ -17,16 +17,16 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from femb.assembly import RANK
+from femb.base.errors import ModelError, Problem, SolveError
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.calling import RunOptions, read_call
 from femb.constraints import POSITION
-from femb.errors import ModelError, Problem, SolveError
 from femb.frames import Frames, unbalanced
 from femb.model import Model
-from femb.options import Run
 from femb.recording import Recording
 from femb.results import Results
 from femb.system import System
-from femb.types import Floats
 from femb.undriven import suggestions
 
 ITERATIONS = 12

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.openfile import OpenFile
 
 MAGIC = b"femb journal 1\n"

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.checks import as_numbers, shown
+from femb.base.errors import FembError, SolveError
+from femb.base.types import Floats
 from femb.batch import raised
-from femb.checks import as_numbers, shown
 from femb.constraints import least_multipliers, mass_factors, projected
-from femb.errors import FembError, SolveError
-from femb.types import Floats
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints
 from femb.batch import Input
-from femb.errors import ModelError
 from femb.rows import RowBlocks
-from femb.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

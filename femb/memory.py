@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from femb.errors import ModelError
+from femb.base.errors import ModelError
 
 # Bytes of a number, and how many times the arrays of results are held while they are put together.
 NUMBER, COPIES = 8, 2

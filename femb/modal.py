@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from femb import rotations
-from femb.checks import as_numbers, shown
-from femb.errors import ModelError, ResultError
+from femb.base.checks import as_numbers, shown
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats
 from femb.model import Model
-from femb.types import Floats
 
 if TYPE_CHECKING:
     from femb.inertia_tensor import MassChange
@@ -151,11 +151,11 @@ def modal_model(
     Raises ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is
     not symmetric, as of forces that follow the motion; an unknown body; more modes than there are.
     """
+    from femb.base.options import Run
     from femb.inertia_tensor import MassChange
     from femb.linear.chart import frames_chart
     from femb.linear.linearise import second_order
     from femb.linear.point import OperatingPoint
-    from femb.options import Run
     from femb.simulation import started
     from femb.system import System
 

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from femb.checks import array_problem, frozen_array, shown, whole_number
+from femb.base.checks import array_problem, frozen_array, shown, whole_number
+from femb.base.errors import ModelError, Problem
 from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
-from femb.errors import ModelError, Problem
 from femb.figure import Figure
 
 Item = TypeVar("Item")

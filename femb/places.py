@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.options import Tolerances
+from femb.base.types import Floats, Ints
 from femb.layout import Layout
-from femb.options import Tolerances
-from femb.types import Floats, Ints
 
 
 def turned_places(first: Ints) -> Ints:

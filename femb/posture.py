@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import SolveError
+from femb.base.types import Floats
 from femb.batch import TrialError
-from femb.errors import SolveError
 from femb.jit import kernel
-from femb.types import Floats
 
 # A chord passes zero at a distance of this part of its length, or it is too coarse to tell on which side.
 CLEARANCE = 0.05

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from femb.checks import LARGEST, Checks
-from femb.types import Pair
+from femb.base.checks import LARGEST, Checks
+from femb.base.types import Pair
 
 Derivatives = tuple[float, float, float]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.types import Floats
 from femb.layout import JointLayout
 from femb.state import station_motion
-from femb.types import Floats
 
 
 def joint_reaction(system: Any, joint: JointLayout, frames: Any) -> tuple[Floats, Floats]:

@@ -7,12 +7,12 @@ import numpy as np
 
 from femb import __version__, rotations
 from femb.audit import AuditWatch
+from femb.base.types import Floats
 from femb.frames import Frames
 from femb.layout import Station
 from femb.reactions import joint_reaction
 from femb.state import station_acceleration, station_motion
 from femb.system import System
-from femb.types import Floats
 
 # What is recorded of every body and node, in the order of ``station_motion`` and ``station_acceleration``.
 MOTION = ("position", "quaternion", "velocity", "angular_velocity", "acceleration", "angular_acceleration")

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.frames import Frames
 from femb.record import Recorder
 from femb.resultfile import MemoryWriter, ResultWriter

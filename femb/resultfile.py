@@ -41,7 +41,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.journal import Journal, JournalReader
 from femb.openfile import OpenFile
 from femb.resultread import attributes_of, is_finished, part_of, read_results

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.journal import JournalReader, is_journal, is_locked
 from femb.openfile import OpenFile
 from femb.results import LazyArrays, Results, check_shapes

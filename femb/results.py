@@ -19,8 +19,8 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 
 from femb import euler, rotations
-from femb.errors import ResultError
-from femb.types import Floats
+from femb.base.errors import ResultError
+from femb.base.types import Floats
 
 Arrays = Mapping[str, np.ndarray]
 Attributes = Mapping[str, Mapping[str, Any]]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.errors import ModelError
-from femb.types import Floats
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 
 # Entries of R R^T may differ from those of the identity by this much: matrices typed with three digits pass.
 ORTHOGONALITY = 1e-3

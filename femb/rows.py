@@ -10,7 +10,7 @@ from collections import deque
 
 import numpy as np
 
-from femb.types import Ints
+from femb.base.types import Ints
 
 GROUND = -1
 

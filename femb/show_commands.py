@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
+from femb.base.progress import counted
 from femb.plots import FIGURES, WORDS, animate, figures_of, picture, plot
-from femb.progress import counted
 from femb.results import Results
 
 

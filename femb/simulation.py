@@ -7,16 +7,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from femb.base.checks import numbered, shown
+from femb.base.errors import FembError, FembWarning, ModelError
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.calling import RunOptions, read_call
-from femb.checks import numbered, shown
 from femb.connections import unconnected
-from femb.errors import FembError, FembWarning, ModelError
 from femb.integrate import Event, Outcome, integrate
 from femb.layout import Layout
 from femb.model import Model
-from femb.options import Run
 from femb.results import Results
-from femb.types import Floats
 
 
 def simulate(

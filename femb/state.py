@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.types import Floats
 from femb.layout import Layout, Station
-from femb.types import Floats
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import SolveError
+from femb.base.options import Tolerances
+from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.errors import SolveError
 from femb.kinematics import error_norm
 from femb.layout import Layout
-from femb.options import Tolerances
 from femb.system import System
-from femb.types import Floats
 
 ITERATIONS, CAUTIOUS = 100, 400
 LARGEST_TURN = 0.3  # rad, of one iteration

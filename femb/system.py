@@ -18,24 +18,24 @@ import numpy as np
 
 from femb import kinematics
 from femb.assembly import assembled, check_pairs
+from femb.base.checks import shown
+from femb.base.errors import FembError, SolveError
+from femb.base.options import Tolerances
+from femb.base.types import Floats
 from femb.batch import Batch, FoldedError, Input, InputError, merged, raised
 from femb.blocklu import Factorisation, LinearSolver, SingularError
-from femb.checks import shown
 from femb.constraints import projected, singular_mass
 from femb.discrete import Discrete
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint_coordinates import JointCoordinates
-from femb.errors import FembError, SolveError
 from femb.layout import Layout
 from femb.model import Model
-from femb.options import Tolerances
 from femb.pattern import Pattern
 from femb.placement import Placement
 from femb.places import Places
 from femb.posture import watch
 from femb.start import start_velocities
 from femb.state import State
-from femb.types import Floats
 
 if TYPE_CHECKING:
     from femb.formulations.augmented import Augmented

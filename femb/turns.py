@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
-from femb.checks import as_numbers, finite_problem, shown
-from femb.errors import ModelError
-from femb.types import Floats
+from femb.base.checks import as_numbers, finite_problem, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 
 SEQUENCES = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 # Two axes within this sine of their angle are one, and attitudes within this of the last ones that can be reached are.

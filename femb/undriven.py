@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import null_space, qr
 
 from femb.assembly import RANK, coordinate_rows
-from femb.types import Floats
+from femb.base.types import Floats
 
 
 def suggestions(system: Any, q: Floats, J: Floats) -> str:

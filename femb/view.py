@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from femb import rotations
-from femb.errors import ResultError
+from femb.base.errors import ResultError
+from femb.base.types import Floats
 from femb.results import Beam, Body, Results, listing
-from femb.types import Floats
 
 INERTIAL = "inertial"
 MOTION = ("position", "quaternion", "velocity", "angular_velocity")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Load, Model, ModelError, RigidBody, Run, Section, SolveError
+from femb.base.options import Tolerances
 from femb.equilibrium import steady_start
-from femb.options import Tolerances
 from femb.profiles import Step, Versine
 from femb.simulation import simulate
 from femb.steppers import bdf, make_stepper

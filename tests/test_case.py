@@ -10,12 +10,12 @@ import pytest
 
 import femb.elements
 import femb.model
+from femb.base.checks import Checks
+from femb.base.types import Vector
 from femb.case import CaseError, load_case
 from femb.case.lines import key_lines, line_of
-from femb.checks import Checks
 from femb.elements import Attachment
 from femb.profiles import PROFILES, Versine
-from femb.types import Vector
 
 SATELLITE = """
 title = "Satellite with two boom antennas, slew pulse"

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 import femb
+from femb.base.errors import ModelError, ResultError, SolveError
+from femb.base.progress import Progress
 from femb.cli import audit, check_writable, cli
-from femb.errors import ModelError, ResultError, SolveError
-from femb.progress import Progress
 from femb.resultfile import ResultWriter
 from femb.results import Results
 

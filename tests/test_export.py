@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from meshio.xdmf import TimeSeriesReader
 
 from femb import rotations
+from femb.base.errors import ResultError
 from femb.cli import cli
-from femb.errors import ResultError
 from femb.export import EXPORTERS, export_csv, export_vtu, export_xdmf, geometry
 from femb.results import Results
 

@@ -22,11 +22,11 @@ from femb import (
     rotations,
     simulate,
 )
+from femb.base.options import Run
 from femb.case import load_case
 from femb.formulations import make_formulation
 from femb.frames import output_frames, step_frames, unbalanced
 from femb.inverse_dynamics import inverse
-from femb.options import Run
 from femb.profiles import Step, Versine
 from femb.steppers import make_stepper
 from femb.system import System

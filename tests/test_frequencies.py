@@ -15,7 +15,7 @@ from femb.simulation import simulate
 from femb.system import System
 
 # Sections without rotary inertia, or with more torsional stiffness than any has: what closed forms leave out.
-pytestmark = pytest.mark.filterwarnings("ignore::femb.errors.FembWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::femb.base.errors.FembWarning")
 
 X = (1.0, 0.0, 0.0)
 LENGTH = 2.0

@@ -9,7 +9,7 @@ import pytest
 from oracle_tree import Poses, newton_euler, random_inertia, random_state, random_tree, skew
 from scipy.integrate import solve_ivp
 
-from femb.errors import ModelError, SolveError
+from femb.base.errors import ModelError, SolveError
 from femb.formulations.hamiltonian import (
     Base,
     Drive,

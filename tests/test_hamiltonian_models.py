@@ -26,6 +26,7 @@ from femb import (
     load_case,
     simulate,
 )
+from femb.base.errors import ModelError
 from femb.batch import Batch, TrialError
 from femb.cli import cli
 from femb.elements import (
@@ -48,7 +49,6 @@ from femb.elements import (
     SpringEnd,
     TorsionSpringDamper,
 )
-from femb.errors import ModelError
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import small_motion, tree_of
 from femb.latching import Event, switched

@@ -20,7 +20,7 @@ from femb import (
     rotations,
     simulate,
 )
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.euler import from_euler
 from femb.export import export_csv
 from femb.plots import request, rows

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from femb.base.errors import ModelError
+from femb.base.options import Tolerances
 from femb.elements import Ground, JointEnd, Latch, Prismatic, Revolute, RigidBody, Universal
-from femb.errors import ModelError
 from femb.latching import Event, switched
 from femb.model import Model
-from femb.options import Tolerances
 from femb.results import Results
 from femb.simulation import simulate
 from femb.system import System

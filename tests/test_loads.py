@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, SolveError, rotations
-from femb.options import Tolerances
+from femb.base.options import Tolerances
 from femb.profiles import Constant, Step, Table, Versine
 from femb.simulation import mass_properties, simulate
 from femb.system import System

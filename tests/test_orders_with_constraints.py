@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from femb import Model, Tolerances
+from femb.base.options import Run
 from femb.elements import Ground, JointEnd, Revolute, RigidBody, SpringDamper, SpringEnd, Universal
-from femb.options import Run
 from femb.steppers import bdf, make_stepper, radau
 from femb.steppers import generalized_alpha as alpha
 from femb.system import System

@@ -29,8 +29,8 @@ from femb import (
     rotations,
     simulate,
 )
+from femb.base.errors import ResultError
 from femb.case import CaseError
-from femb.errors import ResultError
 from femb.export import drawing
 from femb.export.picture import FOOTER
 from femb.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows

@@ -26,9 +26,9 @@ from femb import (
     simulate,
 )
 from femb import memory as memory_module
+from femb.base.options import Tolerances
 from femb.case import load_case
 from femb.cli import cli
-from femb.options import Tolerances
 from femb.profiles import Sine, Step
 
 BAR = {"area": 1e-3, "second_moments": (1e-7, 2e-7), "torsion_constant": 1e-7, "density": 2700.0,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from autograd.differential_operators import make_jvp
 
-from femb.errors import ModelError, SolveError
+from femb.base.errors import ModelError, SolveError
 from femb.formulations import relative
 from femb.formulations.relative import SPEEDS, Placement, RelativeTree
 

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.resultfile import MemoryWriter, ResultWriter
 from femb.results import Results
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from femb import euler, rotations
-from femb.errors import ModelError
+from femb.base.errors import ModelError
 
 STEP = 1e-30  # of the complex step: derivatives without truncation or cancellation
 HALF_ROOT = np.sqrt(0.5)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from femb.base.errors import ModelError, Problem
+from femb.base.options import Run
 from femb.case.errors import CaseError, located
 from femb.case.lines import key_lines
-from femb.errors import ModelError, Problem
 from femb.model import Model
-from femb.options import Run
 
 Paths = tuple[tuple[str, ...], ...]
 

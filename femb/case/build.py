@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from femb import elements
+from femb.base.checks import shown
+from femb.base.errors import ModelError, Problem
+from femb.base.options import Run
 from femb.case.lines import Path
 from femb.case.schema import close_to, unknown_key
 from femb.case.tables import given, read_table
-from femb.checks import shown
-from femb.errors import ModelError, Problem
 from femb.figure import Figure
 from femb.model import Model
-from femb.options import Run
 
 # Tables that describe an analysis, not the model.
 OPTIONS: dict[str, type] = {"run": Run}

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from femb.base.errors import ModelError, Problem
 from femb.case.lines import Path, line_of
-from femb.errors import ModelError, Problem
 
 
 class CaseError(ModelError):

@@ -5,9 +5,9 @@ import tomllib
 from collections.abc import Container
 from typing import Any
 
+from femb.base.errors import Problem
 from femb.case.errors import CaseError, dotted
 from femb.case.lines import Path, split_key
-from femb.errors import Problem
 
 
 def parse_override(text: str) -> tuple[Path, Any]:

@@ -16,9 +16,9 @@ from pydantic import ConfigDict, Discriminator, Tag, TypeAdapter, ValidationErro
 from typing_extensions import TypedDict  # pydantic brings it, and takes no other before Python 3.12
 
 from femb import elements
+from femb.base.checks import shown
 from femb.case.lines import Path
 from femb.case.values import no_value, value_type
-from femb.checks import shown
 from femb.profiles import PROFILES, Profile
 
 MISSING = "is missing"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from femb.base.errors import FembError, ModelError
 from femb.case.errors import CaseError
-from femb.errors import FembError, ModelError
 from femb.model import Model
 
 

@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from femb.base.errors import ModelError
+from femb.base.types import Shape
 from femb.case.lines import Path
 from femb.case.schema import choices, key_problems, keys_of, required_keys, table_kind
-from femb.errors import ModelError
-from femb.types import Shape
 
 
 def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, dict[Path, str]]:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, get_origin
 from pydantic import PlainValidator
 from pydantic_core import PydanticCustomError
 
-from femb.checks import array_problem, joined, number_problem, shown
-from femb.types import Shape
+from femb.base.checks import array_problem, joined, number_problem, shown
+from femb.base.types import Shape
 
 Reader = Callable[[Any], str | None]
 """Says what is wrong with a value; None if it fits."""

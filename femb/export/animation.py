@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
+from femb.base.types import Floats
 from femb.export.drawing import INK
 from femb.export.picture import (
     FOOTER,
@@ -22,7 +23,6 @@ from femb.export.picture import (
     things_of,
 )
 from femb.results import Results
-from femb.types import Floats
 from femb.view import INERTIAL, View
 
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}

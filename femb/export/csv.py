@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
+from femb.base.types import Floats
 from femb.export.files import chosen_times, writing
 from femb.results import Group, Quantity, Results
-from femb.types import Floats
 from femb.view import INERTIAL
 
 COMPONENTS = {"3": "xyz", "4": "wxyz"}

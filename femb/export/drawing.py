@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ResultError
-from femb.types import Floats
+from femb.base.errors import ResultError
+from femb.base.types import Floats
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # safe for colour blindness
 LINES = ("-", "--", ":")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.results import Results
 
 

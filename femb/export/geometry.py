@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
-from femb.errors import ResultError
-from femb.types import Floats, Ints
+from femb.base.errors import ResultError
+from femb.base.types import Floats, Ints
 
 ROUND_SEGMENTS = 24  # sides of a circle
 

@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.export.files import writing
 from femb.export.scene import Mesh, scenes_of
 from femb.results import Results
-from femb.types import Floats, Ints
 from femb.view import INERTIAL
 
 XDMF_NUMBERS = {"line": 2, "triangle": 4, "wedge": 8}

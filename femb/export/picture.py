@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
+from femb.base.types import Floats, Ints
 from femb.export import geometry
 from femb.export.drawing import INK, save
 from femb.export.parts import BeamSolid, BodySolid
 from femb.results import Beam, Body, Results
-from femb.types import Floats, Ints
 from femb.view import INERTIAL, View
 
 BEAM_COLOURS = ("#d3e3f0", "#0d3f63")  # first instant, last instant

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
+from femb.base.types import Floats, Ints
 from femb.export.files import chosen_times
 from femb.export.parts import Part, State, parts_of
 from femb.results import Results
-from femb.types import Floats, Ints
 from femb.view import View
 
 FIELDS: Mapping[str, tuple[int, ...]] = {

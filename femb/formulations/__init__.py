@@ -10,7 +10,7 @@ from typing import Any
 
 
 def make_formulation(system: Any, name: str) -> Any:
-    """The system in the coordinates of a formulation of femb.options.FORMULATIONS."""
+    """The system in the coordinates of a formulation of femb.base.options.FORMULATIONS."""
     if name == "quaternion":
         from femb.formulations.quaternion import QuaternionForm
 

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array
 from scipy.sparse.linalg import splu
 
-from femb.checks import as_numbers, shown
+from femb.base.checks import as_numbers, shown
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Floats
 from femb.constraints import mass_factors
-from femb.errors import ModelError, SolveError
 from femb.layout import Layout
 from femb.rotations import rate_body
-from femb.types import Floats
 
 if TYPE_CHECKING:
     from femb.system import System

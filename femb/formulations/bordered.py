@@ -5,8 +5,8 @@ from typing import Any
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
+from femb.base.types import Floats
 from femb.blocklu import DEPENDENT, SingularError
-from femb.types import Floats
 
 
 class Factors:

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints
 from femb.elements.joint import X, Y, Z
-from femb.errors import ModelError
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
 from femb.formulations.tree_frame import Root, TreeFrame, free_directions
 from femb.layout import Station
-from femb.types import Floats, Ints
 
 __all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "TreeFrame"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.blocklu import DEPENDENT, Factorisation, LinearSolver
 from femb.formulations.quaternion_kernels import add_radial_change, multiply_pulled, solve_bordered
-from femb.types import Floats, Ints
 
 
 @dataclass(frozen=True)

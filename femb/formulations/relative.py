@@ -24,9 +24,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.checks import array_problem, as_numbers, frozen_array, shown
-from femb.errors import ModelError, Problem, SolveError
-from femb.types import Floats
+from femb.base.checks import array_problem, as_numbers, frozen_array, shown
+from femb.base.errors import ModelError, Problem, SolveError
+from femb.base.types import Floats
 
 Speeds = Literal["fixed", "body", "angles"]
 SPEEDS: tuple[Speeds, ...] = ("fixed", "body", "angles")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from femb import rotations
+from femb.base.options import Tolerances
+from femb.base.types import Floats
 from femb.formulations.joint_tree import BALL, ONE, POINT, TWO, JointTree, TreeFrame
 from femb.formulations.relative import (
     Placement,
@@ -21,8 +23,6 @@ from femb.formulations.relative import (
     gimbal_distance,
     velocities,
 )
-from femb.options import Tolerances
-from femb.types import Floats
 
 if TYPE_CHECKING:
     from femb.system import System

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb import rotations
+from femb.base.checks import as_numbers, shown
+from femb.base.errors import ModelError
+from femb.base.options import Run
+from femb.base.types import Floats, Ints
 from femb.batch import TrialError
-from femb.checks import as_numbers, shown
-from femb.errors import ModelError
 from femb.formulations.relative import (
     GIMBAL,
     SPEEDS,
@@ -33,9 +35,7 @@ from femb.formulations.relative import (
 from femb.formulations.relative_coordinates import RelativeCoordinates
 from femb.formulations.relative_state import RelativeState
 from femb.model import Model
-from femb.options import Run
 from femb.results import Results
-from femb.types import Floats, Ints
 
 if TYPE_CHECKING:
     from femb.system import System
@@ -173,7 +173,7 @@ class RelativeKinematics(RelativeCoordinates):
     def simulate(self, duration: float, **options: Any) -> Results:
         """Integrate these equations by "rk" from the start, into results as ``femb.simulate`` gives them.
 
-        options : of ``femb.options.Run``, such as rtol and output_interval. Raises SolveError where angles lock on the
+        options : of ``femb.base.options.Run``, such as rtol and output_interval. Raises SolveError where angles lock on the
         way; what was computed is in ``error.results``.
         """
         from femb.integrate import Outcome, integrate

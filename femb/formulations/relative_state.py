@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

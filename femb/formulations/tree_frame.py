@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from femb.checks import array_problem, shown
+from femb.base.checks import array_problem, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.elements.joint import LOCK, PARALLEL, X, Y, Z
-from femb.errors import ModelError
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO
 from femb.layout import Station
-from femb.types import Floats
 
 # Coordinates and speeds of a turn.
 TURNS = {NONE: (0, 0), ONE: (1, 1), TWO: (2, 2), BALL: (4, 3), POINT: (0, 0)}

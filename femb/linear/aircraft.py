@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb import euler, rotations
-from femb.checks import shown
-from femb.errors import ModelError, ResultError
+from femb.base.checks import shown
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats
 from femb.linear.chart import frames_chart
 from femb.linear.linearise import second_order
 from femb.linear.point import OperatingPoint
 from femb.linear.statespace import StateSpace
 from femb.model import Model
-from femb.types import Floats
 
 if TYPE_CHECKING:
     from femb.system import System

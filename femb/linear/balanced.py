@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 ROUNDING = 64.0 * np.finfo(float).eps
 PASSES = 8  # of the scaling

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from femb.errors import ModelError
+from femb.base.errors import ModelError
+from femb.base.options import STARTS
 from femb.linear.chart import Chart
 from femb.linear.linearise import chart_of
 from femb.linear.point import OperatingPoint
 from femb.linear.trim import trimmed
 from femb.model import Model
-from femb.options import STARTS
 
 if TYPE_CHECKING:
     from femb.system import System

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
-from femb.errors import ModelError
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.linear.point import OperatingPoint
-from femb.types import Floats
 
 STEADY = 1e-6  # m/s2 or rad/s2: what counts as equilibrium
 DEPENDENT = 1e-9  # of a pivot, relative to the largest, below which a row of constraints says nothing new

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.rotations import cross_matrix
-from femb.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

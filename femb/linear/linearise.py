@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.elements import OrientationDriver
-from femb.errors import ModelError
 from femb.formulations.joint_tree import JointTree
 from femb.linear.chart import Chart, frames_chart, resting_chart
 from femb.linear.closed import closed_chart
@@ -24,7 +25,6 @@ from femb.linear.point import OperatingPoint
 from femb.linear.statespace import StateSpace
 from femb.linear.tree import covers, tree_chart
 from femb.model import Model
-from femb.types import Floats
 
 if TYPE_CHECKING:
     from femb.system import System

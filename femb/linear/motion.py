@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.rotations import cross_matrix
-from femb.types import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb import rotations
-from femb.errors import ModelError
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.layout import Station
 from femb.linear.chart import Chart
 from femb.linear.point import OperatingPoint
-from femb.types import Floats
 
 WORDS = ("position", "turn", "velocity", "angular_velocity", "acceleration")
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ModelError, ResultError, SolveError
+from femb.base.errors import ModelError, ResultError, SolveError
+from femb.base.options import Run, Tolerances
+from femb.base.types import Floats
 from femb.integrate import Outcome, integrate
 from femb.linear.chart import Chart
 from femb.linear.linearise import chart_of, second_order, state_space
 from femb.linear.point import OperatingPoint
 from femb.model import Model
-from femb.options import Run, Tolerances
-from femb.types import Floats
 
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration

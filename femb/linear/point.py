@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.batch import Underived
-from femb.errors import ModelError
-from femb.types import Floats
 
 STILL = 1e-9  # m/s or rad/s: what counts as rest
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from femb.checks import numbered
-from femb.errors import ModelError
+from femb.base.checks import numbered
+from femb.base.errors import ModelError
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.linear.aircraft import NineBlocks, blocks_at
 from femb.linear.begin import prepared
 from femb.linear.linearise import state_space
@@ -14,8 +16,6 @@ from femb.linear.periodic import Periodic, periodic
 from femb.linear.statespace import StateSpace
 from femb.linear.steady import Balance, fastest, moves, why_unsteady
 from femb.model import Model
-from femb.options import Run
-from femb.types import Floats
 
 LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ModelError, ResultError
+from femb.base.errors import ModelError, ResultError
 
 FORMATS = (".npz", ".mat", ".h5")
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from femb import rotations
+from femb.base.types import Floats
 from femb.formulations.joint_tree_kernels import BALL
 from femb.linear.chart import Chart
 from femb.linear.joint_turn import JointTurn
@@ -22,7 +23,6 @@ from femb.linear.motion import Arm, Motion
 from femb.linear.point import OperatingPoint
 from femb.linear.tree_state import apart, in_own_axes, is_root, moved, speeds_in_own_axes
 from femb.rotations import cross_matrix
-from femb.types import Floats
 
 
 def tree_chart(point: OperatingPoint, tree: Any) -> Chart:

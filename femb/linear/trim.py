@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ModelError, SolveError
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Floats
 from femb.linear.balanced import ROUNDING, Balanced
 from femb.linear.chart import Chart
 from femb.linear.point import OperatingPoint
 from femb.linear.steady import Balance, why_unsteady
 from femb.model import Model
-from femb.types import Floats
 
 ITERATIONS = 50
 LARGEST_STEP = 0.3  # rad, or parts of the structure's size, of one iteration

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from femb.errors import ModelError, ResultError
+from femb.base.errors import ModelError, ResultError
 from femb.export.animation import animate
 from femb.export.drawing import draw_table
 from femb.export.picture import picture

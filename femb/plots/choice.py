@@ -15,7 +15,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.plots.sheets import FIGURES
 from femb.plots.subject import KINDS, Rows, Subject, groups_of
 from femb.plots.words import WORDS, plain

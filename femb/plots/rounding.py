@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.results import Results
-from femb.types import Floats
 
 LIMIT = 1e3 * float(np.finfo(float).eps)  # a thousand roundings: what the steps of a run add up to
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.export.drawing import Panel
 from femb.plots.subject import Rows, Subject, some
 from femb.plots.words import ANGLES, WORDS, XYZ, channels
 from femb.results import Beam, Body, Group
-from femb.types import Floats
 
 LATCHES = "events/latches."
 

@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.export.drawing import LEGEND_LIMIT, Panel
 from femb.plots.rounding import Scales, without_noise
 from femb.plots.words import POINTS, WORDS, Channel, channels
 from femb.results import Beam, Body, Group, Results
-from femb.types import Floats, Ints
 from femb.view import node_of
 
 Rows = list[list[Panel]]

@@ -5,7 +5,7 @@ Adding a stepper is one file and one line here; see docs/howto/add_a_stepper.md.
 
 from typing import Any
 
-from femb.options import Run
+from femb.base.options import Run
 from femb.steppers.contract import Stepper, located
 
 

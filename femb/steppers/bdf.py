@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
 from femb.kinematics import error_norm, solution_limits
-from femb.options import Run
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
 from femb.steppers.bdf_kernels import correct, implicit_coordinates, normalise_history
 from femb.steppers.contract import (
@@ -37,7 +38,6 @@ from femb.steppers.contract import (
 )
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import frame_turns, turn_frames, turn_frames_back
-from femb.types import Floats
 
 MAX_ITERATIONS = 6
 # Newton's remaining change, as a part of the tolerance of the step.

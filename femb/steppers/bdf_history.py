@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.steppers.dense import Nodes, through_nodes
-from femb.types import Floats
 
 MAX_ORDER = 5
 # The NDF of order 1 and 2 keep A-stability and save steps. From order 3 on they would narrow the sector of stability

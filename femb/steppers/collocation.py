@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
-from femb.errors import SolveError
+from femb.base.errors import SolveError
+from femb.base.types import Floats
 from femb.jit import kernel
 from femb.steppers.contract import Statistics
-from femb.types import Floats
 
 _R3, _R15 = math.sqrt(3.0), math.sqrt(15.0)
 # Nodes c, weights b and matrix A by number of stages.

@@ -28,10 +28,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from femb.base.errors import SolveError
+from femb.base.types import Floats
 from femb.batch import InputError, TrialError
-from femb.errors import SolveError
 from femb.steppers.diagnosis import limiting_component, misbehaving_input
-from femb.types import Floats
 
 # A step shorter than this many spacings of the clock cannot be told from none.
 SMALLEST_STEP = 16.0

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 # Row k: coefficients of theta^0..5 of the weights of q0, h q0', h^2 q0'', q1, h q1', h^2 q1''.
 _QUINTIC = np.array(

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.constraints import mass_factors
 from femb.kinematics import error_norm
-from femb.options import Run
-from femb.types import Floats
 
 # Velocities of so many times their absolute tolerance have an energy that is of no account.
 NEGLIGIBLE = 1000.0

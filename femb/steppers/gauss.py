@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import SolveError
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.batch import TrialError
-from femb.errors import SolveError
-from femb.options import Run
 from femb.steppers.collocation import Collocation
 from femb.steppers.contract import Step, before
 from femb.steppers.dense import HermiteStep
-from femb.types import Floats
 
 
 class Gauss:

@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
 from femb.kinematics import error_norm
-from femb.options import Run
 from femb.steppers.contract import (
     ABOVE_TOLERANCE,
     TOO_STIFF,
@@ -41,7 +42,6 @@ from femb.steppers.contract import (
 from femb.steppers.dense import HermiteStep
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.generalized_alpha_kernels import moved
-from femb.types import Floats
 
 MAX_ITERATIONS = 8
 # Newton's remaining change as a part of the tolerance of the step, and what may be rounding.

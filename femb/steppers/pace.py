@@ -3,7 +3,7 @@
 from collections import deque
 from typing import Any
 
-from femb.errors import SolveError
+from femb.base.errors import SolveError
 from femb.steppers.diagnosis import limiting_component, misbehaving_input
 
 # The pace is that of the last so many steps; a run is given up where it would take so many more at that pace.

@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 from femb.kinematics import error_norm, solution_limits
-from femb.options import Run
 from femb.steppers.contract import (
     ABOVE_TOLERANCE,
     TOO_STIFF,
@@ -44,7 +45,6 @@ from femb.steppers.radau_kernels import (
     start_stages,
     to_eigenvectors,
 )
-from femb.types import Floats
 
 ROOT6 = 6.0**0.5
 C = np.array([(4.0 - ROOT6) / 10.0, (4.0 + ROOT6) / 10.0, 1.0])

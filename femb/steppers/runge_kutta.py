@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import SolveError
+from femb.base.options import Run
+from femb.base.types import Floats
 from femb.batch import InputError, TrialError
-from femb.errors import SolveError
 from femb.kinematics import error_norm
-from femb.options import Run
 from femb.steppers import dop853_coefficients as dop
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
 from femb.steppers.diagnosis import largest_frequency
-from femb.types import Floats
 
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")

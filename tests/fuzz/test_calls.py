@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import femb
 from femb import profiles
-from femb.options import Tolerances
+from femb.base.options import Tolerances
 
 BAR = {"area": 1e-3, "second_moments": (1e-7, 1e-7), "torsion_constant": 1e-7, "density": 2700.0,
        "youngs_modulus": 7e10, "shear_modulus": 2.6e10}  # fmt: skip

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from synthetic_results import satellite
 
-from femb.errors import ResultError
+from femb.base.errors import ResultError
 from femb.resultfile import ResultWriter
 from femb.results import Results
 

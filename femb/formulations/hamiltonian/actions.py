@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from femb.errors import ModelError
-from femb.types import Floats, Vector
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Vector
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.checks import array_problem, as_numbers, number_problem, shown
-from femb.errors import ModelError, Problem
+from femb.base.checks import array_problem, as_numbers, number_problem, shown
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Floats, Vector
 from femb.formulations.hamiltonian.tree import GROUND, Base, Tree
 from femb.rotations import normalise, rotation_matrix
-from femb.types import Floats, Vector
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 GROUND_NAME = "ground"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 MASS = 0
 CENTER = 1

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb import rotations
-from femb.checks import as_numbers, shown
-from femb.errors import ModelError
+from femb.base.checks import as_numbers, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.formulations.hamiltonian import reference
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import completed
 from femb.formulations.hamiltonian.small import expanded_energy_matrix
 from femb.model import Model
-from femb.types import Floats
 
 BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz")
 

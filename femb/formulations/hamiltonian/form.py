@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.checks import array_problem
-from femb.errors import ModelError, SolveError
+from femb.base.checks import array_problem
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Floats
 from femb.formulations.hamiltonian.actions import Drive, GeneralizedForce, Load, Potential, at_time
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix
 from femb.formulations.hamiltonian.motion import Motion, TreeAccelerations, accelerations_of, motion_of
 from femb.formulations.hamiltonian.rate_kernels import state_rates
 from femb.formulations.hamiltonian.tree import GROUND, Tree
-from femb.types import Floats
 
 # The recursion is the cheaper one from a single segment to 500 (tests/bench/bench_chain.py); "dense" is its check.
 METHODS = ("recursive", "dense")

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.errors import ModelError
-from femb.types import Floats
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.formulations.joint_tree import BALL, ONE, TWO, TreeFrame
 from femb.rotations import rotation_matrix
-from femb.types import Floats
 
 AXES = np.eye(3)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 
 class Lump:

@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 
 from femb import kinematics, rotations
+from femb.base.errors import ModelError
+from femb.base.options import Tolerances
+from femb.base.types import Floats, Ints
 from femb.batch import Batch, TrialError
 from femb.discrete import Discrete
 from femb.elements.constraint_batch import ConstraintBatch
 from femb.elements.joint_force_batch import JointForceBatch
 from femb.elements.mass_batch import MassBatch
-from femb.errors import ModelError
 from femb.formulations.hamiltonian.actions import Drive
 from femb.formulations.hamiltonian.form import HamiltonianForm
 from femb.formulations.hamiltonian.held import held_hinges, motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
-from femb.options import Tolerances
-from femb.types import Floats, Ints
 
 
 class MomentumForm:

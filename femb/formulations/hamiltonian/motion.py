@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.formulations.hamiltonian.acceleration_kernels import accelerations
 from femb.formulations.hamiltonian.actions import at_time
 from femb.formulations.hamiltonian.rate_kernels import wrenches
 from femb.formulations.hamiltonian.sweep_kernels import multiply, place, spatial_inertias, sum_outboard, velocities
 from femb.formulations.hamiltonian.tree import Tree
-from femb.types import Floats
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.elements import Ground, JointDriver, Latch, PointMass, RigidBody, Section
 from femb.elements.joint import Joint
-from femb.errors import ModelError
 from femb.formulations.hamiltonian.form import HamiltonianForm
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.small import SmallMotion, linearise
 from femb.formulations.hamiltonian.tree import Tree
 from femb.model import Model
 from femb.system import System
-from femb.types import Floats
 
 # What the equations of a tree on the ground hold, beside linear springs and dashpots of joints.
 KNOWN = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch)

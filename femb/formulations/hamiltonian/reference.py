@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats
 from femb.formulations.hamiltonian.tree import GROUND, Tree
-from femb.types import Floats
 
 
 def hinge_rotation(tree: Tree, k: int, q: Any) -> tuple[Any, Any]:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.errors import ModelError
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.formulations.hamiltonian.motion import Motion
 from femb.formulations.hamiltonian.tree import Tree
-from femb.types import Floats
 
 
 @dataclass(frozen=True)

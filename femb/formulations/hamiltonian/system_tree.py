@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from femb import euler, rotations
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints
 from femb.elements.joint_force_batch import JointForceBatch
 from femb.elements.joint_spring import JointSpringDamper
-from femb.errors import ModelError
 from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Base, Tree
 from femb.formulations.joint_tree import JointTree, TreeFrame
-from femb.types import Floats, Ints
 
 PLACE = ("run", "formulation")
 

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.checks import Checks, as_numbers, frozen_array, inertia_matrix, number_problem, shown
-from femb.errors import ModelError
+from femb.base.checks import Checks, as_numbers, frozen_array, inertia_matrix, number_problem, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints, Vector
 from femb.formulations.hamiltonian.columns import pack
-from femb.types import Floats, Ints, Vector
 
 GROUND = -1
 

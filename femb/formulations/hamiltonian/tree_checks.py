@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.checks import array_problem, as_numbers, shown
-from femb.errors import Problem
+from femb.base.checks import array_problem, as_numbers, shown
+from femb.base.errors import Problem
 
 # Entries of mounting^T mounting may differ from those of the identity by this much.
 ORTHOGONALITY = 1e-9

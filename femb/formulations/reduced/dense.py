@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
+from femb.base.types import Floats
 from femb.blocklu import SingularError
 from femb.formulations.bordered import BorderedSolver
-from femb.types import Floats
 
 
 class Factors:

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from femb import kinematics
+from femb.base.errors import ModelError
+from femb.base.options import Tolerances
+from femb.base.types import Floats, Ints
 from femb.batch import TrialError
 from femb.blocklu import SingularError
 from femb.discrete import Discrete
-from femb.errors import ModelError
 from femb.formulations.bordered import BorderedSolver
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import BALL
@@ -29,9 +31,7 @@ from femb.formulations.reduced.kernels import composite, pull, push
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.tree_frame import Root
-from femb.options import Tolerances
 from femb.places import turned_places
-from femb.types import Floats, Ints
 
 # Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb import rotations
-from femb.checks import as_numbers, shown
+from femb.base.checks import as_numbers, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.elements.joint import PARALLEL, SPHERICAL, X, Y, Z
-from femb.errors import ModelError
 from femb.formulations.reduced import table2
 from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.reduced.rows import rows
@@ -22,7 +23,6 @@ from femb.formulations.reduced.table2 import Forms, Pair
 from femb.formulations.tree_frame import Root
 from femb.layout import Station
 from femb.model import Model
-from femb.types import Floats
 
 if TYPE_CHECKING:
     from femb.system import System

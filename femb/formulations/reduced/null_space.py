@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from femb.base.types import Ints
 from femb.formulations.reduced.kernels import fill
-from femb.types import Ints
 
 
 class NullSpace:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve_triangular
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.types import Floats
+from femb.base.types import Floats
 
 
 @dataclass(frozen=True)

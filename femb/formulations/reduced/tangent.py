@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array
 
+from femb.base.types import Floats, Ints
 from femb.formulations.reduced.kernels import pull_change, push
-from femb.types import Floats, Ints
 
 # Directions that are evaluated together, for the memory they take.
 TOGETHER = 64

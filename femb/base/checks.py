@@ -9,8 +9,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from femb.errors import ModelError, Problem
-from femb.types import Floats, Shape
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Floats, Shape
 
 # Numbers beyond this, of any unit, are slips of the pen: products of a few of them overflow. What must be positive is
 # not closer to zero than its inverse, since it may be divided by.

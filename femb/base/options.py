@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.checks import Checks, shown
+from femb.base.checks import Checks, shown
 
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
