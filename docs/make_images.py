@@ -15,8 +15,8 @@ import numpy as np
 
 from femb import FembError, Results, load_case, simulate
 from femb.cli import cli
-from femb.euler import to_euler
 from femb.export.drawing import Panel, table
+from femb.numerics.euler import to_euler
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"

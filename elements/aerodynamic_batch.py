@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.batch import Batch, Input
 from femb.elements.aerodynamic import AerodynamicLoad, Airload
 from femb.layout import Layout, Station
-from femb.smallmath import scatter
+from femb.numerics import rotations
+from femb.numerics.vector3 import scatter
 from femb.state import station_motion
 
 STARTS, SIZES = np.array([0]), np.array([6])

@@ -10,8 +10,8 @@ from femb.elements.beam_columns import LENGTH
 from femb.elements.beam_ends import end_pose, force_to_frame
 from femb.elements.beam_matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
 from femb.elements.beam_strain import natural_coordinates
-from femb.jit import inner
-from femb.smallmath import turn, turn_back
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import turn, turn_back
 
 
 @inner

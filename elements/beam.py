@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb import rotations
 from femb.base.checks import Checks
 from femb.base.types import Floats, Ints, Vector
 from femb.batch import Batch
@@ -15,6 +14,7 @@ from femb.elements.beam_path import Path
 from femb.elements.beam_shape import Shape, path_shape, uniform_shape
 from femb.elements.section import Section
 from femb.layout import BeamLayout, Layout, Station
+from femb.numerics import rotations
 
 # An element takes some 20 kB, a few of which are enough; this is where to look for a slip of the pen.
 MOST_ELEMENTS = 100_000

@@ -14,7 +14,7 @@ from femb.elements.beam_matrices import matrices
 from femb.elements.beam_shape import NO_TURN, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout import Layout, Station
-from femb.rotations import multiply, rotation_matrix
+from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))
 # Columns of ``index`` with the places of velocities: frame and strain of one end, then of the other.

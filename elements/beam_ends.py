@@ -1,8 +1,8 @@
 """Kernels of a beam element's ends: their poses, rates and accelerations, and forces on them; see ``beam_columns``."""
 
 from femb.elements.beam_strain import natural_coordinates, twist_directions
-from femb.jit import inner
-from femb.smallmath import pose
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import pose
 
 
 @inner

@@ -7,8 +7,8 @@ from femb.elements.beam_ends import element_shape, ends_motion
 from femb.elements.beam_inertia import HERMITE_MASS, HERMITE_MEAN, centreline_rate, rotary_rows
 from femb.elements.beam_mass_axis import offset_energy
 from femb.elements.beam_strain import WEIGHTS, strains
-from femb.jit import kernel
-from femb.smallmath import cross, turn
+from femb.numerics.compile import kernel
+from femb.numerics.vector3 import cross, turn
 
 
 @kernel

@@ -11,8 +11,8 @@ from femb.elements.beam_columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, R
 from femb.elements.beam_ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam_inertia import centreline_acceleration, centreline_rate, inertia_force
 from femb.elements.beam_strain import WEIGHTS, end_gradient, strains
-from femb.jit import inner, kernel
-from femb.smallmath import turn, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import turn, turn_back
 
 
 @inner

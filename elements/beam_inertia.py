@@ -12,8 +12,8 @@ import numpy as np
 
 from femb.elements.beam_mass_axis import offset_force
 from femb.elements.beam_strain import HERMITE, POINTS, WEIGHTS
-from femb.jit import inner
-from femb.smallmath import dot, turn
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import dot, turn
 
 # Integrals of the products of the cubic Hermite functions, and of the functions alone.
 HERMITE_MASS = (

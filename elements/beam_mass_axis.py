@@ -9,8 +9,8 @@ Source: docs/theory/beam.md, equations (29) to (33).
 import numpy as np
 
 from femb.elements.beam_strain import POINTS
-from femb.jit import inner
-from femb.smallmath import cross, dot
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import cross, dot
 
 # The Hermite functions N1 to N4 at the strain points: positions by (r_I, g_I, r_II, g_II).
 HERMITE_VALUES = np.ascontiguousarray(

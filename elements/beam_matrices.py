@@ -8,7 +8,7 @@ from femb.elements.beam_force import shape_force
 from femb.elements.beam_inertia import rotary_rows, translation_mass
 from femb.elements.beam_mass_axis import offset_mass
 from femb.elements.beam_strain import WEIGHTS, geometric_stiffness, shape_gradient, strains
-from femb.jit import inner, kernel
+from femb.numerics.compile import inner, kernel
 
 
 @inner

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.types import Floats
+from femb.numerics import rotations
 
 # Values an element that a function of the length is interpolated through, by a spline of degree 5.
 SAMPLES = 32

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from femb.jit import inner, kernel
-from femb.smallmath import product_left_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import product_left_back
 
 SHAPE = 8  # natural coordinates
 ENDS = 11  # chord rate (3), spin of end I (3), strain rate I, spin of end II (3), strain rate II

@@ -29,8 +29,8 @@ from femb.elements.beam_tangent_inertia import (
     twist_changes,
 )
 from femb.elements.beam_tangent_strain import strain_stiffness, twist_hessian
-from femb.jit import inner, kernel
-from femb.smallmath import cross, dot, turn
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, turn
 
 
 @inner

@@ -15,8 +15,8 @@ from femb.elements.beam_inertia import (
 )
 from femb.elements.beam_mass_axis import offset_force, offset_force_change
 from femb.elements.beam_strain import HERMITE, POINTS, WEIGHTS
-from femb.jit import inner
-from femb.smallmath import cross, dot, turn, turn_back
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import cross, dot, turn, turn_back
 
 ENDS = 11  # directions of one kind
 ALL = 22

@@ -17,8 +17,8 @@ from femb.elements.beam_strain import (
     WEIGHTS,
     twist_rule,
 )
-from femb.jit import inner
-from femb.smallmath import dot
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import dot
 
 # r' depends on the natural coordinate k < 7 through its component AXIS[k] and the Hermite function number SHAPE[k]
 AXIS = np.array([0, 1, 2, 0, 0, 1, 2])

@@ -20,8 +20,8 @@ import math
 
 import numpy as np
 
-from femb.jit import inner, kernel
-from femb.smallmath import cross, dot, rotation, turn, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, rotation, turn, turn_back
 
 POINT, DISTANCE, DOT1, DOT2, ANGLE, ORIENTATION = range(6)
 INPUTS = (3, 3, 3, 3, 3, 10)  # width of the input that each primitive follows

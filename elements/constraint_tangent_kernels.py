@@ -25,8 +25,8 @@ from femb.elements.constraint_kernels import (
     relative_orientation,
     times_quaternion,
 )
-from femb.jit import inner, kernel
-from femb.smallmath import cross, dot, rotation, turn, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, rotation, turn, turn_back
 
 
 @inner

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from femb.elements.constraint_kernels import rate_of, row
-from femb.jit import kernel
+from femb.numerics.compile import kernel
 
 NONE = np.zeros(0)
 

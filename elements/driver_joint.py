@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb import rotations
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.batch import Input
@@ -15,6 +14,7 @@ from femb.elements.driver import Driver, check_motion, motion_input
 from femb.elements.joint import Coordinate
 from femb.elements.joint_coordinates import coordinate_row
 from femb.layout import Layout, Station
+from femb.numerics import rotations
 from femb.profiles import Profile
 
 

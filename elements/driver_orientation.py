@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb import euler, rotations
 from femb.base.checks import Checks, shown
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Matrix3
@@ -17,6 +16,7 @@ from femb.elements.constraint_kernels import ORIENTATION
 from femb.elements.driver import Driver, Follow, asked, check_motion, check_places, checked, followed
 from femb.elements.rigid_body import check_sequence
 from femb.layout import DriverLayout, Layout, Station
+from femb.numerics import euler, rotations
 from femb.profiles import Profile
 
 ANGLES = ("first_angle", "second_angle", "third_angle")

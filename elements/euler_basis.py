@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from femb.base.types import Floats
-from femb.jit import inner, kernel
-from femb.smallmath import cross, dot, rotation
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, rotation
 
 # Nearest to gimbal lock that a motion may come: d there, and 1e-4 of the length of the dual base vectors.
 NEAREST = 1e-4

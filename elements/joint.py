@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb import rotations
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -15,6 +14,7 @@ from femb.elements.attachment import Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint_end import ALONG, JointEnd, axes_of, check_joint_ends
 from femb.layout import JointLayout, Layout, Station
+from femb.numerics import rotations
 
 X, Y, Z = range(3)
 # Rows by primitive and by the axes of the first and of the second end that they are made of.

@@ -18,8 +18,8 @@ import numpy as np
 
 from femb.elements.constraint_kernels import row
 from femb.elements.constraint_tangent_kernels import second as row_second
-from femb.jit import inner, kernel
-from femb.smallmath import scatter
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import scatter
 
 SPRING, FRICTION, STOPS, MOTOR = range(4)
 STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb import rotations
 from femb.base.checks import Checks, as_numbers, finite_problem, frozen_array, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -31,6 +30,7 @@ from femb.elements.joint import (
     turn_about_z,
 )
 from femb.layout import Layout
+from femb.numerics import rotations
 
 
 class Revolute(Joint):

@@ -23,8 +23,8 @@ from femb.elements.beam_strain import (
     twist_angles,
     twist_directions,
 )
-from femb.jit import inner, kernel
-from femb.smallmath import turn, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import turn, turn_back
 
 # N1, N2, N3, N4 at the strain points
 CUBICS = np.ascontiguousarray(

@@ -22,8 +22,8 @@ from femb.elements.beam_strain import (
 )
 from femb.elements.beam_tangent_strain import AXIS, SHAPE, twist_hessian
 from femb.elements.line_load_kernels import CUBICS, ends_force, local_vectors, row_force, section_at, spin_gradient
-from femb.jit import inner, kernel
-from femb.smallmath import dot, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import dot, turn_back
 
 
 @inner

@@ -11,8 +11,8 @@ from femb.base.errors import ModelError, Problem
 from femb.base.types import Vector
 from femb.batch import Batch
 from femb.elements.attachment import Place, check_on
-from femb.euler import SEQUENCES, gimbal_distance
 from femb.layout import Layout
+from femb.numerics.euler import SEQUENCES, gimbal_distance
 from femb.profiles import Constant, Profile, check_profile
 
 FRAMES = ("inertial", "body", "euler", "dual_euler")

@@ -10,8 +10,8 @@ from femb.batch import Batch, Input
 from femb.elements import load_kernels, torque_kernels
 from femb.elements.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.layout import Layout, Station
+from femb.numerics.rotations import rotation_matrix
 from femb.posture import Posture
-from femb.rotations import rotation_matrix
 
 BASES = {
     "inertial": torque_kernels.INERTIAL,

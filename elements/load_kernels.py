@@ -6,8 +6,8 @@ point without axes. data (n, 12): offset (3) in the frame, matrix (9) from the i
 
 import numpy as np
 
-from femb.jit import inner, kernel
-from femb.smallmath import cross, rotation, scatter, turn, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, rotation, scatter, turn, turn_back
 
 INERTIAL, BODY, POINT = 0, 1, 2
 STARTS = np.array([0])

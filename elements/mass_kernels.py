@@ -6,8 +6,8 @@ frame axes, inertia (9) about the mass centre in frame axes. Source: docs/theory
 
 import numpy as np
 
-from femb.jit import inner, kernel
-from femb.smallmath import cross, dot, rotation, scatter, turn, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, rotation, scatter, turn, turn_back
 
 STARTS = np.array([0])
 SIZES = np.array([6])

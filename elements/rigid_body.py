@@ -9,9 +9,9 @@ from femb.base.checks import Checks, inertia_matrix
 from femb.base.types import Matrix3, Quaternion, Vector
 from femb.batch import Batch
 from femb.elements.attachment import Attachment
-from femb.euler import SEQUENCES
 from femb.layout import Layout
-from femb.turns import axes_problem
+from femb.numerics.euler import SEQUENCES
+from femb.numerics.turns import axes_problem
 
 
 @dataclass(frozen=True, eq=False)

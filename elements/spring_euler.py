@@ -5,15 +5,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb import rotations
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Vector
 from femb.batch import Batch
 from femb.elements.attachment import Place
 from femb.elements.spring_end import SpringEnd, check_ends, lay_out_spring
-from femb.euler import SEQUENCES, gimbal_distance
 from femb.layout import Layout
+from femb.numerics import rotations
+from femb.numerics.euler import SEQUENCES, gimbal_distance
 
 
 @dataclass(frozen=True, eq=False)

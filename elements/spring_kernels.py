@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from femb.jit import inner, kernel
-from femb.smallmath import cross, dot, rotation, scatter, turn, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, rotation, scatter, turn, turn_back
 
 STARTS = np.array([0, 3, 6, 9])
 SIZES = np.array([3, 3, 3, 3])

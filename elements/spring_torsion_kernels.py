@@ -22,8 +22,8 @@ import math
 import numpy as np
 
 from femb.elements.euler_basis import basis, basis_change
-from femb.jit import inner, kernel
-from femb.smallmath import cross, dot, product, rotation, scatter, turn_back
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, product, rotation, scatter, turn_back
 
 STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])
@@ -102,7 +102,7 @@ def twist_change(p, f, h, change):  # type: ignore[no-untyped-def]
 
 @inner
 def euler_angles(R, i, j, k, theta):  # type: ignore[no-untyped-def]
-    """theta (3,) of the sequence with axes i, j, k: first and last in [-pi, pi]; see femb.euler."""
+    """theta (3,) of the sequence with axes i, j, k: first and last in [-pi, pi]; see femb.numerics.euler."""
     e = 1.0 if (j - i) % 3 == 1 else -1.0
     if i != k:
         theta[0] = math.atan2(-e * R[j, k], R[k, k])

@@ -11,7 +11,7 @@ from femb.elements.along_beam import AlongBeams
 from femb.elements.beam_columns import LENGTH, SOURCE
 from femb.elements.beam_shape import uniform_shape
 from femb.layout import Layout
-from femb.rotations import rotate_back
+from femb.numerics.rotations import rotate_back
 
 
 class ThermalBatch(AlongBeams):

@@ -24,7 +24,7 @@ from femb.elements.beam_strain import (
     twist_directions,
 )
 from femb.elements.beam_tangent_strain import strain_changes, twist_hessian
-from femb.jit import inner, kernel
+from femb.numerics.compile import inner, kernel
 
 
 @kernel

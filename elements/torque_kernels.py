@@ -16,8 +16,8 @@ Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 import numpy as np
 
 from femb.elements.euler_basis import basis, basis_change
-from femb.jit import inner, kernel
-from femb.smallmath import dot, rotation, scatter
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import dot, rotation, scatter
 
 INERTIAL, BODY, EULER, DUAL = 0, 1, 2, 3
 STARTS = np.array([0])

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from femb.elements import ThermalLoad as ThermalLoad
     from femb.elements import TorsionSpringDamper as TorsionSpringDamper
     from femb.elements import Universal as Universal
-    from femb.euler import lock_angles as lock_angles
     from femb.figure import Figure as Figure
     from femb.formulations.hamiltonian.energy import EnergyMatrix as EnergyMatrix
     from femb.formulations.hamiltonian.energy import energy_matrix as energy_matrix
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
     from femb.modal import ModalModel as ModalModel
     from femb.modal import modal_model as modal_model
     from femb.model import Model as Model
+    from femb.numerics.euler import lock_angles as lock_angles
     from femb.results import Results as Results
     from femb.simulation import simulate as simulate
 
@@ -91,7 +91,7 @@ _HOMES = {
     "Tolerances": "femb.base.options",
     "Results": "femb.results",
     "simulate": "femb.simulation",
-    "lock_angles": "femb.euler",
+    "lock_angles": "femb.numerics.euler",
     "inverse": "femb.inverse_dynamics",
     "compare": "femb.comparison",
     "load_case": "femb.case",

@@ -16,7 +16,7 @@ from femb.base.types import Floats, Ints
 from femb.batch import TrialError
 from femb.blocklu import SingularError
 from femb.layout import Layout
-from femb.rotations import multiply, rotation_matrix
+from femb.numerics.rotations import multiply, rotation_matrix
 
 # Gaps as large as this (m or rad) are the rounding of typed numbers, and closed without asking.
 TYPED = 1e-6

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.block_kernels import factor, kept_parts, multiply, shift, solve
+from femb.numerics.block_kernels import factor, kept_parts, multiply, shift, solve
 from femb.pattern import Pattern
 
 # A row of constraints depends on those before it when they leave this part of its diagonal; and when it nearly does, at

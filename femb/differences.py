@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ResultError
 from femb.base.types import Floats
+from femb.numerics import rotations
 from femb.results import Results, listing
 
 SAME_INSTANT = 1e-12  # of two output times, relative to the last of them

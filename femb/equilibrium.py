@@ -5,13 +5,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.kinematics import error_norm
+from femb.numerics import rotations
+from femb.numerics.kinematics import error_norm
 from femb.start import components
 from femb.statics import Balanced, Statics
 from femb.system import System

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.batch import Input
+from femb.numerics import rotations
 from femb.rows import RowBlocks
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from femb import rotations
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 from femb.model import Model
+from femb.numerics import rotations
 
 if TYPE_CHECKING:
     from femb.inertia_tensor import MassChange

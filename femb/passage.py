@@ -22,7 +22,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.constraints import mass_factors
-from femb.kinematics import error_norm
+from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import Step, before
 from femb.steppers.dense import HermiteStep
 

@@ -9,8 +9,8 @@ velocities as a scipy.sparse matrix.
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elimination import Elimination
 from femb.layout import Layout
+from femb.numerics.elimination import Elimination
 
 
 class Pattern:

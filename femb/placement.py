@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.elements import Attachment, Beam, Ground, PointMass
 from femb.elements.beam_shape import section_axes
-from femb.euler import from_euler
 from femb.model import Model
+from femb.numerics import rotations
+from femb.numerics.euler import from_euler
 
 Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
 

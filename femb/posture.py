@@ -17,7 +17,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.batch import TrialError
-from femb.jit import kernel
+from femb.numerics.compile import kernel
 
 # A chord passes zero at a distance of this part of its length, or it is too coarse to tell on which side.
 CLEARANCE = 0.05

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.types import Floats
 from femb.layout import JointLayout
+from femb.numerics import rotations
 from femb.state import station_motion
 
 

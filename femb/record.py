@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from femb import __version__, rotations
+from femb import __version__
 from femb.audit import AuditWatch
 from femb.base.types import Floats
 from femb.frames import Frames
 from femb.layout import Station
+from femb.numerics import rotations
 from femb.reactions import joint_reaction
 from femb.state import station_acceleration, station_motion
 from femb.system import System

@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from femb import euler, rotations
 from femb.base.errors import ResultError
 from femb.base.types import Floats
+from femb.numerics import euler, rotations
 
 Arrays = Mapping[str, np.ndarray]
 Attributes = Mapping[str, Mapping[str, Any]]

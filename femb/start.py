@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
-from femb.euler import omega_from_euler_rates, to_euler
 from femb.layout import Layout, Station
 from femb.model import Model
+from femb.numerics import rotations
+from femb.numerics.euler import omega_from_euler_rates, to_euler
 
 # A given velocity and that of the rigid motion may differ by the rounding of typed numbers.
 AGREEMENT = 1e-6

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.types import Floats
 from femb.layout import Layout, Station
+from femb.numerics import rotations
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from femb.base.options import Tolerances
 from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.kinematics import error_norm
 from femb.layout import Layout
+from femb.numerics.kinematics import error_norm
 from femb.system import System
 
 ITERATIONS, CAUTIOUS = 100, 400

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb import kinematics
 from femb.assembly import assembled, check_pairs
 from femb.base.checks import shown
 from femb.base.errors import FembError, SolveError
@@ -30,6 +29,7 @@ from femb.elements import CATALOGUE, Ground
 from femb.elements.joint_coordinates import JointCoordinates
 from femb.layout import Layout
 from femb.model import Model
+from femb.numerics import kinematics
 from femb.pattern import Pattern
 from femb.placement import Placement
 from femb.places import Places

@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ResultError
 from femb.base.types import Floats
+from femb.numerics import rotations
 from femb.results import Beam, Body, Results, listing
 
 INERTIAL = "inertial"

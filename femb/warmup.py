@@ -20,7 +20,7 @@ import numpy as np
 
 def compile_first(system: Any, progress: Any = None) -> None:
     """Compile what a run of this system needs first, if nothing is in the cache yet; a message goes to ``progress``."""
-    from femb.jit import cache_place, is_compiled
+    from femb.numerics.compile import cache_place, is_compiled
 
     if is_compiled() or not system.layout.beams:
         return

@@ -15,7 +15,7 @@ from autograd import grad, make_jvp
 from femb.elements import beam_columns as layout_of_data
 from femb.elements.beam_batch import BeamBatch
 from femb.elements.mass_batch import MassBatch
-from femb.rotations import from_matrix
+from femb.numerics.rotations import from_matrix
 
 
 def gauss(count):

@@ -1,13 +1,13 @@
 """Trees at random, and their accelerations by Newton-Euler in maximal coordinates with multipliers.
 
-Everything here is written from the description of a tree alone: poses from femb.rotations, six velocities a body at its
+Everything here is written from the description of a tree alone: poses from femb.numerics.rotations, six velocities a body at its
 mass centre (inertial axes), five constraint rows a hinge, one bordered system.
 """
 
 import numpy as np
 
 from femb.formulations.hamiltonian import Hinge, TreeBuilder
-from femb.rotations import from_axis_angle, rotation_matrix
+from femb.numerics.rotations import from_axis_angle, rotation_matrix
 
 
 def random_inertia(rng, size=0.3):

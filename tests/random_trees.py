@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from femb import Ground, Model, RigidBody, kinematics
+from femb import Ground, Model, RigidBody
 from femb.elements import (
     Cylindrical,
     Fixed,
@@ -19,6 +19,7 @@ from femb.elements import (
     Spherical,
     Universal,
 )
+from femb.numerics import kinematics
 
 KINDS: tuple[Any, ...] = (
     Revolute,

@@ -5,7 +5,7 @@ Loaded by path (tests are no package): ``runpy.run_path``.
 
 import numpy as np
 
-from femb import rotations
+from femb.numerics import rotations
 
 BOX = (0.2, 0.3, 0.4)
 OUTLINE = np.array([[-0.02, -0.01], [0.02, -0.01], [0.02, 0.01], [-0.02, 0.01]])

@@ -5,21 +5,11 @@ import pytest
 from finite_differences import INERTIA, bodies, only, random_state
 
 import femb
-from femb import (
-    AerodynamicLoad,
-    Airload,
-    Beam,
-    Model,
-    ModelError,
-    RigidBody,
-    Section,
-    SolveError,
-    Tolerances,
-    rotations,
-)
+from femb import AerodynamicLoad, Airload, Beam, Model, ModelError, RigidBody, Section, SolveError, Tolerances
 from femb.elements.aerodynamic_batch import AerodynamicBatch
+from femb.numerics import rotations
+from femb.numerics.rotations import cross_matrix as tilde
 from femb.profiles import Versine
-from femb.rotations import cross_matrix as tilde
 from femb.system import System
 
 RNG = np.random.default_rng(3)

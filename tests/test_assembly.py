@@ -19,11 +19,11 @@ from femb import (
     Run,
     Section,
     Spherical,
-    rotations,
     simulate,
 )
 from femb.assembly import freedom
-from femb.euler import from_euler
+from femb.numerics import rotations
+from femb.numerics.euler import from_euler
 from femb.simulation import summary
 from femb.system import System
 

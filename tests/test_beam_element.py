@@ -5,11 +5,12 @@ import numpy as np
 import oracle_beam as plain
 import pytest
 
-from femb import Beam, Load, Model, PointMass, RigidBody, Section, rotations
+from femb import Beam, Load, Model, PointMass, RigidBody, Section
 from femb.elements import Attachment, beam_columns
 from femb.elements.beam_batch import BeamBatch
 from femb.elements.beam_strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.mass_batch import MassBatch
+from femb.numerics import rotations
 from femb.system import FoldedError, System
 
 # The kernels' own quadrature of the parallel transport: with it, oracle and kernels are the same function, and

@@ -18,11 +18,11 @@ from femb import (
     RigidBody,
     Section,
     ThermalLoad,
-    rotations,
     simulate,
 )
 from femb.equilibrium import steady_start
 from femb.export.parts import BeamLine
+from femb.numerics import rotations
 from femb.state import State
 from femb.system import System
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import simpson, solve_ivp
 
-from femb import Results, load_case, rotations, simulate
+from femb import Results, load_case, simulate
+from femb.numerics import rotations
 from femb.profiles import Versine
 from femb.simulation import mass_properties
 from femb.system import System

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from femb import ModelError, ResultError, Results, rotations
+from femb import ModelError, ResultError, Results
 from femb.base.options import FORMULATIONS, METHODS_OF, Run
 from femb.cli import cli
 from femb.comparison import admitted
 from femb.differences import differences
+from femb.numerics import rotations
 
 synthetic = runpy.run_path(str(Path(__file__).parent / "synthetic_results.py"))
 CASE = """

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from femb import Components, Model, ModelError, Place, PositionDriver, RigidBody, rotations, simulate
+from femb import Components, Model, ModelError, Place, PositionDriver, RigidBody, simulate
 from femb.case import load_case
+from femb.numerics import rotations
 from femb.profiles import Polynomial
 from femb.system import System
 

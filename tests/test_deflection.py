@@ -4,11 +4,12 @@ import meshio
 import numpy as np
 import pytest
 
-from femb import Beam, Ground, Load, Model, Results, RigidBody, Section, rotations, simulate
+from femb import Beam, Ground, Load, Model, Results, RigidBody, Section, simulate
 from femb.elements import Attachment
-from femb.euler import from_euler
 from femb.export import export_vtu
 from femb.integrate import output_frames
+from femb.numerics import rotations
+from femb.numerics.euler import from_euler
 from femb.plots import FIGURES
 from femb.plots.subject import Subject
 from femb.record import Recorder

@@ -7,10 +7,11 @@ import pytest
 from autograd import grad
 from finite_differences import only, residual_change
 
-from femb import Beam, DistributedLoad, Ground, Model, ModelError, RigidBody, Section, rotations, simulate
+from femb import Beam, DistributedLoad, Ground, Model, ModelError, RigidBody, Section, simulate
 from femb.elements.beam_strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.line_load_batch import LineLoadBatch
 from femb.equilibrium import steady_start
+from femb.numerics import rotations
 from femb.profiles import Versine
 from femb.state import State
 from femb.system import System

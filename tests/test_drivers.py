@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import femb
-from femb import ModelError, SolveError, rotations
+from femb import ModelError, SolveError
 from femb.elements import (
     Cylindrical,
     Distance,
@@ -25,8 +25,9 @@ from femb.elements import (
     Universal,
 )
 from femb.elements.driver_orientation import turned_by
-from femb.euler import SEQUENCES
 from femb.layout import Layout
+from femb.numerics import rotations
+from femb.numerics.euler import SEQUENCES
 from femb.profiles import PROFILES, Constant, Polynomial, Sine, SmoothStep, Spline, Step, Table, Versine
 from femb.system import System
 

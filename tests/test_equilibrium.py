@@ -21,10 +21,10 @@ from femb import (
     RigidBody,
     Section,
     SolveError,
-    rotations,
 )
 from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Universal
 from femb.equilibrium import _forces, steady_start
+from femb.numerics import rotations
 from femb.simulation import simulate
 from femb.state import State
 from femb.statics import Statics

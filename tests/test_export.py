@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from meshio.xdmf import TimeSeriesReader
 
-from femb import rotations
 from femb.base.errors import ResultError
 from femb.cli import cli
 from femb.export import EXPORTERS, export_csv, export_vtu, export_xdmf, geometry
+from femb.numerics import rotations
 from femb.results import Results
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))

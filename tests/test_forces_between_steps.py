@@ -19,7 +19,6 @@ from femb import (
     SpringDamper,
     SpringEnd,
     TorsionSpringDamper,
-    rotations,
     simulate,
 )
 from femb.base.options import Run
@@ -27,6 +26,7 @@ from femb.case import load_case
 from femb.formulations import make_formulation
 from femb.frames import output_frames, step_frames, unbalanced
 from femb.inverse_dynamics import inverse
+from femb.numerics import rotations
 from femb.profiles import Step, Versine
 from femb.steppers import make_stepper
 from femb.system import System

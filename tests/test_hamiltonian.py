@@ -26,7 +26,7 @@ from femb.formulations.hamiltonian import (
 )
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix
 from femb.formulations.hamiltonian.small import Derivatives
-from femb.rotations import rotation_matrix
+from femb.numerics.rotations import rotation_matrix
 from femb.steppers.collocation import Collocation
 
 TINY = 1e-30

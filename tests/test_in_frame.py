@@ -17,12 +17,12 @@ from femb import (
     Revolute,
     RigidBody,
     Section,
-    rotations,
     simulate,
 )
 from femb.base.errors import ResultError
-from femb.euler import from_euler
 from femb.export import export_csv
+from femb.numerics import rotations
+from femb.numerics.euler import from_euler
 from femb.plots import request, rows
 from femb.profiles import Versine
 

@@ -6,7 +6,7 @@ import sparse
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Section
 from femb.inertia_tensor import gyroscopic_force, mass_derivative
-from femb.rotations import exponential, multiply
+from femb.numerics.rotations import exponential, multiply
 from femb.system import System
 
 X = (1.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import femb
-from femb import ModelError, SolveError, rotations
+from femb import ModelError, SolveError
 from femb.assembly import coordinate_rows
 from femb.cli import cli
 from femb.elements import (
@@ -29,6 +29,7 @@ from femb.elements import (
     Universal,
 )
 from femb.inverse_dynamics import check_prescribed, prescribed
+from femb.numerics import rotations
 from femb.profiles import Constant, Polynomial, Sine, SmoothStep
 from femb.system import System
 

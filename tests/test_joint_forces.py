@@ -21,7 +21,6 @@ from femb import (
     RigidBody,
     Section,
     Tolerances,
-    rotations,
     simulate,
 )
 from femb.elements import (
@@ -37,8 +36,9 @@ from femb.elements import (
     Universal,
 )
 from femb.elements.joint_force_batch import JointForceBatch
-from femb.euler import from_euler
 from femb.integrate import Event
+from femb.numerics import rotations
+from femb.numerics.euler import from_euler
 from femb.profiles import Step, Versine
 from femb.system import System
 

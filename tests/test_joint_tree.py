@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from random_trees import KINDS, random_model, random_state
 
-from femb import Ground, Model, ModelError, RigidBody, kinematics
+from femb import Ground, Model, ModelError, RigidBody
 from femb.elements import Distance, JointEnd, Revolute
 from femb.formulations.joint_tree import JointTree, Root
+from femb.numerics import kinematics
 from femb.system import System
 
 EACH = [pytest.param((kind,), id=kind.kind) for kind in KINDS]

@@ -25,7 +25,6 @@ from femb import (
     Section,
     Spherical,
     Universal,
-    rotations,
     simulate,
 )
 from femb.assembly import freedom
@@ -35,6 +34,7 @@ from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.constraint_kernels import ANGLE
 from femb.integrate import output_frames
 from femb.layout import Layout
+from femb.numerics import rotations
 from femb.pattern import Pattern
 from femb.reactions import joint_reaction
 from femb.state import station_motion

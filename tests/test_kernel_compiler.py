@@ -5,8 +5,8 @@ import pytest
 from numba import njit
 from numba.core import errors, types
 
-from femb.kernel_compiler import KernelCompiler
-from femb.smallmath import turn
+from femb.numerics.kernel_compiler import KernelCompiler
+from femb.numerics.vector3 import turn
 
 
 def inner(x, k, out):

@@ -36,7 +36,6 @@ from femb import (
     SpringDamper,
     SpringEnd,
     load_case,
-    rotations,
 )
 from femb.cli import cli
 from femb.equilibrium import steady_start
@@ -46,6 +45,7 @@ from femb.linear.linearise import chart_of, second_order, state_space
 from femb.linear.multiblade import labels, transformation
 from femb.linear.point import OperatingPoint
 from femb.linear.steady import Balance, why_unsteady
+from femb.numerics import rotations
 from femb.state import State
 from femb.system import System
 

@@ -5,7 +5,8 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from femb import Attachment, Beam, FembWarning, Model, RigidBody, Section, rotations, simulate
+from femb import Attachment, Beam, FembWarning, Model, RigidBody, Section, simulate
+from femb.numerics import rotations
 from femb.simulation import mass_properties
 from femb.system import System
 

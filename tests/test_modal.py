@@ -29,7 +29,7 @@ from femb import (
 from femb.cli import cli
 from femb.elements import beam_tangent
 from femb.inertia_tensor import MassChange
-from femb.rotations import exponential, multiply, rotate_back
+from femb.numerics.rotations import exponential, multiply, rotate_back
 from femb.system import System
 
 ROOT = Path(__file__).resolve().parent.parent

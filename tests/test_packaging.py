@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import femb
-from femb import jit, warmup
+from femb import warmup
+from femb.numerics import compile as jit
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

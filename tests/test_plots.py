@@ -26,13 +26,13 @@ from femb import (
     SpringDamper,
     SpringEnd,
     load_case,
-    rotations,
     simulate,
 )
 from femb.base.errors import ResultError
 from femb.case import CaseError
 from femb.export import drawing
 from femb.export.picture import FOOTER
+from femb.numerics import rotations
 from femb.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
 from femb.plots.subject import NODES, Subject
 from femb.profiles import SmoothStep, Versine

@@ -25,13 +25,13 @@ from femb import (
     Spherical,
     SpringDamper,
     SpringEnd,
-    rotations,
 )
 from femb.elements.aerodynamic_batch import AerodynamicBatch
 from femb.elements.load_batch import LoadBatch
 from femb.elements.mass_batch import MassBatch
 from femb.elements.pull_batch import PullBatch
 from femb.elements.spring_batch import SpringBatch
+from femb.numerics import rotations
 from femb.profiles import Constant
 from femb.system import System
 

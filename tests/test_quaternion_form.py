@@ -7,7 +7,7 @@ from femb import Beam, Load, Model, RigidBody, Run, Section, SpringDamper, Sprin
 from femb.elements import JointEnd, Latch, Revolute, Spherical
 from femb.formulations.augmented import norm_rows, rate_map
 from femb.formulations.quaternion import QuaternionForm
-from femb.rotations import exponential, multiply, normalise, quaternion_rate, rate_body, rotate_back
+from femb.numerics.rotations import exponential, multiply, normalise, quaternion_rate, rate_body, rotate_back
 from femb.system import System
 
 

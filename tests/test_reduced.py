@@ -34,7 +34,7 @@ from femb.elements import (
 from femb.formulations.reduced import ReducedForm, Root
 from femb.formulations.reduced.matrices import matrices_of
 from femb.formulations.reduced.rows import rows
-from femb.kinematics import error_norm
+from femb.numerics.kinematics import error_norm
 from femb.system import System
 
 EACH = [pytest.param((kind,), id=kind.kind) for kind in KINDS]

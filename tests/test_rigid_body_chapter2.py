@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from femb import load_case, simulate
-from femb.euler import euler_rates, gimbal_distance
+from femb.numerics.euler import euler_rates, gimbal_distance
 from femb.posture import PostureError
 from femb.system import System
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from femb import euler, rotations
 from femb.base.errors import ModelError
+from femb.numerics import euler, rotations
 
 STEP = 1e-30  # of the complex step: derivatives without truncation or cancellation
 HALF_ROOT = np.sqrt(0.5)

@@ -107,7 +107,7 @@ def test_results_agree_with_each_other():
     """Positions at ends and bodies, velocities with differences of positions, section forces with the motion."""
     results = simulate(satellite(), duration=0.6, output_interval=0.001, rtol=1e-7)
     hub, right, left = results.bodies["hub"], results.beams["right"], results.beams["left"]
-    from femb import rotations
+    from femb.numerics import rotations
 
     for beam, node, at in ((right, 0, 0.1), (left, -1, -0.1)):
         root = hub.position + rotations.rotate(hub.quaternion, np.array([at, 0, 0]))

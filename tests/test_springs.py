@@ -18,12 +18,12 @@ from femb import (
     SpringEnd,
     Tolerances,
     TorsionSpringDamper,
-    rotations,
     simulate,
 )
 from femb.elements.spring_batch import SpringBatch
 from femb.elements.spring_torsion_batch import TorsionBatch
-from femb.euler import SEQUENCES, euler_rates, from_euler
+from femb.numerics import rotations
+from femb.numerics.euler import SEQUENCES, euler_rates, from_euler
 from femb.posture import PostureError
 from femb.system import System
 

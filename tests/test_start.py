@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, rotations
+from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section
 from femb.elements import Attachment, JointEnd, Place, Revolute
-from femb.euler import SEQUENCES, from_euler, omega_from_euler_rates
+from femb.numerics import rotations
+from femb.numerics.euler import SEQUENCES, from_euler, omega_from_euler_rates
 from femb.simulation import mass_properties, summary
 from femb.system import System
 

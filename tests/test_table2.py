@@ -5,7 +5,7 @@ import pytest
 
 from femb.formulations.reduced import table2
 from femb.formulations.reduced.table2 import Pair, tilde
-from femb.rotations import normalise, rotation_matrix
+from femb.numerics.rotations import normalise, rotation_matrix
 
 TINY = 1e-30
 

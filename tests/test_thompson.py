@@ -13,7 +13,7 @@ from femb.formulations.joint_tree_kernels import TWO
 from femb.formulations.reduced import ReducedForm, Root
 from femb.formulations.reduced.table2 import tilde
 from femb.integrate import Frames, Outcome, integrate
-from femb.rotations import rotation_matrix
+from femb.numerics.rotations import rotation_matrix
 from femb.steppers import make_stepper
 from femb.system import System
 

@@ -30,17 +30,16 @@ from femb import (
     SpringEnd,
     Universal,
     energy_matrix,
-    euler,
     joint_matrices,
     load_case,
     nine_blocks,
     reduced_matrices,
-    rotations,
     simulate,
     small_motion,
 )
 from femb.cli import cli
 from femb.linear import linearize
+from femb.numerics import euler, rotations
 from femb.system import System
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from random_trees import random_model, random_state
 
-from femb import kinematics, rotations
 from femb.formulations.joint_tree import JointTree, Root
 from femb.linear.chart import frames_chart
 from femb.linear.closed import closed_chart
 from femb.linear.linearise import second_order
 from femb.linear.point import OperatingPoint
 from femb.linear.tree import tree_chart
+from femb.numerics import kinematics, rotations
 from femb.system import System
 
 ROOTS = (Root(), Root(velocity="body"), Root(velocity="body", point=(0.1, 0.2, 0.3)), Root(point=(0.1, -0.2, 0.3)))

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import femb
-from femb import Model, ModelError, OrientationDriver, Place, RigidBody, euler, rotations, simulate
+from femb import Model, ModelError, OrientationDriver, Place, RigidBody, simulate
 from femb.case import load_case
+from femb.numerics import euler, rotations
 from femb.profiles import SmoothStep
 from femb.system import System
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
+from femb.numerics import rotations
 
 ROUND_SEGMENTS = 24  # sides of a circle
 

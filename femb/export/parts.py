@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from femb import rotations
 from femb.base.types import Floats, Ints
 from femb.export import geometry
+from femb.numerics import rotations
 from femb.results import Beam, Body, Results
 
 

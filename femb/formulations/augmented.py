@@ -16,7 +16,7 @@ from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.constraints import mass_factors
 from femb.layout import Layout
-from femb.rotations import rate_body
+from femb.numerics.rotations import rate_body
 
 if TYPE_CHECKING:
     from femb.system import System

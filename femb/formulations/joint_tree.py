@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.joint import X, Y, Z
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
 from femb.formulations.tree_frame import Root, TreeFrame, free_directions
 from femb.layout import Station
+from femb.numerics import rotations
 
 __all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "TreeFrame"]
 
@@ -38,7 +38,7 @@ class JointTree:
     """The tree of a system.
 
     frames : TreeFrame in order. n_q, n_u : numbers of coordinates and speeds. coordinates : places of positions, angles
-    and strains in q and u, of quaternions in q and angular velocities in u, as ``femb.kinematics`` takes them.
+    and strains in q and u, of quaternions in q and angular velocities in u, as ``femb.numerics.kinematics`` takes them.
     kept : numbers of the layout's rows that are of no joint of the tree: of drivers and latches. place (m,) : where
     each joint coordinate of the System is in q.
 

@@ -17,8 +17,8 @@ import math
 import numpy as np
 
 from femb.elements.constraint_kernels import hamilton
-from femb.jit import inner, kernel
-from femb.smallmath import cross, pose, product, product_left_back, rotation, turn
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, pose, product, product_left_back, rotation, turn
 
 NONE, ONE, TWO, BALL, POINT = range(5)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.options import Tolerances
 from femb.base.types import Floats
 from femb.formulations.joint_tree import BALL, ONE, POINT, TWO, JointTree, TreeFrame
@@ -23,6 +22,7 @@ from femb.formulations.relative import (
     gimbal_distance,
     velocities,
 )
+from femb.numerics import rotations
 
 if TYPE_CHECKING:
     from femb.system import System

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb import rotations
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.options import Run
@@ -35,6 +34,7 @@ from femb.formulations.relative import (
 from femb.formulations.relative_coordinates import RelativeCoordinates
 from femb.formulations.relative_state import RelativeState
 from femb.model import Model
+from femb.numerics import rotations
 from femb.results import Results
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from femb import euler, rotations
 from femb.base.checks import shown
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
@@ -23,6 +22,7 @@ from femb.linear.linearise import second_order
 from femb.linear.point import OperatingPoint
 from femb.linear.statespace import StateSpace
 from femb.model import Model
+from femb.numerics import euler, rotations
 
 if TYPE_CHECKING:
     from femb.system import System

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.linear.point import OperatingPoint
+from femb.numerics import rotations
 
 STEADY = 1e-6  # m/s2 or rad/s2: what counts as equilibrium
 DEPENDENT = 1e-9  # of a pivot, relative to the largest, below which a row of constraints says nothing new

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, ORIENTATION, POINT
 from femb.linear.chart import Chart, parted
 from femb.linear.motion import Arm, Motion
 from femb.linear.point import OperatingPoint
+from femb.numerics import rotations
 
 ZERO = np.zeros(3)
 

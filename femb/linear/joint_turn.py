@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.rotations import cross_matrix
+from femb.numerics.rotations import cross_matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from femb import rotations
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout import Station
 from femb.linear.chart import Chart
 from femb.linear.point import OperatingPoint
+from femb.numerics import rotations
 
 WORDS = ("position", "turn", "velocity", "angular_velocity", "acceleration")
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.types import Floats
 from femb.formulations.joint_tree_kernels import BALL
 from femb.linear.chart import Chart
@@ -22,7 +21,8 @@ from femb.linear.joint_turn import JointTurn
 from femb.linear.motion import Arm, Motion
 from femb.linear.point import OperatingPoint
 from femb.linear.tree_state import apart, in_own_axes, is_root, moved, speeds_in_own_axes
-from femb.rotations import cross_matrix
+from femb.numerics import rotations
+from femb.numerics.rotations import cross_matrix
 
 
 def tree_chart(point: OperatingPoint, tree: Any) -> Chart:

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from femb import kinematics, rotations
 from femb.base.types import Floats
 from femb.formulations.joint_tree_kernels import BALL
 from femb.linear.point import OperatingPoint
+from femb.numerics import kinematics, rotations
 
 
 def is_root(each: Any) -> bool:

@@ -2,8 +2,8 @@
 
 import math
 
-from femb.jit import kernel
-from femb.kinematics import error_norm
+from femb.numerics.compile import kernel
+from femb.numerics.kinematics import error_norm
 from femb.steppers.radau_kernels import turn_frames
 
 

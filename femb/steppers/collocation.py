@@ -15,7 +15,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.jit import kernel
+from femb.numerics.compile import kernel
 from femb.steppers.contract import Statistics
 
 _R3, _R15 = math.sqrt(3.0), math.sqrt(15.0)

@@ -28,7 +28,7 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
-from femb.kinematics import error_norm
+from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import (
     ABOVE_TOLERANCE,
     TOO_STIFF,

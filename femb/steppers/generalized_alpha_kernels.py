@@ -2,7 +2,7 @@
 
 import math
 
-from femb.jit import kernel
+from femb.numerics.compile import kernel
 
 
 @kernel

@@ -24,7 +24,7 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.batch import TrialError
 from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
-from femb.kinematics import error_norm, solution_limits
+from femb.numerics.kinematics import error_norm, solution_limits
 from femb.steppers.contract import (
     ABOVE_TOLERANCE,
     TOO_STIFF,

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from femb.jit import inner, kernel
-from femb.kinematics import error_norm, rates, tangents
+from femb.numerics.compile import inner, kernel
+from femb.numerics.kinematics import error_norm, rates, tangents
 
 # For a literal number, numba would compile a variant of the called kernel.
 TWO, THREE = np.int64(2), np.int64(3)

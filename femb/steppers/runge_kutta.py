@@ -15,8 +15,8 @@ from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.batch import InputError, TrialError
-from femb.kinematics import error_norm
-from femb.steppers import dop853_coefficients as dop
+from femb.numerics import tableaux as dop
+from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
 from femb.steppers.dense import HermiteStep
 from femb.steppers.diagnosis import largest_frequency

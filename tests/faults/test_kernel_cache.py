@@ -14,8 +14,9 @@ from pathlib import Path
 import numba
 import pytest
 
-from femb import jit, kernel_cache
-from femb.kernel_cache import KernelCacheWarning, Place, find_place, keep
+from femb.numerics import compile as jit
+from femb.numerics import kernel_cache
+from femb.numerics.kernel_cache import KernelCacheWarning, Place, find_place, keep
 
 SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
 slow = pytest.mark.slow
@@ -139,7 +140,7 @@ def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
 
 NO_ROOM = """
     import resource, numba
-    from femb.kernel_cache import find_place, keep
+    from femb.numerics.kernel_cache import find_place, keep
     def twice(x):
         return 2.0 * x
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -178,9 +179,9 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
         import sys, femb
         femb.__path__ = [femb.__path__[0] + "/nothing", sys.argv[1]]
         import importlib.util
-        spec = importlib.util.spec_from_file_location("femb.jit", sys.argv[2])
-        sys.modules["femb.kernel_cache"] = __import__("types").SimpleNamespace(Place=None, keep=None, find_place=str)
-        sys.modules["femb.kernel_compiler"] = __import__("types").SimpleNamespace(InnerKernel=None, KernelCompiler=None)
+        spec = importlib.util.spec_from_file_location("femb.numerics.compile", sys.argv[2])
+        sys.modules["femb.numerics.kernel_cache"] = __import__("types").SimpleNamespace(Place=None, keep=None, find_place=str)
+        sys.modules["femb.numerics.kernel_compiler"] = __import__("types").SimpleNamespace(InnerKernel=None, KernelCompiler=None)
         jit = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(jit)
         print(jit.cache_place())
@@ -199,7 +200,7 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
 
 MANY = """
 import numba
-from femb.kernel_cache import find_place, keep
+from femb.numerics.kernel_cache import find_place, keep
 place = find_place("a")
 FUNCTIONS
 for n, function in enumerate([NAMES]):

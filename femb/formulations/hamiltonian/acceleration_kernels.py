@@ -7,7 +7,7 @@ section 7; Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, section 
 import numpy as np
 
 from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve, turn_rate
-from femb.jit import kernel
+from femb.numerics.compile import kernel
 
 
 @kernel

@@ -18,7 +18,7 @@ from femb.base.checks import array_problem, as_numbers, number_problem, shown
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats, Vector
 from femb.formulations.hamiltonian.tree import GROUND, Base, Tree
-from femb.rotations import normalise, rotation_matrix
+from femb.numerics.rotations import normalise, rotation_matrix
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 GROUND_NAME = "ground"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb import rotations
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -15,6 +14,7 @@ from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import completed
 from femb.formulations.hamiltonian.small import expanded_energy_matrix
 from femb.model import Model
+from femb.numerics import rotations
 
 BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz")
 

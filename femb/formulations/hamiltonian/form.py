@@ -216,7 +216,7 @@ class HamiltonianForm:
 
         position, velocity: of the origin of its frame, inertial axes; angular_velocity: its own axes.
         """
-        from femb.rotations import normalise, rotation_matrix
+        from femb.numerics.rotations import normalise, rotation_matrix
 
         tree = self.tree
         shapes = {"position": (position, 3), "quaternion": (quaternion, 4), "velocity": (velocity, 3)}

@@ -15,7 +15,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.formulations.joint_tree import BALL, ONE, TWO, TreeFrame
-from femb.rotations import rotation_matrix
+from femb.numerics.rotations import rotation_matrix
 
 AXES = np.eye(3)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.types import Floats, Ints
 from femb.batch import TrialError
 from femb.formulations.hamiltonian.acceleration_kernels import accelerations
@@ -17,6 +16,7 @@ from femb.formulations.hamiltonian.motion import Motion, TreeAccelerations
 from femb.formulations.hamiltonian.rate_kernels import state_rates, wrenches
 from femb.formulations.hamiltonian.sweep_kernels import turn_rate
 from femb.formulations.hamiltonian.tree import Tree
+from femb.numerics import rotations
 
 Loads = tuple[Ints, Floats]
 """Rows (m, 2): row of the base or segment, and whether components are its own. Loads (m, 9): point, force, torque."""

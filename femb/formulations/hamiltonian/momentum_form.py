@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from femb import kinematics, rotations
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
@@ -28,6 +27,7 @@ from femb.formulations.hamiltonian.held import held_hinges, motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
+from femb.numerics import kinematics, rotations
 
 
 class MomentumForm:

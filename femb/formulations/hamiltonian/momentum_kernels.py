@@ -9,7 +9,7 @@ number of the first segment whose pivot is not above rounding, or zero. A driven
 import numpy as np
 
 from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve, multiply, sum_outboard, velocities
-from femb.jit import inner, kernel
+from femb.numerics.compile import inner, kernel
 
 # A pivot at most this much of the inertia with all outboard hinges locked is rounding of a subtraction.
 ROUNDING = 1e-13

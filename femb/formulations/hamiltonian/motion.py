@@ -37,7 +37,7 @@ class Motion:
     @classmethod
     def of(cls, tree: Tree, q: Floats, rate: Floats, base: Floats, pose: Floats | None = None) -> "Motion":
         """Of coordinates and velocities; base (6,): its velocity (omega, v), inertial axes; pose (7,): where it is."""
-        from femb.rotations import normalise, rotation_matrix
+        from femb.numerics.rotations import normalise, rotation_matrix
 
         rows = tree.n + 1
         R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.zeros((rows, 6))

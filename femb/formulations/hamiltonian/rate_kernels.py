@@ -9,8 +9,8 @@ import numpy as np
 from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
 from femb.formulations.hamiltonian.momentum_kernels import dense_velocities, recursive_velocities
 from femb.formulations.hamiltonian.sweep_kernels import place, spatial_inertias, sum_outboard, turn_rate
-from femb.jit import inner, kernel
-from femb.smallmath import rotation
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import rotation
 
 
 @kernel

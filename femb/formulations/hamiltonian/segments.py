@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.types import Floats
 from femb.elements.mass_batch import MassBatch
 from femb.formulations.hamiltonian.hinges import links_of, steps_of
 from femb.formulations.hamiltonian.lump import Lump
 from femb.formulations.hamiltonian.tree import GROUND
 from femb.formulations.joint_tree import BALL, JointTree, TreeFrame
+from femb.numerics import rotations
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from femb.formulations.hamiltonian.columns import (
     SINE,
     SLIDE,
 )
-from femb.jit import inner, kernel
+from femb.numerics.compile import inner, kernel
 
 
 @kernel

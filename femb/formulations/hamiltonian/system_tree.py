@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from femb import euler, rotations
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.joint_force_batch import JointForceBatch
@@ -17,6 +16,7 @@ from femb.elements.joint_spring import JointSpringDamper
 from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Base, Tree
 from femb.formulations.joint_tree import JointTree, TreeFrame
+from femb.numerics import euler, rotations
 
 PLACE = ("run", "formulation")
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from femb import kinematics
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
@@ -31,6 +30,7 @@ from femb.formulations.reduced.kernels import composite, pull, push
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.tree_frame import Root
+from femb.numerics import kinematics
 from femb.places import turned_places
 
 # Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
@@ -109,7 +109,7 @@ class ReducedForm:
 
     @property
     def coordinates(self) -> Any:
-        """Places as ``femb.kinematics`` takes them. Raises ModelError where velocities in body axes have none."""
+        """Places as ``femb.numerics.kinematics`` takes them. Raises ModelError where velocities in body axes have none."""
         if self._body_roots:
             raise ModelError.at(
                 ("run", "method"), "velocities in body axes are no rates of coordinates: use 'rk', or inertial ones"
@@ -354,7 +354,7 @@ class ReducedForm:
 
     @staticmethod
     def _turned_by(q: Floats, root: Any, x: Floats, back: bool = False) -> Floats:
-        from femb import rotations
+        from femb.numerics import rotations
 
         p = rotations.normalise(q[:, root.angles])
         return rotations.rotate_back(p, x) if back else rotations.rotate(p, x)

@@ -6,7 +6,7 @@ order of the System. Source: docs/theory/reduced_order.md, equations (8), (10) t
 
 import numpy as np
 
-from femb.jit import kernel
+from femb.numerics.compile import kernel
 
 
 @kernel

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb import rotations
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -23,6 +22,7 @@ from femb.formulations.reduced.table2 import Forms, Pair
 from femb.formulations.tree_frame import Root
 from femb.layout import Station
 from femb.model import Model
+from femb.numerics import rotations
 
 if TYPE_CHECKING:
     from femb.system import System

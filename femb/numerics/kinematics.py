@@ -6,7 +6,7 @@ the places where they and their angular velocities begin.
 
 import math
 
-from femb.jit import kernel
+from femb.numerics.compile import kernel
 
 
 @kernel

@@ -3,7 +3,7 @@
 Sequences are intrinsic: each turn is about an axis carried along by the turns before it. So
 ``"xyz"`` with angles (psi, phi, theta) is ``R = R_x(psi) R_y(phi) R_z(theta)``, body to inertial, and
 ``p = p_x p_y p_z``. A rotation about fixed axes x, then y, then z is ``"zyx"`` with the angles reversed.
-Angles are in radians, shape (..., 3); quaternions and ``omega`` as in ``femb.rotations``.
+Angles are in radians, shape (..., 3); quaternions and ``omega`` as in ``femb.numerics.rotations``.
 
 One closed form serves all sequences. With i, j, l right- or left-handed (e = +1 or -1), the
 symmetric sequence iji with angles (a, b, c) is
@@ -15,7 +15,7 @@ so two arctangents and two lengths give everything, with no inverse sine and not
 sequence ijk follows since a quarter turn about j takes axis i to -e k:
 ``ijk(a, b, c)`` followed by that quarter turn is ``iji(a, b + pi/2, -e c)``.
 
-In the place of letters, all functions take any three axes, (3, 3) with a unit vector a row: see ``femb.turns``.
+In the place of letters, all functions take any three axes, (3, 3) with a unit vector a row: see ``femb.numerics.turns``.
 
 Gimbal lock is where the first and third axis are parallel: only the sum or the difference of their
 angles is then determined. Its distance is ``gimbal_distance``, the sine of the angle between them.
@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb import turns
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.rotations import as_components, multiply
-from femb.turns import SEQUENCES as SEQUENCES
+from femb.numerics import turns
+from femb.numerics.rotations import as_components, multiply
+from femb.numerics.turns import SEQUENCES as SEQUENCES
 
 # Below this gimbal distance an orientation is taken as locked: some hundred times the rounding of
 # a computed quaternion, and small enough that the orientation is still returned to 1e-12.

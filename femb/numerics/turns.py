@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from femb import rotations
 from femb.base.checks import as_numbers, finite_problem, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.numerics import rotations
 
 SEQUENCES = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 # Two axes within this sine of their angle are one, and attitudes within this of the last ones that can be reached are.

@@ -14,8 +14,8 @@ from typing import Any
 
 import numba
 
-from femb.kernel_cache import Place, find_place, keep
-from femb.kernel_compiler import InnerKernel, KernelCompiler
+from femb.numerics.kernel_cache import Place, find_place, keep
+from femb.numerics.kernel_compiler import InnerKernel, KernelCompiler
 
 OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
 # What a kernel can make arrays with.

@@ -1,6 +1,6 @@
 """Vector algebra for kernels: three-vectors and 3 x 3 matrices in preallocated arrays."""
 
-from femb.jit import inner, kernel
+from femb.numerics.compile import inner, kernel
 
 
 @inner

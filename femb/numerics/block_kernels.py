@@ -5,7 +5,7 @@ Matrices without multipliers, whose ``own`` is None, have kernels of their own, 
 
 import numpy as np
 
-from femb.jit import inner, kernel
+from femb.numerics.compile import inner, kernel
 
 # For a literal 1, numba would compile a variant of the called kernel.
 ONE = np.int64(1)

@@ -1,0 +1,1 @@
+"""Mathematics and machine code that know nothing of models: rotations, compiled kernels, elimination."""
