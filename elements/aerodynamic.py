@@ -8,9 +8,9 @@ import numpy as np
 
 from femb.base.checks import Checks, shown
 from femb.base.types import Floats, Matrix3, Vector
-from femb.batch import Batch
 from femb.elements.attachment import Place, check_on
-from femb.layout import Layout
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
 
 NOTHING = ((0.0, 0.0, 0.0),) * 3

@@ -11,12 +11,12 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.batch import Batch, Input
 from femb.elements.aerodynamic import AerodynamicLoad, Airload
-from femb.layout import Layout, Station
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout, Station
+from femb.layout.state import station_motion
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
-from femb.state import station_motion
 
 STARTS, SIZES = np.array([0]), np.array([6])
 WIDTH = 60  # of the inputs of a law: load (6) and derivatives (6, 9)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, FoldedError
 from femb.elements.beam_batch import NO_SECTION, BeamBatch
-from femb.layout import Layout
+from femb.layout.element import Batch, FoldedError
+from femb.layout.layout import Layout
 
 
 class AlongBeams(Batch):

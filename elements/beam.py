@@ -8,12 +8,12 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Floats, Ints, Vector
-from femb.batch import Batch
 from femb.elements.attachment import Attachment, Place, check_place
 from femb.elements.beam_path import Path
 from femb.elements.beam_shape import Shape, path_shape, uniform_shape
 from femb.elements.section import Section
-from femb.layout import BeamLayout, Layout, Station
+from femb.layout.element import Batch
+from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
 
 # An element takes some 20 kB, a few of which are enough; this is where to look for a slip of the pen.

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, FoldedError
 from femb.elements import beam_columns as columns
 from femb.elements import beam_tangent
 from femb.elements.beam_energy import energy_momentum
@@ -13,7 +12,8 @@ from femb.elements.beam_force import forces
 from femb.elements.beam_matrices import matrices
 from femb.elements.beam_shape import NO_TURN, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
-from femb.layout import Layout, Station
+from femb.layout.element import Batch, FoldedError
+from femb.layout.layout import Layout, Station
 from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))

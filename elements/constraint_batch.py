@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, Input
 from femb.elements import constraint_kernels as kernels
 from femb.elements import constraint_tangent_kernels as tangents
 from femb.elements.spring_batch import frame_places
-from femb.layout import Layout
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
 
 ZERO = np.zeros(3)
 

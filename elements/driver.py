@@ -9,10 +9,10 @@ import numpy as np
 from femb.base.checks import Checks, as_numbers, shown
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.types import Floats
-from femb.batch import Batch, Input, raised
 from femb.elements.attachment import Attachment, Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
-from femb.layout import DriverLayout, Layout, Station
+from femb.layout.element import Batch, Input, raised
+from femb.layout.layout import DriverLayout, Layout, Station
 from femb.profiles import PROFILES, Motion
 
 Follow = Callable[[float], Any]

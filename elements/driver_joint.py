@@ -8,12 +8,12 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.batch import Input
 from femb.elements.constraint_batch import Row
 from femb.elements.driver import Driver, check_motion, motion_input
 from femb.elements.joint import Coordinate
 from femb.elements.joint_coordinates import coordinate_row
-from femb.layout import Layout, Station
+from femb.layout.element import Input
+from femb.layout.layout import Layout, Station
 from femb.numerics import rotations
 from femb.profiles import Profile
 

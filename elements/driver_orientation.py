@@ -9,13 +9,13 @@ import numpy as np
 from femb.base.checks import Checks, shown
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Matrix3
-from femb.batch import Input
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import Row
 from femb.elements.constraint_kernels import ORIENTATION
 from femb.elements.driver import Driver, Follow, asked, check_motion, check_places, checked, followed
 from femb.elements.rigid_body import check_sequence
-from femb.layout import DriverLayout, Layout, Station
+from femb.layout.element import Input
+from femb.layout.layout import DriverLayout, Layout, Station
 from femb.numerics import euler, rotations
 from femb.profiles import Profile
 

@@ -9,14 +9,14 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Vector
-from femb.batch import Input
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import Row
 from femb.elements.constraint_kernels import DOT2, POINT
 from femb.elements.driver import Driver, check_motion, check_places, followed, motion_input
 from femb.elements.joint import make_row
 from femb.elements.joint_end import JointEnd, axes_of
-from femb.layout import DriverLayout, Layout, Station
+from femb.layout.element import Input
+from femb.layout.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
 
 AXES = ("x", "y", "z")

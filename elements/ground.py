@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import Matrix3, Quaternion, Vector
-from femb.batch import Batch
 from femb.elements.attachment import Attachment
 from femb.elements.rigid_body import check_sequence, check_unit
-from femb.layout import Layout
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.batch import Batch
 from femb.elements import constraint_kernels as primitives
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint_end import ALONG, JointEnd, axes_of, check_joint_ends
-from femb.layout import JointLayout, Layout, Station
+from femb.layout.element import Batch
+from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
 
 X, Y, Z = range(3)

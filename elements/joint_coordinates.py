@@ -14,7 +14,7 @@ from femb.elements import coordinate_kernels as kernels
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.constraint_kernels import ANGLE
 from femb.elements.joint import Coordinate, make_row
-from femb.layout import JointLayout
+from femb.layout.layout import JointLayout
 
 
 def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:

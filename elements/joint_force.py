@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.batch import Batch, Input, Underived
-from femb.layout import JointLayout, Layout
+from femb.layout.element import Batch, Input, Underived
+from femb.layout.layout import JointLayout, Layout
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, Input
 from femb.elements import joint_force_kernels as kernels
 from femb.elements.joint_coordinates import JointCoordinates
 from femb.elements.spring_batch import pair_starts
-from femb.layout import Layout
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
 
 
 class JointForceBatch(Batch):

@@ -11,7 +11,6 @@ import numpy as np
 from femb.base.checks import Checks, as_numbers, finite_problem, frozen_array, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.batch import Batch, Input
 from femb.elements import constraint_kernels as primitives
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint import (
@@ -29,7 +28,8 @@ from femb.elements.joint import (
     Z,
     turn_about_z,
 )
-from femb.layout import Layout
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
 from femb.numerics import rotations
 
 

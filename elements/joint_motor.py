@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.batch import Input
 from femb.elements.joint_force import JointForce, with_derivatives
 from femb.elements.joint_force_kernels import MOTOR
+from femb.layout.element import Input
 from femb.profiles import Constant, Profile, check_profile
 
 
@@ -16,7 +16,7 @@ class JointMotor(JointForce):
     """A torque (N m) on an angle or a force (N) on a stroke, positive where it makes the coordinate grow.
 
     force : a number, multiplied with the profile; or in Python a callable ``(t, state) -> force``, where state gives
-    the joint's motion as ``state.joints[joint]`` (femb.state.State), or ``-> (force, by coordinate, by rate)`` with its
+    the joint's motion as ``state.joints[joint]`` (femb.layout.state.State), or ``-> (force, by coordinate, by rate)`` with its
     derivatives, which Newton's iteration takes for zero where they are not given.
     profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.batch import Input
 from femb.elements.joint_force import JointForce, along
 from femb.elements.joint_force_kernels import SPRING
+from femb.layout.element import Input
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.batch import Batch, Input
 from femb.elements.attachment import Place
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint_coordinates import coordinate_row
-from femb.layout import LatchLayout, Layout
+from femb.layout.element import Batch, Input
+from femb.layout.layout import LatchLayout, Layout
 
 
 @dataclass(frozen=True, eq=False)

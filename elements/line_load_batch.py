@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Input
 from femb.elements import line_load_kernels as kernels
 from femb.elements import line_load_tangent as tangents
 from femb.elements.along_beam import AlongBeams
 from femb.elements.beam_columns import LENGTH
 from femb.elements.beam_strain import POINTS
-from femb.layout import Layout
+from femb.layout.element import Input
+from femb.layout.layout import Layout
 
 
 class LineLoadBatch(AlongBeams):

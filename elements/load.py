@@ -9,9 +9,9 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Vector
-from femb.batch import Batch
 from femb.elements.attachment import Place, check_on
-from femb.layout import Layout
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
 from femb.numerics.euler import SEQUENCES, gimbal_distance
 from femb.profiles import Constant, Profile, check_profile
 
@@ -23,7 +23,7 @@ class Load:
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
     force, torque : three numbers, multiplied with the profile; or a callable ``(t, state) -> (3,)`` where state
-    gives the named bodies and beams at that instant (femb.state.State), for reading. body and at (m, body axes), or
+    gives the named bodies and beams at that instant (femb.layout.state.State), for reading. body and at (m, body axes), or
     beam, node and at (m, section axes) : where it acts. profile : a Profile of femb.profiles or any callable of time.
     Either callable must depend on its arguments alone; it may have an attribute ``breakpoints``, the instants (s) at
     which it jumps.

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, Input
 from femb.elements import load_kernels, torque_kernels
 from femb.elements.euler_basis import NEAREST, axes_of, lock_vector, measure_of
-from femb.layout import Layout, Station
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout, Station
+from femb.layout.singularity import Posture
 from femb.numerics.rotations import rotation_matrix
-from femb.posture import Posture
 
 BASES = {
     "inertial": torque_kernels.INERTIAL,

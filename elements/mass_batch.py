@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch
 from femb.elements import mass_kernels
 from femb.elements.private_blocks import PrivateBlocks
-from femb.layout import Layout
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
 
 
 class MassBatch(Batch):

@@ -7,9 +7,9 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
-from femb.batch import Batch
 from femb.elements.attachment import Attachment, Place, check_place
-from femb.layout import Layout
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)

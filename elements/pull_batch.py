@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Input
 from femb.elements.spring_batch import SHORTEST, SpringBatch, frame_places
-from femb.layout import Layout
-from femb.posture import Posture
+from femb.layout.element import Input
+from femb.layout.layout import Layout
+from femb.layout.singularity import Posture
 
 
 class PullBatch(SpringBatch):

@@ -7,9 +7,9 @@ import numpy as np
 
 from femb.base.checks import Checks, inertia_matrix
 from femb.base.types import Matrix3, Quaternion, Vector
-from femb.batch import Batch
 from femb.elements.attachment import Attachment
-from femb.layout import Layout
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
 from femb.numerics.euler import SEQUENCES
 from femb.numerics.turns import axes_problem
 

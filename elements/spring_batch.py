@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, Input
 from femb.elements import spring_kernels as kernels
 from femb.elements.joint_force import with_derivatives
 from femb.elements.spring_point import SHORTEST
-from femb.layout import Layout
-from femb.posture import Posture
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+from femb.layout.singularity import Posture
 
 
 class SpringBatch(Batch):

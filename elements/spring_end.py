@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.elements.attachment import Attachment, Place
-from femb.layout import Layout, Station
+from femb.layout.layout import Layout, Station
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Vector
-from femb.batch import Batch
 from femb.elements.attachment import Place
 from femb.elements.spring_end import SpringEnd, check_ends, lay_out_spring
-from femb.layout import Layout
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, gimbal_distance
 

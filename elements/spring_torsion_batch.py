@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, Input
 from femb.elements import spring_torsion_kernels as kernels
 from femb.elements.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.elements.spring_batch import force_law, frame_places
-from femb.layout import Layout
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+from femb.layout.singularity import Posture
 from femb.numerics import rotations
 from femb.numerics.euler import euler_rates, to_euler
-from femb.posture import Posture
 
 AXIS, DUAL, BENDING = 0, 1, 2
 HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"

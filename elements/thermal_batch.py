@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import Input
 from femb.elements import thermal_kernels as kernels
 from femb.elements.along_beam import AlongBeams
 from femb.elements.beam_columns import LENGTH, SOURCE
 from femb.elements.beam_shape import uniform_shape
-from femb.layout import Layout
+from femb.layout.element import Input
+from femb.layout.layout import Layout
 from femb.numerics.rotations import rotate_back
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats, Ints
-from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.layout import Layout
+from femb.layout.element import TrialError
+from femb.layout.layout import Layout
 from femb.numerics.rotations import multiply, rotation_matrix
 
 # Gaps as large as this (m or rad) are the rounding of typed numbers, and closed without asking.

@@ -8,8 +8,8 @@ import numpy as np
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.blocklu import SingularError
+from femb.layout.element import TrialError
 from femb.numerics import rotations
 from femb.numerics.kinematics import error_norm
 from femb.start import components

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.blocklu import SingularError
 from femb.constraints import least_multipliers
+from femb.layout.element import TrialError
 from femb.steppers.contract import Step, before, located
 
 # mu times the length of the step.

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.constraints import mass_factors
+from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import Step, before
 from femb.steppers.dense import HermiteStep

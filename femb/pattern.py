@@ -9,7 +9,7 @@ velocities as a scipy.sparse matrix.
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.layout import Layout
+from femb.layout.layout import Layout
 from femb.numerics.elimination import Elimination
 
 

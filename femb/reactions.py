@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.layout import JointLayout
+from femb.layout.layout import JointLayout
+from femb.layout.state import station_motion
 from femb.numerics import rotations
-from femb.state import station_motion
 
 
 def joint_reaction(system: Any, joint: JointLayout, frames: Any) -> tuple[Floats, Floats]:

@@ -12,9 +12,9 @@ from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.calling import RunOptions, read_call
-from femb.connections import unconnected
 from femb.integrate import Event, Outcome, integrate
-from femb.layout import Layout
+from femb.layout.connections import unconnected
+from femb.layout.layout import Layout
 from femb.model import Model
 from femb.results import Results
 

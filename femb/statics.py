@@ -18,9 +18,9 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.layout import Layout
+from femb.layout.element import TrialError
+from femb.layout.layout import Layout
 from femb.numerics.kinematics import error_norm
 from femb.system import System
 

@@ -21,21 +21,21 @@ from femb.base.checks import shown
 from femb.base.errors import FembError, SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.batch import Batch, FoldedError, Input, InputError, merged, raised
 from femb.blocklu import Factorisation, LinearSolver, SingularError
 from femb.constraints import projected, singular_mass
-from femb.discrete import Discrete
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint_coordinates import JointCoordinates
-from femb.layout import Layout
+from femb.layout.discrete import Discrete
+from femb.layout.dof_index import Places
+from femb.layout.element import Batch, FoldedError, Input, InputError, merged, raised
+from femb.layout.layout import Layout
+from femb.layout.singularity import watch
+from femb.layout.state import State
 from femb.model import Model
 from femb.numerics import kinematics
 from femb.pattern import Pattern
 from femb.placement import Placement
-from femb.places import Places
-from femb.posture import watch
 from femb.start import start_velocities
-from femb.state import State
 
 if TYPE_CHECKING:
     from femb.formulations.augmented import Augmented

@@ -10,7 +10,7 @@ from oracle_beam import conjugate, multiply, rotate
 
 from femb.elements import constraint_kernels as kernels
 from femb.elements.constraint_batch import ConstraintBatch, Row
-from femb.layout import Layout
+from femb.layout.layout import Layout
 from femb.pattern import Pattern
 
 PRIMITIVES = ("POINT", "DISTANCE", "DOT1", "DOT2", "ANGLE", "ORIENTATION")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from femb.blocklu import LinearSolver, SingularError
-from femb.layout import Layout
+from femb.layout.layout import Layout
 from femb.pattern import Pattern
 
 ONE = np.array([1.0, 0.0, 0.0, 0.0])

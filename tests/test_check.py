@@ -27,7 +27,7 @@ from femb import (
     simulate,
 )
 from femb.assembly import freedom
-from femb.connections import parts
+from femb.layout.connections import parts
 from femb.simulation import mass_properties, summary
 from femb.system import System
 

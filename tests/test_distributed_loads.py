@@ -11,9 +11,9 @@ from femb import Beam, DistributedLoad, Ground, Model, ModelError, RigidBody, Se
 from femb.elements.beam_strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.line_load_batch import LineLoadBatch
 from femb.equilibrium import steady_start
+from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine
-from femb.state import State
 from femb.system import System
 
 X = (1.0, 0.0, 0.0)

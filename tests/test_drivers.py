@@ -25,7 +25,7 @@ from femb.elements import (
     Universal,
 )
 from femb.elements.driver_orientation import turned_by
-from femb.layout import Layout
+from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES
 from femb.profiles import PROFILES, Constant, Polynomial, Sine, SmoothStep, Spline, Step, Table, Versine

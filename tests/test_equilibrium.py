@@ -24,9 +24,9 @@ from femb import (
 )
 from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Universal
 from femb.equilibrium import _forces, steady_start
+from femb.layout.state import State
 from femb.numerics import rotations
 from femb.simulation import simulate
-from femb.state import State
 from femb.statics import Statics
 from femb.system import System
 

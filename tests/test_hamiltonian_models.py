@@ -27,7 +27,6 @@ from femb import (
     simulate,
 )
 from femb.base.errors import ModelError
-from femb.batch import Batch, TrialError
 from femb.cli import cli
 from femb.elements import (
     AerodynamicLoad,
@@ -52,6 +51,7 @@ from femb.elements import (
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import small_motion, tree_of
 from femb.latching import Event, switched
+from femb.layout.element import Batch, TrialError
 from femb.profiles import Sine
 from femb.system import System
 

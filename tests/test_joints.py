@@ -28,16 +28,16 @@ from femb import (
     simulate,
 )
 from femb.assembly import freedom
-from femb.batch import Input
 from femb.elements.attachment import Attachment
 from femb.elements.constraint_batch import ConstraintBatch, Row
 from femb.elements.constraint_kernels import ANGLE
 from femb.integrate import output_frames
-from femb.layout import Layout
+from femb.layout.element import Input
+from femb.layout.layout import Layout
+from femb.layout.state import station_motion
 from femb.numerics import rotations
 from femb.pattern import Pattern
 from femb.reactions import joint_reaction
-from femb.state import station_motion
 from femb.system import System
 
 TURNING = ("DOT1", "DOT2", "ANGLE", "ORIENTATION")

@@ -39,6 +39,7 @@ from femb import (
 )
 from femb.cli import cli
 from femb.equilibrium import steady_start
+from femb.layout.state import State
 from femb.linear import StateSpace, linearize, multiblade, operating_point, trim
 from femb.linear.chart import resting_chart
 from femb.linear.linearise import chart_of, second_order, state_space
@@ -46,7 +47,6 @@ from femb.linear.multiblade import labels, transformation
 from femb.linear.point import OperatingPoint
 from femb.linear.steady import Balance, why_unsteady
 from femb.numerics import rotations
-from femb.state import State
 from femb.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"

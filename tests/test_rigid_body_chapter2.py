@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from femb import load_case, simulate
+from femb.layout.singularity import PostureError
 from femb.numerics.euler import euler_rates, gimbal_distance
-from femb.posture import PostureError
 from femb.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"

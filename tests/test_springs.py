@@ -22,9 +22,9 @@ from femb import (
 )
 from femb.elements.spring_batch import SpringBatch
 from femb.elements.spring_torsion_batch import TorsionBatch
+from femb.layout.singularity import PostureError
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, euler_rates, from_euler
-from femb.posture import PostureError
 from femb.system import System
 
 TIGHT = {"rtol": 1e-11, "atol": Tolerances(1e-12, 1e-12, 1e-12), "method": "rk"}

@@ -7,9 +7,9 @@ from finite_differences import only, residual_change
 from femb import Attachment, Beam, Ground, Model, ModelError, RigidBody, Section, ThermalLoad, simulate
 from femb.elements.thermal_batch import ThermalBatch
 from femb.equilibrium import steady_start
+from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine
-from femb.state import State
 from femb.system import System
 
 ALPHA = 2e-5

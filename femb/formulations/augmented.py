@@ -15,7 +15,7 @@ from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.constraints import mass_factors
-from femb.layout import Layout
+from femb.layout.layout import Layout
 from femb.numerics.rotations import rate_body
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.joint import X, Y, Z
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
 from femb.formulations.tree_frame import Root, TreeFrame, free_directions
-from femb.layout import Station
+from femb.layout.layout import Station
 from femb.numerics import rotations
 
 __all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "TreeFrame"]

@@ -18,12 +18,12 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.discrete import Discrete
 from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates, velocities
 from femb.formulations.quaternion_solver import Basis, PulledBack, QuaternionFactors, QuaternionSolver
-from femb.state import State
+from femb.layout.discrete import Discrete
+from femb.layout.element import TrialError
+from femb.layout.state import State
 from femb.system import System
 
 

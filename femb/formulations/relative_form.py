@@ -19,7 +19,6 @@ from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.options import Run
 from femb.base.types import Floats, Ints
-from femb.batch import TrialError
 from femb.formulations.relative import (
     GIMBAL,
     SPEEDS,
@@ -33,6 +32,7 @@ from femb.formulations.relative import (
 )
 from femb.formulations.relative_coordinates import RelativeCoordinates
 from femb.formulations.relative_state import RelativeState
+from femb.layout.element import TrialError
 from femb.model import Model
 from femb.numerics import rotations
 from femb.results import Results

@@ -8,7 +8,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.joint import LOCK, PARALLEL, X, Y, Z
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO
-from femb.layout import Station
+from femb.layout.layout import Station
 
 # Coordinates and speeds of a turn.
 TURNS = {NONE: (0, 0), ONE: (1, 1), TWO: (2, 2), BALL: (4, 3), POINT: (0, 0)}

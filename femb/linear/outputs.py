@@ -11,7 +11,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.layout import Station
+from femb.layout.layout import Station
 from femb.linear.chart import Chart
 from femb.linear.point import OperatingPoint
 from femb.numerics import rotations

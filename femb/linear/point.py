@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.batch import Underived
+from femb.layout.element import Underived
 
 STILL = 1e-9  # m/s or rad/s: what counts as rest
 

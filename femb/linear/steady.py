@@ -15,7 +15,7 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.batch import Input
+from femb.layout.element import Input
 from femb.linear.balanced import ROUNDING, Balanced
 from femb.linear.chart import Chart
 from femb.linear.linearise import SecondOrder, chart_of, second_order

@@ -21,8 +21,8 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
+from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm, solution_limits
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
 from femb.steppers.bdf_kernels import correct, implicit_coordinates, normalise_history

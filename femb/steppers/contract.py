@@ -30,7 +30,7 @@ from typing import Any, Protocol
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.batch import InputError, TrialError
+from femb.layout.element import InputError, TrialError
 from femb.steppers.diagnosis import limiting_component, misbehaving_input
 
 # A step shorter than this many spacings of the clock cannot be told from none.

@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.batch import TrialError
+from femb.layout.element import TrialError
 from femb.steppers.collocation import Collocation
 from femb.steppers.contract import Step, before
 from femb.steppers.dense import HermiteStep

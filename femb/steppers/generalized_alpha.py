@@ -26,8 +26,8 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.blocklu import Factorisation, SingularError
+from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import (
     ABOVE_TOLERANCE,

@@ -22,8 +22,8 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.batch import TrialError
 from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
+from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm, solution_limits
 from femb.steppers.contract import (
     ABOVE_TOLERANCE,

@@ -14,7 +14,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.batch import InputError, TrialError
+from femb.layout.element import InputError, TrialError
 from femb.numerics import tableaux as dop
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.batch import TrialError
 from femb.formulations.hamiltonian.acceleration_kernels import accelerations
 from femb.formulations.hamiltonian.motion import Motion, TreeAccelerations
 from femb.formulations.hamiltonian.rate_kernels import state_rates, wrenches
 from femb.formulations.hamiltonian.sweep_kernels import turn_rate
 from femb.formulations.hamiltonian.tree import Tree
+from femb.layout.element import TrialError
 from femb.numerics import rotations
 
 Loads = tuple[Ints, Floats]

@@ -16,8 +16,6 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
-from femb.batch import Batch, TrialError
-from femb.discrete import Discrete
 from femb.elements.constraint_batch import ConstraintBatch
 from femb.elements.joint_force_batch import JointForceBatch
 from femb.elements.mass_batch import MassBatch
@@ -27,6 +25,8 @@ from femb.formulations.hamiltonian.held import held_hinges, motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
+from femb.layout.discrete import Discrete
+from femb.layout.element import Batch, TrialError
 from femb.numerics import kinematics, rotations
 
 

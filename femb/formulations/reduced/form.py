@@ -19,9 +19,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
-from femb.batch import TrialError
 from femb.blocklu import SingularError
-from femb.discrete import Discrete
 from femb.formulations.bordered import BorderedSolver
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import BALL
@@ -30,8 +28,10 @@ from femb.formulations.reduced.kernels import composite, pull, push
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.tree_frame import Root
+from femb.layout.discrete import Discrete
+from femb.layout.dof_index import turned_places
+from femb.layout.element import TrialError
 from femb.numerics import kinematics
-from femb.places import turned_places
 
 # Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250

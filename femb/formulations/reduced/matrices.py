@@ -20,7 +20,7 @@ from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.reduced.rows import rows
 from femb.formulations.reduced.table2 import Forms, Pair
 from femb.formulations.tree_frame import Root
-from femb.layout import Station
+from femb.layout.layout import Station
 from femb.model import Model
 from femb.numerics import rotations
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.layout import Layout, Station
+from femb.layout.layout import Layout, Station
 from femb.numerics import rotations
 
 

@@ -58,7 +58,7 @@ class Element(Protocol):
 class Input:
     """``width`` numbers of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``.
 
-    With ``of_discrete`` it is function(discrete), of the discrete state (femb.discrete): constant within a step.
+    With ``of_discrete`` it is function(discrete), of the discrete state (femb.layout.discrete): constant within a step.
     differentiated : whether what is ``of_state`` holds its own derivatives, which the batch's tangents take; where a
     user's function left them out, the value is an Underived. label says in messages what it is.
     """
@@ -89,7 +89,7 @@ class Batch:
     row_numbers: tuple[int, ...] = ()
     # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
     switches: bool = False
-    # Where the batch's equations end, a femb.posture.Posture for each vector of posture_vectors.
+    # Where the batch's equations end, a femb.layout.singularity.Posture for each vector of posture_vectors.
     postures: tuple[Any, ...] = ()
 
     @staticmethod

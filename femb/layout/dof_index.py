@@ -6,7 +6,7 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
-from femb.layout import Layout
+from femb.layout.layout import Layout
 from femb.numerics import rotations
 
 

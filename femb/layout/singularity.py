@@ -16,7 +16,7 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.batch import TrialError
+from femb.layout.element import TrialError
 from femb.numerics.compile import kernel
 
 # A chord passes zero at a distance of this part of its length, or it is too coarse to tell on which side.

@@ -3,7 +3,7 @@
 A *frame* is a position and, unless it belongs to a point mass, axes; a *strain* is a scalar coordinate of a beam end.
 Each moving frame is a *block* together with the strains that belong to it; elements couple blocks, and blocks are
 numbered along the branches of these couplings. A *row* is one equation of constraint between two frames, with one
-multiplier; rows between the same two frames are a block too, after all blocks of velocities (``femb.rows``).
+multiplier; rows between the same two frames are a block too, after all blocks of velocities (``femb.layout.rows``).
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.batch import Input
+from femb.layout.element import Input
+from femb.layout.rows import RowBlocks
 from femb.numerics import rotations
-from femb.rows import RowBlocks
 
 
 @dataclass(frozen=True, eq=False)

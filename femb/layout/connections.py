@@ -1,6 +1,6 @@
 """Connections: which bodies and beams of a model are connected with each other, by whatever it is."""
 
-from femb.layout import Layout
+from femb.layout.layout import Layout
 
 # So many parts, and so many names of each, are listed in full.
 PARTS, NAMES = 12, 8

@@ -1,0 +1,1 @@
+"""Numbering: frames, degrees of freedom and rows of constraints, and the contracts of elements."""
