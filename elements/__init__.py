@@ -6,17 +6,19 @@ Adding an element is one file here and one line in the catalogue; see docs/howto
 if __name__ != "femb.elements":
     raise ImportError("the element library is imported as femb.elements, not as a top-level package")
 
-from femb.elements.aerodynamic import AerodynamicLoad, Airload
 from femb.elements.attachment import Attachment, Place
-from femb.elements.beam import Beam
-from femb.elements.beam_path import Path
-from femb.elements.driver_joint import JointDriver
-from femb.elements.driver_orientation import OrientationDriver
-from femb.elements.driver_points import DistanceDriver, PositionDriver
-from femb.elements.ground import Ground
-from femb.elements.joint_end import JointEnd
-from femb.elements.joint_friction import JointFriction
-from femb.elements.joint_kinds import (
+from femb.elements.beam.beam import Beam
+from femb.elements.beam.path import Path
+from femb.elements.beam.section import Section
+from femb.elements.body.ground import Ground
+from femb.elements.body.point_mass import PointMass
+from femb.elements.body.rigid_body import RigidBody
+from femb.elements.joint.driver_joint import JointDriver
+from femb.elements.joint.driver_orientation import OrientationDriver
+from femb.elements.joint.driver_points import DistanceDriver, PositionDriver
+from femb.elements.joint.end import JointEnd
+from femb.elements.joint.friction import JointFriction
+from femb.elements.joint.kinds import (
     JOINTS,
     Components,
     Cylindrical,
@@ -32,21 +34,19 @@ from femb.elements.joint_kinds import (
     Spherical,
     Universal,
 )
-from femb.elements.joint_motor import JointMotor
-from femb.elements.joint_spring import JointSpringDamper
-from femb.elements.joint_stops import JointStops
-from femb.elements.latch import Latch
-from femb.elements.line_load import DistributedLoad
-from femb.elements.load import Load
-from femb.elements.point_mass import PointMass
-from femb.elements.pull import Pull
-from femb.elements.rigid_body import RigidBody
-from femb.elements.section import Section
-from femb.elements.spring_end import SpringEnd
-from femb.elements.spring_euler import EulerSpringDamper
-from femb.elements.spring_point import SpringDamper
-from femb.elements.spring_torsion import TorsionSpringDamper
-from femb.elements.thermal import ThermalLoad
+from femb.elements.joint.latch import Latch
+from femb.elements.joint.motor import JointMotor
+from femb.elements.joint.spring import JointSpringDamper
+from femb.elements.joint.stops import JointStops
+from femb.elements.load.aerodynamic import AerodynamicLoad, Airload
+from femb.elements.load.line_load import DistributedLoad
+from femb.elements.load.load import Load
+from femb.elements.load.thermal import ThermalLoad
+from femb.elements.spring.end import SpringEnd
+from femb.elements.spring.euler import EulerSpringDamper
+from femb.elements.spring.point import SpringDamper
+from femb.elements.spring.pull import Pull
+from femb.elements.spring.torsion import TorsionSpringDamper
 
 DRIVERS = (JointDriver, DistanceDriver, PositionDriver, OrientationDriver)
 LOADS = (Load, Pull, DistributedLoad, ThermalLoad, JointMotor, AerodynamicLoad)

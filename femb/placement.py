@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.elements import Attachment, Beam, Ground, PointMass
-from femb.elements.beam_shape import section_axes
+from femb.elements.beam.shape import section_axes
 from femb.model import Model
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler

@@ -27,7 +27,7 @@ class Recorder:
     """
 
     def __init__(self, system: System) -> None:
-        from femb.elements.beam_batch import BeamBatch
+        from femb.elements.beam.batch import BeamBatch
 
         self.system = system
         self.layout = system.layout

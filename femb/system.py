@@ -24,7 +24,7 @@ from femb.base.types import Floats
 from femb.blocklu import Factorisation, LinearSolver, SingularError
 from femb.constraints import projected, singular_mass
 from femb.elements import CATALOGUE, Ground
-from femb.elements.joint_coordinates import JointCoordinates
+from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import Discrete
 from femb.layout.dof_index import Places
 from femb.layout.element import Batch, FoldedError, Input, InputError, merged, raised

@@ -65,7 +65,7 @@ def _no_collection() -> Iterator[None]:
 
 def _compile_forces(system: Any) -> None:
     """Compile kinematics and solving, forces and energies of a system, beams first, and matrices of all but beams."""
-    from femb.elements.beam_batch import BeamBatch
+    from femb.elements.beam.batch import BeamBatch
 
     q, v = system.q0, system.v0
     rates = system.rates(q[None], v[None])

@@ -8,8 +8,8 @@ import numpy
 from autograd import jacobian
 from oracle_beam import conjugate, multiply, rotate
 
-from femb.elements import constraint_kernels as kernels
-from femb.elements.constraint_batch import ConstraintBatch, Row
+from femb.elements.joint import constraint_kernels as kernels
+from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.layout.layout import Layout
 from femb.pattern import Pattern
 

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from femb import Beam, Ground, Load, Model, PointMass, Section, SpringDamper
 from femb.elements import JointEnd, Spherical
-from femb.elements.beam_batch import BeamBatch
+from femb.elements.beam.batch import BeamBatch
 from femb.equilibrium import steady_start
 from femb.system import System
 

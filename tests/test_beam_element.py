@@ -6,10 +6,11 @@ import oracle_beam as plain
 import pytest
 
 from femb import Beam, Load, Model, PointMass, RigidBody, Section
-from femb.elements import Attachment, beam_columns
-from femb.elements.beam_batch import BeamBatch
-from femb.elements.beam_strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
-from femb.elements.mass_batch import MassBatch
+from femb.elements import Attachment
+from femb.elements.beam import columns as beam_columns
+from femb.elements.beam.batch import BeamBatch
+from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
+from femb.elements.body.mass_batch import MassBatch
 from femb.numerics import rotations
 from femb.system import FoldedError, System
 

@@ -8,8 +8,8 @@ from autograd import grad
 from finite_differences import only, residual_change
 
 from femb import Beam, DistributedLoad, Ground, Model, ModelError, RigidBody, Section, simulate
-from femb.elements.beam_strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
-from femb.elements.line_load_batch import LineLoadBatch
+from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
+from femb.elements.load.line_load_batch import LineLoadBatch
 from femb.equilibrium import steady_start
 from femb.layout.state import State
 from femb.numerics import rotations

@@ -24,7 +24,7 @@ from femb.elements import (
     Spherical,
     Universal,
 )
-from femb.elements.driver_orientation import turned_by
+from femb.elements.joint.driver_orientation import turned_by
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES

@@ -35,7 +35,7 @@ from femb.elements import (
     Spherical,
     Universal,
 )
-from femb.elements.joint_force_batch import JointForceBatch
+from femb.elements.joint.force_batch import JointForceBatch
 from femb.integrate import Event
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
@@ -231,7 +231,7 @@ def test_a_stop_never_pulls(exponent):
     item = JointStops("f", "j", lower=-0.5, upper=0.5, stiffness=4.0, exponent=exponent, damping=50.0)
     system = only(pair(Prismatic, item), JointForceBatch)
     (batch,) = system.batches
-    from femb.elements import joint_force_kernels as kernels
+    from femb.elements.joint import force_kernels as kernels
 
     c, rate = (each.ravel()[:, None] for each in np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-9, 9, 37)))
     found = np.empty((len(c), 1, 5))

@@ -29,8 +29,8 @@ from femb import (
 )
 from femb.assembly import freedom
 from femb.elements.attachment import Attachment
-from femb.elements.constraint_batch import ConstraintBatch, Row
-from femb.elements.constraint_kernels import ANGLE
+from femb.elements.joint.constraint_batch import ConstraintBatch, Row
+from femb.elements.joint.constraint_kernels import ANGLE
 from femb.integrate import output_frames
 from femb.layout.element import Input
 from femb.layout.layout import Layout

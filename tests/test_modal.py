@@ -27,7 +27,7 @@ from femb import (
     simulate,
 )
 from femb.cli import cli
-from femb.elements import beam_tangent
+from femb.elements.beam import tangent as beam_tangent
 from femb.inertia_tensor import MassChange
 from femb.numerics.rotations import exponential, multiply, rotate_back
 from femb.system import System

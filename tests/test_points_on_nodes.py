@@ -26,11 +26,11 @@ from femb import (
     SpringDamper,
     SpringEnd,
 )
-from femb.elements.aerodynamic_batch import AerodynamicBatch
-from femb.elements.load_batch import LoadBatch
-from femb.elements.mass_batch import MassBatch
-from femb.elements.pull_batch import PullBatch
-from femb.elements.spring_batch import SpringBatch
+from femb.elements.body.mass_batch import MassBatch
+from femb.elements.load.aerodynamic_batch import AerodynamicBatch
+from femb.elements.load.batch import LoadBatch
+from femb.elements.spring.batch import SpringBatch
+from femb.elements.spring.pull_batch import PullBatch
 from femb.numerics import rotations
 from femb.profiles import Constant
 from femb.system import System

@@ -19,7 +19,7 @@ from femb import (
     SpringEnd,
     simulate,
 )
-from femb.elements.pull_batch import PullBatch
+from femb.elements.spring.pull_batch import PullBatch
 from femb.equilibrium import steady_start
 from femb.profiles import Step
 from femb.system import System

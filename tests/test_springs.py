@@ -20,8 +20,8 @@ from femb import (
     TorsionSpringDamper,
     simulate,
 )
-from femb.elements.spring_batch import SpringBatch
-from femb.elements.spring_torsion_batch import TorsionBatch
+from femb.elements.spring.batch import SpringBatch
+from femb.elements.spring.torsion_batch import TorsionBatch
 from femb.layout.singularity import PostureError
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, euler_rates, from_euler

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from femb.elements.constraint_kernels import hamilton
+from femb.elements.joint.constraint_kernels import hamilton
 from femb.numerics.compile import inner, kernel
 from femb.numerics.vector3 import cross, pose, product, product_left_back, rotation, turn
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, ORIENTATION, POINT
+from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, ORIENTATION, POINT
 from femb.linear.chart import Chart, parted
 from femb.linear.motion import Arm, Motion
 from femb.linear.point import OperatingPoint

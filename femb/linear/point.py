@@ -78,7 +78,7 @@ class OperatingPoint:
         """
         from scipy.sparse import coo_array
 
-        from femb.elements.constraint_tangent_kernels import second
+        from femb.elements.joint.constraint_tangent_kernels import second
 
         K, T = np.zeros((12, 12)), np.zeros(12)
         rows, columns, values = [], [], []

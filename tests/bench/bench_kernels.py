@@ -4,7 +4,7 @@ import numpy as np
 from bench_models import bent, best, chain, satellite
 from scipy.sparse.linalg import splu
 
-from femb.elements.beam_batch import BeamBatch
+from femb.elements.beam.batch import BeamBatch
 from femb.system import System
 
 SIZES = (4, 100, 5000)

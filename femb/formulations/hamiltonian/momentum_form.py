@@ -16,9 +16,9 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
-from femb.elements.constraint_batch import ConstraintBatch
-from femb.elements.joint_force_batch import JointForceBatch
-from femb.elements.mass_batch import MassBatch
+from femb.elements.body.mass_batch import MassBatch
+from femb.elements.joint.constraint_batch import ConstraintBatch
+from femb.elements.joint.force_batch import JointForceBatch
 from femb.formulations.hamiltonian.actions import Drive
 from femb.formulations.hamiltonian.form import HamiltonianForm
 from femb.formulations.hamiltonian.held import held_hinges, motions

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements import Ground, JointDriver, Latch, PointMass, RigidBody, Section
-from femb.elements.joint import Joint
+from femb.elements.joint.joint import Joint
 from femb.formulations.hamiltonian.form import HamiltonianForm
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.small import SmallMotion, linearise

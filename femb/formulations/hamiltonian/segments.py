@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.mass_batch import MassBatch
+from femb.elements.body.mass_batch import MassBatch
 from femb.formulations.hamiltonian.hinges import links_of, steps_of
 from femb.formulations.hamiltonian.lump import Lump
 from femb.formulations.hamiltonian.tree import GROUND

@@ -11,8 +11,8 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.elements.joint_force_batch import JointForceBatch
-from femb.elements.joint_spring import JointSpringDamper
+from femb.elements.joint.force_batch import JointForceBatch
+from femb.elements.joint.spring import JointSpringDamper
 from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Base, Tree
 from femb.formulations.joint_tree import JointTree, TreeFrame

@@ -1,0 +1,1 @@
+"""Beams, their sections and shapes, and the mechanics of their elements."""

@@ -1,0 +1,222 @@
+"""Quaternion Euler-Bernoulli beam."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.types import Floats, Ints, Vector
+from femb.elements.attachment import Attachment, Place, check_place
+from femb.elements.beam.path import Path
+from femb.elements.beam.section import Section
+from femb.elements.beam.shape import Shape, path_shape, uniform_shape
+from femb.layout.element import Batch
+from femb.layout.layout import BeamLayout, Layout, Station
+from femb.numerics import rotations
+
+# An element takes some 20 kB, a few of which are enough; this is where to look for a slip of the pen.
+MOST_ELEMENTS = 100_000
+# Pieces of an element in which the turning of a path is counted.
+PIECES = 8
+TURNED = ", wanted less than 180 degrees: give it more elements"
+
+
+@dataclass(frozen=True, eq=False)
+class Beam:
+    """A beam of equal elements between its ``start`` and its ``end``.
+
+    section : a Section, or its name in the model. length : m; left out where the path says it. elements : their number.
+    start, end : Attachments; an end that is left out is free. A beam attached nowhere must say so with a
+    ``start`` without body; it may then have a velocity (of its start, inertial axes, m/s) and an
+    angular_velocity (rad/s, axes of its first section).
+    curvature : of the undeformed beam, the same all along: twist and curvatures about its section's y and z axes, 1/m;
+    (0, 0, 1/R) is an arc of radius R towards y. path : in its place, the Path of points, an arc or a function that the
+    undeformed beam follows. Without both, the beam is straight.
+    strain : "exact" curvatures per unit stretched length, or "source" for those of the thesis.
+    share_strain : the elements on both sides of a node share one axial strain wherever they meet, and so do the ends of
+    collinear beams on one body, as in the thesis. By default each clamped end has its own, and so has each side of an
+    inner node that a load, a mass, a spring or another beam is on, for the axial force jumps there.
+
+    Raises ModelError. Source: docs/theory/beam.md.
+    """
+
+    table: ClassVar[str] = "beams"
+    kind: ClassVar[str] = "beam"
+
+    name: str
+    section: Section | str
+    length: float | None = None
+    elements: int = 1
+    start: Attachment | None = None
+    end: Attachment | None = None
+    strain: str = "exact"
+    share_strain: bool = False
+    curvature: Vector | None = None
+    velocity: Vector | None = None
+    angular_velocity: Vector | None = None
+    path: Path | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, "beams", self.name) as check:
+            check.positive("length")
+            check.whole("elements", 1)
+            if "elements" not in check.bad:
+                check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
+            check.one_of("strain", ("exact", "source"))
+            check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
+            for name in ("start", "end"):
+                value = getattr(self, name)
+                if value is not None and not isinstance(value, Attachment):
+                    check.fail(name, f"got {value!r}, wanted an Attachment such as hub.at((0.1, 0, 0))")
+                else:
+                    check_place(check, name)
+            self._check_shape(check)
+            if not check.bad:
+                self._check_ends(check)
+
+    def _check_shape(self, check: Checks) -> None:
+        path = self.path
+        if path is None or not isinstance(path, Path):
+            check.require("path", path is None, "wanted a Path")
+            if self.length is None:
+                check.fail("length", "is missing")
+            if self.curvature is not None and not {"length", "curvature", "elements"} & check.bad:
+                turn = float(np.linalg.norm(self.curvature)) * (self.length or 0.0) / self.elements
+                check.require("curvature", turn < np.pi, f"turns each element by {_degrees(turn)}{TURNED}")
+            return
+        if self.curvature is not None:
+            check.fail("curvature", "given beside 'path', which says the shape too: give one of them")
+        if path.curve is None and self.length is not None:
+            check.fail("length", "given beside 'path', from which it follows: leave it out")
+        if path.curve is not None and self.length is None:
+            check.fail("length", "is missing: the path is a function of the length up to this one")
+        if path.kinks and path.points is not None and self.elements < len(path.points) - 1:
+            check.require("elements", False, f"wanted at least {len(path.points) - 1}, one for each straight piece")
+        if not check.bad:
+            try:
+                object.__setattr__(self, "length", self.shape.length)
+                turn = self._largest_turn(path)
+                check.require("elements", turn < np.pi, f"but the path turns one of them by {_degrees(turn)}{TURNED}")
+            except ValueError as error:
+                check.fail("path.curve", str(error))
+            except Exception as error:  # of a user's function
+                check.fail("path.curve", f"fails: {type(error).__name__}: {error}")
+
+    def _largest_turn(self, path: Path) -> float:
+        """The largest angle (rad) that an element on a smooth path turns by, counted along it in small pieces."""
+        if path.kinks:
+            return 0.0
+        if path.radius is not None and path.angle is not None:
+            return path.angle / self.elements
+        guide = self.start if self.start is not None else self.end
+        fine = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.up, False)
+        turns = rotations.multiply(rotations.conjugate(fine.quaternions[:-1]), fine.quaternions[1:])
+        return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
+
+    def _check_ends(self, check: Checks) -> None:
+        start, end = self.start, self.end
+        attached = [e for e in (start, end) if e is not None and e.clamped]
+        if start is None and end is None:
+            check.fail(
+                "start",
+                "the beam is attached nowhere: give start or end with a body, or, for a free beam, "
+                "start = { at = [x, y, z], direction = [x, y, z] }",
+            )
+        elif (
+            len(attached) < 2
+            and self.shape.first is None
+            and not any(e is not None and e.direction is not None for e in (start, end))
+        ):
+            check.fail("start.direction", "is missing: the tangent of the beam at its attachment, in body axes")
+        if attached:
+            for name in ("velocity", "angular_velocity"):
+                check.require(name, getattr(self, name) is None, "a beam on a body starts with the body: give it there")
+
+    def node(self, node: int, at: Any = (0.0, 0.0, 0.0)) -> Place:
+        """A node for a mass or a load: 0 is the start, -1 the end; or a point ``at`` (m) from it, section axes."""
+        return Place(beam=self.name, node=node, at=at)
+
+    def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A place at a node for the end of another beam: offset (m) and that beam's tangent, axes of the section."""
+        return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up)
+
+    @property
+    def attached(self) -> tuple[Any, Any]:
+        """The attachments that name a body or a beam, or None: (start, end)."""
+        ends = (self.start, self.end)
+        return tuple(e if e is not None and e.clamped else None for e in ends)  # type: ignore[return-value]
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The undeformed beam."""
+        if self.path is None:
+            return uniform_shape(float(self.length or 0.0), self.elements, self.curvature)
+        by_end = self.start is None or (not self.start.clamped and self.end is not None and self.end.clamped)
+        guide = self.end if by_end else self.start
+        return path_shape(self.path, self.length, self.elements, None if guide is None else guide.up, by_end)
+
+    def reference(self) -> tuple[Floats, Floats]:
+        """Positions (n, 3) m and quaternions (n, 4) of the undeformed beam's nodes, axes of its first section."""
+        return self.shape.positions, self.shape.quaternions
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Frames for the nodes that are not on a body; one strain a node, and one of its own at each clamped end."""
+        at, axes = placement.beams[self.name]
+        positions, turns = self.reference()
+        clamps = placement.clamps[self.name]
+        stations: list[Station] = []
+        for k in range(self.elements + 1):
+            end = {0: 0, self.elements: 1}.get(k)
+            clamp = self.attached[end] if end is not None else None
+            if clamp is None:
+                place = at + rotations.rotate(axes, positions[k])
+                frame = layout.add_frame(f"{self.name}, node {k}", place, rotations.multiply(axes, turns[k]))
+                stations.append(Station(frame))
+            else:
+                host = layout.station(clamp)
+                stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, clamps[end])))
+        jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
+        ends = self._strains(layout, stations, jumps)
+        layout.beams[self.name] = BeamLayout(stations, ends)
+        for k in range(self.elements):
+            layout.couple((stations[k].frame, stations[k + 1].frame), ends[k])
+
+    def _strains(self, layout: Layout, stations: list[Station], jumps: set[int]) -> Ints:
+        """Strain numbers (e, 2) of both ends of every element; at the inner nodes ``jumps`` the two differ."""
+        strains = np.empty((self.elements, 2), dtype=np.int64)
+        for end, clamp in enumerate(self.attached):
+            k = end * self.elements
+            label, frame = f"{self.name}, node {k}", stations[k].frame
+            if clamp is not None and self.share_strain:
+                if frame not in layout.shared_strain:
+                    layout.shared_strain[frame] = layout.add_strain(label, frame)
+                strains[-end, end] = layout.shared_strain[frame]
+            else:
+                # a body's block stays 6 x 6: the strain of a clamped end is eliminated with the node next to it
+                inward = stations[1 - 2 * end + k].frame
+                strains[-end, end] = layout.add_strain(label, frame if clamp is None else inward)
+        for k in range(1, self.elements):
+            label, frame = f"{self.name}, node {k}", stations[k].frame
+            strains[k - 1, 1] = layout.add_strain(label, frame)
+            strains[k, 0] = layout.add_strain(f"{label}, towards the end", frame) if k in jumps else strains[k - 1, 1]
+        return strains
+
+    @staticmethod
+    def batches(items: list["Beam"], layout: Layout, model: Any) -> list[Batch]:
+        """All elements of all beams together."""
+        from femb.elements.beam.batch import BeamBatch
+
+        return [BeamBatch(items, layout, model)]
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.0f} degrees"
+
+
+def _nodes_in_use(beam: Beam, model: Any) -> set[int]:
+    """Nodes of a beam that an item of the model is on: a load, a mass, a spring, the end of another beam."""
+    places = [place for item in model.items() for place in getattr(item, "places", {}).values()]
+    places += [end for other in model.beams.values() for end in other.attached if end is not None]
+    return {place.node % (beam.elements + 1) for place in places if place.beam == beam.name}

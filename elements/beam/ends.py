@@ -1,0 +1,101 @@
+"""Kernels of a beam element's ends: their poses, rates and accelerations, and forces on them; see ``beam_columns``."""
+
+from femb.elements.beam.strain import natural_coordinates, twist_directions
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import pose
+
+
+@inner
+def end_pose(index, end, q, fixed, r, Rn, R):  # type: ignore[no-untyped-def]
+    """Position r and axes R of an element's end, and axes Rn of the frame that carries it."""
+    pose(index, q, fixed, r, Rn)
+    attached = end[0] != 0.0
+    for i in range(3):
+        a, b, c = Rn[i, 0], Rn[i, 1], Rn[i, 2]
+        if attached:
+            r[i] += a * end[1] + b * end[2] + c * end[3]
+        for j in range(3):
+            R[i, j] = a * end[4 + j] + b * end[7 + j] + c * end[10 + j] if attached else Rn[i, j]
+
+
+@inner
+def end_rates(index, end, v, Rn, rate, omega):  # type: ignore[no-untyped-def]
+    """Velocity (3, inertial axes) and angular velocity (3, own axes) of an element's end."""
+    if index < 0:
+        rate[:] = 0.0
+        omega[:] = 0.0
+        return
+    for i in range(3):
+        rate[i] = v[index + i]
+    w1, w2, w3 = v[index + 3], v[index + 4], v[index + 5]
+    if end[0] == 0.0:
+        omega[0], omega[1], omega[2] = w1, w2, w3
+        return
+    c1 = w2 * end[3] - w3 * end[2]
+    c2 = w3 * end[1] - w1 * end[3]
+    c3 = w1 * end[2] - w2 * end[1]
+    for i in range(3):
+        rate[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
+        omega[i] = end[4 + i] * w1 + end[7 + i] * w2 + end[10 + i] * w3
+
+
+@inner
+def end_accelerations(index, end, v, a, Rn, acc, alpha):  # type: ignore[no-untyped-def]
+    """Acceleration (3, inertial axes) and angular acceleration (3, own axes) of an element's end."""
+    end_rates(index, end, a, Rn, acc, alpha)
+    if index >= 0 and end[0] != 0.0:
+        w1, w2, w3 = v[index + 3], v[index + 4], v[index + 5]
+        wd = w1 * end[1] + w2 * end[2] + w3 * end[3]
+        ww = w1 * w1 + w2 * w2 + w3 * w3
+        c1, c2, c3 = w1 * wd - ww * end[1], w2 * wd - ww * end[2], w3 * wd - ww * end[3]
+        for i in range(3):
+            acc[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
+
+
+@inner
+def element_shape(index, ends, q, fixed, length, R, small, X):  # type: ignore[no-untyped-def]
+    """Axes, directions and natural coordinates X (8,) of an element.
+
+    R (5, 3, 3) : axes of the frame and of the end of I, of II, and the turn Q from the second section to the first.
+    small (12, 3) : in its rows 0, 1 positions of the ends, 10 and 11 beta and gamma (see ``twist_directions``).
+    """
+    end_pose(index[0], ends[0], q, fixed, small[0], R[0], R[1])
+    end_pose(index[1], ends[1], q, fixed, small[1], R[2], R[3])
+    natural_coordinates(small[0], R[1], q[index[4]], small[1], R[3], q[index[5]], length, R[4], X)
+    twist_directions(R[4], small[10], small[11])
+
+
+@inner
+def ends_motion(index, ends, v, R, small, motion):  # type: ignore[no-untyped-def]
+    """motion (11,) of the ends as in ``end_gradient``, from the velocities v; R and small of ``element_shape``.
+
+    small : in its rows 2, 3 velocities of the ends, inertial axes, 4 and 5 angular velocities, own axes.
+    """
+    end_rates(index[2], ends[0], v, R[0], small[2], small[4])
+    end_rates(index[3], ends[1], v, R[2], small[3], small[5])
+    for i in range(3):
+        motion[i] = 0.0
+        for k in range(3):
+            motion[i] += R[1, k, i] * (small[3, k] - small[2, k])
+        motion[3 + i] = small[4, i]
+        motion[7 + i] = small[5, i]
+    motion[6] = v[index[6]]
+    motion[10] = v[index[7]]
+
+
+@inner
+def force_to_frame(F, moment, end, Rn, force, torque):  # type: ignore[no-untyped-def]
+    """Force F (inertial axes) and moment (end axes) at an end as force and torque (frame axes) on its frame."""
+    for i in range(3):
+        force[i] = F[i]
+        torque[i] = moment[i]
+    if end[0] != 0.0:
+        f1 = Rn[0, 0] * F[0] + Rn[1, 0] * F[1] + Rn[2, 0] * F[2]
+        f2 = Rn[0, 1] * F[0] + Rn[1, 1] * F[1] + Rn[2, 1] * F[2]
+        f3 = Rn[0, 2] * F[0] + Rn[1, 2] * F[1] + Rn[2, 2] * F[2]
+        for i in range(3):
+            o = 4 + 3 * i
+            torque[i] = end[o] * moment[0] + end[o + 1] * moment[1] + end[o + 2] * moment[2]
+        torque[0] += end[2] * f3 - end[3] * f2
+        torque[1] += end[3] * f1 - end[1] * f3
+        torque[2] += end[1] * f2 - end[2] * f1

@@ -1,0 +1,161 @@
+"""Residual of beam elements: internal, inertia and gyroscopic forces; see ``beam_columns``.
+
+Source: docs/theory/beam.md.
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
+from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
+from femb.elements.beam.strain import WEIGHTS, end_gradient, strains
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import turn, turn_back
+
+
+@inner
+def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ignore[no-untyped-def]
+    """n (8,): force on the natural coordinates by elastic (if asked for) and damping stress, at ends' motion (11,)."""
+    length, damping = data[LENGTH], data[DAMPING]
+    for i in range(3):
+        for j in range(4):
+            e[i, j] = e[i, j] - data[REFERENCE + 4 * i + j] if elastic else 0.0
+    if damping > 0.0:
+        s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+        # rates of the natural coordinates, kept where the force will be
+        n[0] = motion[0] + X[1] * motion[5] - X[2] * motion[4]
+        n[1] = motion[1] + X[2] * motion[3] - X[0] * motion[5]
+        n[2] = motion[2] + X[0] * motion[4] - X[1] * motion[3]
+        n[3] = length * motion[6]
+        g1, g2, g3 = length * motion[10], s2 * motion[9], -s2 * motion[8]
+        n[4] = Q[0, 0] * g1 + Q[0, 1] * g2 + Q[0, 2] * g3 + X[5] * motion[5] - X[6] * motion[4]
+        n[5] = Q[1, 0] * g1 + Q[1, 1] * g2 + Q[1, 2] * g3 + X[6] * motion[3] - X[4] * motion[5]
+        n[6] = Q[2, 0] * g1 + Q[2, 1] * g2 + Q[2, 2] * g3 + X[4] * motion[4] - X[5] * motion[3]
+        n[7] = 0.0
+        for k in range(3):
+            n[7] += gamma[k] * motion[7 + k] - beta[k] * motion[3 + k]
+        for i in range(3):
+            for j in range(4):
+                rate = 0.0
+                for m in range(8):
+                    rate += E[i, j, m] * n[m]
+                e[i, j] += damping * rate
+    n[:] = 0.0
+    for i in range(3):
+        for j in range(4):
+            stress = 0.0
+            for k in range(4):
+                stress += data[STIFFNESS + 4 * j + k] * e[i, k]
+            stress *= WEIGHTS[i] * length
+            for m in range(8):
+                n[m] += stress * E[i, j, m]
+
+
+@inner
+def element_force(  # type: ignore[no-untyped-def]
+    index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial,
+    R, small, vectors, X, n, f11, e, E, turned, rows, f,
+):  # fmt: skip
+    """f (14,): residual force of one element on its two ends, axes of the first section, spins in own axes.
+
+    Damping force; with ``elastic`` also elastic force; with ``inertial`` also inertia and gyroscopic force less
+    gravity. Returns False where the element is folded. On return R[0], R[2] are the axes of the frames, R[1], R[3]
+    those of the ends and R[4] turns from the second section's axes to the first's.
+    """
+    omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
+    x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
+    Q, beta, gamma = R[4], small[10], small[11]
+    length = data[LENGTH]
+    element_shape(index, ends, q, fixed, length, R, small, X)
+    if not strains(X, length, data[SOURCE] != 0.0, turned, rows, e, E):
+        return False
+    ends_motion(index, ends, v, R, small, f11)
+    shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
+    s1 = X[3]
+    s2 = length * (1.0 + q[index[5]])
+    for k in range(3):
+        M1[k] = 0.0
+        for i in range(4):
+            F[i, k] = 0.0
+    if inertial:
+        end_accelerations(index[2], ends[0], v, a, R[0], acc1, alpha1)
+        end_accelerations(index[3], ends[1], v, a, R[2], acc2, alpha2)
+        for k in range(3):
+            # gravity is an acceleration of the frame of reference
+            acc1[k] -= gravity[k]
+            acc2[k] -= gravity[k]
+            # only differences of the rates of r matter
+            x1[0, k] = 0.0
+            x1[2, k] = f11[k]
+        turn_back(R[1], acc1, x2[0])
+        turn_back(R[1], acc2, x2[2])
+        centreline_rate(v[index[6]], omega1, s1, length, x1[1])
+        centreline_rate(v[index[7]], omega2, s2, length, work)
+        turn(Q, work, x1[3])
+        centreline_acceleration(v[index[6]], a[index[6]], omega1, alpha1, s1, length, x2[1])
+        centreline_acceleration(v[index[7]], a[index[7]], omega2, alpha2, s2, length, work)
+        turn(Q, work, x2[3])
+        n[7] += inertia_force(
+            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], beside, data[OFFSET], data[OFFSET + 1],
+            omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
+        )  # fmt: skip
+    end_gradient(X, Q, beta, gamma, length, n, f11)
+    for k in range(3):
+        f[k] = F[0, k] - f11[k]
+        f[3 + k] = f11[3 + k] + M1[k]
+        f[7 + k] = F[2, k] + f11[k]
+        f[10 + k] = f11[7 + k]
+    # a force on x = (r, g) acts on the ends through their centreline derivatives g
+    turn_back(Q, F[3], work)
+    f[4] -= s1 * F[1, 2]
+    f[5] += s1 * F[1, 1]
+    f[6] = f11[6] + length * F[1, 0]
+    f[11] -= s2 * work[2]
+    f[12] += s2 * work[1]
+    f[13] = f11[10] + length * work[0]
+    return True
+
+
+@kernel
+def forces(  # type: ignore[no-untyped-def]
+    index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial, sign, out, section
+):
+    """Force of all elements (see ``element_force``) at s states.
+
+    out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if it is not asked for:
+    section force and moment at both ends of every element, each in its own section's axes, positive on the face
+    whose outward normal is the tangent, so that a positive first component is tension. Returns -1, or the number of an
+    element that is folded.
+    """
+    R = np.empty((5, 3, 3))
+    small = np.empty((12, 3))
+    vectors = np.empty((9, 4, 3))
+    X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
+    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    F, force, torque = np.empty(3), np.empty(3), np.empty(3)
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            ok = element_force(
+                index[k], ends[k], data[k], beside, q[s], v[s], a[s], fixed, gravity, elastic, inertial,
+                R, small, vectors, X, n, f11, e, E, turned, rows, f,
+            )  # fmt: skip
+            if not ok:
+                return k
+            for end in range(2):
+                frame = index[k, 2 + end]
+                turn(R[1], f[7 * end : 7 * end + 3], F)
+                if frame >= 0:
+                    force_to_frame(F, f[7 * end + 3 : 7 * end + 6], ends[k, end], R[2 * end], force, torque)
+                    for i in range(3):
+                        out[s, frame + i] += sign * force[i]
+                        out[s, frame + 3 + i] += sign * torque[i]
+                out[s, index[k, 6 + end]] += sign * f[7 * end + 6]
+                if section.shape[0] > 0:
+                    outward = -1.0 if end == 0 else 1.0
+                    turn_back(R[1 + 2 * end], F, force)
+                    for i in range(3):
+                        section[s, k, end, i] = outward * force[i]
+                        section[s, k, end, 3 + i] = outward * f[7 * end + 3 + i]
+    return -1

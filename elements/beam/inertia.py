@@ -1,0 +1,264 @@
+"""Inertia of the beam element: consistent mass, inertia force and momentum.
+
+The translation of the centreline is a cubic in the four vectors x = (r_I, g_I, r_II, g_II), g the end's centreline
+derivative, so its kinetic energy is integrated exactly (what four Gauss points would give). The rotary inertia is
+taken at the three strain points. All vectors are written in the axes of the element's first section; rates are
+inertial ones. Source: docs/theory/beam.md, equations (17) to (33).
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.beam.mass_axis import offset_force
+from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
+from femb.numerics.compile import inner
+from femb.numerics.vector3 import dot, turn
+
+# Integrals of the products of the cubic Hermite functions, and of the functions alone.
+HERMITE_MASS = (
+    np.array(
+        [
+            [156.0, 22.0, 54.0, -13.0],
+            [22.0, 4.0, 13.0, -3.0],
+            [54.0, 13.0, 156.0, -22.0],
+            [-13.0, -3.0, -22.0, 4.0],
+        ]
+    )
+    / 420.0
+)
+HERMITE_MEAN = np.array([1.0 / 2.0, 1.0 / 12.0, 1.0 / 2.0, -1.0 / 12.0])
+
+
+@inner
+def centreline_rate(eps_rate, omega, s, length, out):  # type: ignore[no-untyped-def]
+    """out (3,): rate of g = s e1, in the axes of its own end; s = length (1 + eps)."""
+    out[0] = length * eps_rate
+    out[1] = s * omega[2]
+    out[2] = -s * omega[1]
+
+
+@inner
+def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):  # type: ignore[no-untyped-def]
+    """out (3,): second rate of g = s e1, in the axes of its own end; alpha is the angular acceleration."""
+    out[0] = length * eps_acc - s * (omega[1] * omega[1] + omega[2] * omega[2])
+    out[1] = 2.0 * length * eps_rate * omega[2] + s * (alpha[2] + omega[0] * omega[1])
+    out[2] = -2.0 * length * eps_rate * omega[1] + s * (omega[0] * omega[2] - alpha[1])
+
+
+@inner
+def section_axes(X, i, spin_symmetric, t, m, n):  # type: ignore[no-untyped-def]
+    """Axes t, m, n (3,) of the section at strain point i and the length of r' there.
+
+    The swung section turned by alpha times xi; where the section's y and z inertia are equal the turn does not
+    matter and is left out.
+    """
+    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
+    t[0] = n3 * X[0] + n2 * X[3] + n4 * X[4]
+    t[1] = n3 * X[1] + n4 * X[5]
+    t[2] = n3 * X[2] + n4 * X[6]
+    g = math.sqrt(dot(t, t))
+    for k in range(3):
+        t[k] /= g
+    y2 = t[1] / (1.0 + t[0])
+    y3 = t[2] / (1.0 + t[0])
+    m[0], m[1], m[2] = -t[1], 1.0 - y2 * t[1], -y2 * t[2]
+    n[0], n[1], n[2] = -t[2], -y3 * t[1], 1.0 - y3 * t[2]
+    if not spin_symmetric:
+        c, s = math.cos(POINTS[i] * X[7]), math.sin(POINTS[i] * X[7])
+        for k in range(3):
+            a, b = m[k], n[k]
+            m[k] = c * a + s * b
+            n[k] = c * b - s * a
+    return g
+
+
+@inner
+def twist_rates(Q, beta, omega1, w2, alpha1, a2):  # type: ignore[no-untyped-def]
+    """Rate and second rate of the twist alpha; all vectors (3,) in the axes of the first section."""
+    c = 1.0 / (1.0 + Q[0, 0])
+    # l_I = e1 and l_II = Q[:, 0] turn with their sections
+    l2, l3 = Q[1, 0], Q[2, 0]
+    rate = 0.0
+    second = 0.0
+    for k in range(3):
+        rate += beta[k] * (w2[k] - omega1[k])
+        second += beta[k] * (a2[k] - alpha1[k])
+    s1 = w2[1] * l3 - w2[2] * l2
+    s2 = omega1[2] + w2[2] * Q[0, 0] - w2[0] * l3
+    s3 = -omega1[1] + w2[0] * l2 - w2[1] * Q[0, 0]
+    c_rate = s1 + omega1[2] * l2 - omega1[1] * l3
+    second += c * (s1 * (w2[0] - omega1[0]) + s2 * (w2[1] - omega1[1]) + s3 * (w2[2] - omega1[2]) - rate * c_rate)
+    return rate, second
+
+
+@inner
+def at_point(i, x, out):  # type: ignore[no-untyped-def]
+    """out (3,): derivative by xi, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
+    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
+    for k in range(3):
+        out[k] = n3 * (x[2, k] - x[0, k]) + n2 * x[1, k] + n4 * x[3, k]
+
+
+@inner
+def tangent_rates(t, g, ud, udd, td, tdd):  # type: ignore[no-untyped-def]
+    """td, tdd (3,): rate and second rate of the tangent t of r' = g t, from those of r'.
+
+    Returns the rate of g, t . udd and |td|^2.
+    """
+    along = dot(t, ud)
+    for k in range(3):
+        td[k] = (ud[k] - along * t[k]) / g
+    along2 = dot(t, udd)
+    speed2 = dot(td, td)
+    for k in range(3):
+        tdd[k] = (udd[k] - along2 * t[k] - 2.0 * along * td[k]) / g - speed2 * t[k]
+    return along, along2, speed2
+
+
+@inner
+def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
+    """Spin of the swung section about t, and its rate: [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t), l = e1.
+
+    Returns spin, rate, and the rates of numerator and denominator.
+    """
+    d = 1.0 / (1.0 + t[0])
+    num = omega[0] * (1.0 + t[0]) + omega[1] * t[1] + omega[2] * t[2] + t[2] * td[1] - t[1] * td[2]
+    spin = num * d
+    # rate of l: (0, omega_3, -omega_2)
+    num_rate = (
+        alpha[0] * (1.0 + t[0])
+        + alpha[1] * t[1]
+        + alpha[2] * t[2]
+        + dot(omega, td)
+        + t[2] * tdd[1]
+        - t[1] * tdd[2]
+        - omega[2] * (t[2] * td[0] - t[0] * td[2])
+        + omega[1] * (t[0] * td[1] - t[1] * td[0])
+    )
+    den_rate = omega[2] * t[1] - omega[1] * t[2] + td[0]
+    return spin, (num_rate - spin * den_rate) * d, num_rate, den_rate
+
+
+@inner
+def inertia_force(  # type: ignore[no-untyped-def]
+    X, Q, beta, length, mass, inertia, beside, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
+):
+    """Inertia force of an element, axes of its first section.
+
+    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which lies at (0, cy, cz);
+    beside : see ``beam_columns``.
+    omega, alpha (3,) : angular velocity and acceleration of the ends, own axes. v (4, 3), x2 (4, 3) : first and
+    second rates of x = (r_I, g_I, r_II, g_II).
+    Adds to F (4, 3), conjugate to x; M1 (3,), conjugate to the spin of end I at fixed x; and returns the force
+    conjugate to alpha. work : (5, 4, 3).
+    """
+    for a in range(4):
+        for b in range(4):
+            f = mass * length * HERMITE_MASS[a, b]
+            for k in range(3):
+                F[a, k] += f * x2[b, k]
+    symmetric = inertia[1] == inertia[2] and cy == 0.0 and cz == 0.0
+    t, m, n, p = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
+    td, tdd, ud, udd = work[1, 0], work[1, 1], work[1, 2], work[1, 3]
+    w2, a2 = work[2, 0], work[2, 1]
+    w, w_rate, moment = work[3, 0], work[3, 1], work[3, 2]
+    turn(Q, omega2, w2)
+    turn(Q, alpha2, a2)
+    twist_rate, twist_acc = twist_rates(Q, beta, omega1, w2, alpha1, a2)
+    twist_force = 0.0
+    for i in range(3):
+        g = section_axes(X, i, symmetric, t, m, n)
+        n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
+        at_point(i, v, ud)
+        at_point(i, x2, udd)
+        tangent_rates(t, g, ud, udd, td, tdd)
+        d = 1.0 / (1.0 + t[0])
+        wt, wt_rate, _, _ = swing_spin(t, td, tdd, omega1, alpha1)
+        wt += POINTS[i] * twist_rate
+        wt_rate += POINTS[i] * twist_acc
+        wm = -dot(n, td)
+        wn = dot(m, td)
+        wm_rate = wt * wn - dot(n, tdd)
+        wn_rate = -wt * wm + dot(m, tdd)
+        f = WEIGHTS[i] * length
+        mt = f * (inertia[0] * wt_rate + (inertia[2] - inertia[1]) * wm * wn)
+        mm = f * (inertia[1] * wm_rate + (inertia[0] - inertia[2]) * wt * wn)
+        mn = f * (inertia[2] * wn_rate + (inertia[1] - inertia[0]) * wt * wm)
+        if beside is not None:
+            w[0], w[1], w[2] = wt, wm, wn
+            w_rate[0], w_rate[1], w_rate[2] = wt_rate, wm_rate, wn_rate
+            moment[0], moment[1], moment[2] = mt, mm, mn
+            offset_force(i, f * mass, cy, cz, work[0], w, w_rate, x2, work[4], F, moment)
+            mt, mm, mn = moment[0], moment[1], moment[2]
+        for k in range(3):
+            p[k] = (mn * m[k] - mm * n[k]) / g
+        p[1] += mt * d * t[2] / g
+        p[2] -= mt * d * t[1] / g
+        for k in range(3):
+            F[0, k] -= n3 * p[k]
+            F[1, k] += n2 * p[k]
+            F[2, k] += n3 * p[k]
+            F[3, k] += n4 * p[k]
+            M1[k] += mt * d * t[k]
+        M1[0] += mt * d
+        twist_force += POINTS[i] * mt
+    return twist_force
+
+
+@inner
+def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):  # type: ignore[no-untyped-def]
+    """rows (3, 11): spin of the section at strain point i about t, m, n by the ends' motion (as in end_gradient)."""
+    g = section_axes(X, i, symmetric, t, m, n)
+    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
+    s1 = X[3]
+    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+    d = 1.0 / (1.0 + t[0])
+    x = POINTS[i]
+    for row in range(3):
+        if row == 0:
+            p1, p2, p3 = 0.0, d * t[2] / g, -d * t[1] / g
+        elif row == 1:
+            p1, p2, p3 = -n[0] / g, -n[1] / g, -n[2] / g
+        else:
+            p1, p2, p3 = m[0] / g, m[1] / g, m[2] / g
+        rows[row, 0], rows[row, 1], rows[row, 2] = n3 * p1, n3 * p2, n3 * p3
+        rows[row, 3], rows[row, 4], rows[row, 5] = 0.0, -n2 * s1 * p3, n2 * s1 * p2
+        rows[row, 6] = n2 * length * p1
+        q1 = Q[0, 0] * p1 + Q[1, 0] * p2 + Q[2, 0] * p3
+        q2 = Q[0, 1] * p1 + Q[1, 1] * p2 + Q[2, 1] * p3
+        q3 = Q[0, 2] * p1 + Q[1, 2] * p2 + Q[2, 2] * p3
+        rows[row, 7], rows[row, 8], rows[row, 9] = 0.0, -n4 * s2 * q3, n4 * s2 * q2
+        rows[row, 10] = n4 * length * q1
+    rows[0, 3] += 1.0 - x * beta[0]
+    rows[0, 4] += d * t[1] - x * beta[1]
+    rows[0, 5] += d * t[2] - x * beta[2]
+    for k in range(3):
+        rows[0, 7 + k] += x * gamma[k]
+
+
+@inner
+def translation_mass(Q, s1, s2, length, mass, G, M):  # type: ignore[no-untyped-def]
+    """M (14, 14) += mass of the centreline's translation, by the end velocities in the axes of the first section.
+
+    The end velocities are r (3), spin (3, own axes) and strain rate of end I, then of end II. mass : of the element.
+    G (2, 3, 3) : work array, the rate of g by spin about y, about z and strain rate of each end.
+    """
+    for i in range(3):
+        G[0, i, 0] = -s1 if i == 2 else 0.0
+        G[0, i, 1] = s1 if i == 1 else 0.0
+        G[0, i, 2] = length if i == 0 else 0.0
+        G[1, i, 0] = -s2 * Q[i, 2]
+        G[1, i, 1] = s2 * Q[i, 1]
+        G[1, i, 2] = length * Q[i, 0]
+    for a in range(2):
+        for b in range(2):
+            m = mass * HERMITE_MASS[2 * a, 2 * b + 1]
+            mg = mass * HERMITE_MASS[2 * a + 1, 2 * b + 1]
+            for i in range(3):
+                M[7 * a + i, 7 * b + i] += mass * HERMITE_MASS[2 * a, 2 * b]
+                for j in range(3):
+                    M[7 * a + i, 7 * b + 4 + j] += m * G[b, i, j]
+                    M[7 * b + 4 + j, 7 * a + i] += m * G[b, i, j]
+                    g = G[a, 0, i] * G[b, 0, j] + G[a, 1, i] * G[b, 1, j] + G[a, 2, i] * G[b, 2, j]
+                    M[7 * a + 4 + i, 7 * b + 4 + j] += mg * g

@@ -1,0 +1,245 @@
+"""Mass, damping and iteration tangent of beam elements; see ``beam_columns``. Source: docs/theory/beam.md."""
+
+import numpy as np
+
+from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, SOURCE, STIFFNESS, TRUE
+from femb.elements.beam.ends import element_shape, ends_motion
+from femb.elements.beam.force import shape_force
+from femb.elements.beam.inertia import rotary_rows, translation_mass
+from femb.elements.beam.mass_axis import offset_mass
+from femb.elements.beam.strain import WEIGHTS, geometric_stiffness, shape_gradient, strains
+from femb.numerics.compile import inner, kernel
+
+
+@inner
+def frame_map(R, ends, T):  # type: ignore[no-untyped-def]
+    """T (2, 3, 3): per end, what its frame's spin adds to its velocity, -(R1^T Rn) d~, axes of the first section."""
+    for end in range(2):
+        d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
+        for i in range(3):
+            # row i of R1^T Rn
+            a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
+            b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
+            c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
+            T[end, i, 0] = c * d2 - b * d3
+            T[end, i, 1] = a * d3 - c * d1
+            T[end, i, 2] = b * d1 - a * d2
+
+
+@inner
+def ends_stiffness(K8, B, KB, K):  # type: ignore[no-untyped-def]
+    """K (11, 11) = B^T K8 B with B (8, 11) mostly zeros; KB (8, 11) is a work array.
+
+    Inner loops of fixed length run over columns, so that the compiler can use vector instructions.
+    """
+    KB[:] = 0.0
+    K[:] = 0.0
+    for k in range(8):
+        for j in range(11):
+            x = B[k, j]
+            if x != 0.0:
+                for i in range(8):
+                    KB[i, j] += x * K8[k, i]
+    for k in range(8):
+        for i in range(11):
+            x = B[k, i]
+            if x != 0.0:
+                for j in range(11):
+                    K[i, j] += x * KB[k, j]
+
+
+@inner
+def scatter_ends(local, offset, stride, data):  # type: ignore[no-untyped-def]
+    """``smallmath.scatter`` for the groups of a beam element, frame and strain of each end, with loops unrolled."""
+    for a in range(2):
+        for b in range(2):
+            base, step = offset[2 * a, 2 * b], stride[2 * a, 2 * b]
+            if base >= 0:
+                for k in range(6):
+                    for m in range(6):
+                        data[base + k * step + m] += local[7 * a + k, 7 * b + m]
+            base, step = offset[2 * a, 2 * b + 1], stride[2 * a, 2 * b + 1]
+            if base >= 0:
+                for k in range(6):
+                    data[base + k * step] += local[7 * a + k, 7 * b + 6]
+            base = offset[2 * a + 1, 2 * b]
+            if base >= 0:
+                for m in range(6):
+                    data[base + m] += local[7 * a + 6, 7 * b + m]
+            data[offset[2 * a + 1, 2 * b + 1]] += local[7 * a + 6, 7 * b + 6]
+
+
+@inner
+def expand(A, B):  # type: ignore[no-untyped-def]
+    """B (14, 14) += A (11, 11), whose first three coordinates are r_II - r_I."""
+    for i in range(11):
+        i2 = i if 3 <= i < 7 else (i + 7 if i < 3 else i + 3)
+        for j in range(3):
+            B[i2, j] -= A[i, j]
+            B[i2, 7 + j] += A[i, j]
+        for j in range(3, 7):
+            B[i2, j] += A[i, j]
+        for j in range(7, 11):
+            B[i2, j + 3] += A[i, j]
+    for i in range(3):
+        for j in range(3):
+            B[i, j] += A[i, j]
+            B[i, 7 + j] -= A[i, j]
+        for j in range(3, 7):
+            B[i, j] -= A[i, j]
+        for j in range(7, 11):
+            B[i, j + 3] -= A[i, j]
+
+
+@inner
+def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
+    """A (14, 14) from end velocities in the axes of the first section to velocities of the frames, both sides.
+
+    Directions turn by R1; an end attached off its frame moves with T (see ``frame_map``) and spins by its rotation.
+    """
+    for end in range(2):
+        o = 7 * end
+        attached = ends[end, 0] != 0.0
+        for i in range(14):
+            a, b, c = A[i, o], A[i, o + 1], A[i, o + 2]
+            if attached:
+                x, y, z = A[i, o + 3], A[i, o + 4], A[i, o + 5]
+                for j in range(3):
+                    spin = x * ends[end, 4 + 3 * j] + y * ends[end, 5 + 3 * j] + z * ends[end, 6 + 3 * j]
+                    A[i, o + 3 + j] = spin + a * T[end, 0, j] + b * T[end, 1, j] + c * T[end, 2, j]
+            for j in range(3):
+                A[i, o + j] = a * R1[j, 0] + b * R1[j, 1] + c * R1[j, 2]
+    for end in range(2):
+        o = 7 * end
+        attached = ends[end, 0] != 0.0
+        for i in range(14):
+            a, b, c = A[o, i], A[o + 1, i], A[o + 2, i]
+            if attached:
+                x, y, z = A[o + 3, i], A[o + 4, i], A[o + 5, i]
+                for j in range(3):
+                    spin = x * ends[end, 4 + 3 * j] + y * ends[end, 5 + 3 * j] + z * ends[end, 6 + 3 * j]
+                    A[o + 3 + j, i] = spin + a * T[end, 0, j] + b * T[end, 1, j] + c * T[end, 2, j]
+            for j in range(3):
+                A[o + j, i] = R1[j, 0] * a + R1[j, 1] * b + R1[j, 2] * c
+
+
+@inner
+def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):  # type: ignore[no-untyped-def]
+    """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
+
+    Work arrays: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3).
+    """
+    length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
+    symmetric = data[INERTIA + 1] == data[INERTIA + 2] and cy == 0.0 and cz == 0.0
+    K[:] = 0.0
+    M[:] = 0.0
+    translation_mass(Q, X[3], s2, length, mass * length, G, M)
+    for i in range(3):
+        rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+        weight = WEIGHTS[i] * length
+        for j in range(3):
+            for i1 in range(11):
+                x = weight * data[INERTIA + j] * spin[j, i1]
+                for i2 in range(11):
+                    K[i1, i2] += x * spin[j, i2]
+        if beside is not None:
+            offset_mass(i, weight * mass, cy, cz, axes, spin, G, M)
+    expand(K, M)
+
+
+@kernel
+def matrices(  # type: ignore[no-untyped-def]
+    index, ends, data, beside, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
+):
+    """Add mass, damping and the iteration tangent of all elements to block data (see ``scatter``).
+
+    The iteration tangent has the material and the director-stress part of the elastic force, without the second
+    derivatives of the strains. with_stiffness false gives the mass alone.
+    """
+    R = np.empty((5, 3, 3))
+    small = np.empty((12, 3))
+    Q, beta, gamma = R[4], small[10], small[11]
+    axes = np.empty((3, 3))
+    X, n, f11 = np.empty(8), np.empty(8), np.empty(11)
+    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    B, K8, KB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
+    S = np.empty((4, 8))
+    spin = np.empty((3, 11))
+    T, G, A = np.empty((2, 3, 3)), np.empty((2, 3, 3)), np.empty((14, 14))
+    for k in range(index.shape[0]):
+        length = data[k, LENGTH]
+        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+        if not X[3] > 0.0 or not 1.0 + Q[0, 0] > 1e-6:
+            return k
+        attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
+        if attached:
+            frame_map(R, ends[k], T)
+        element_mass(X, Q, beta, gamma, length * (1.0 + q[index[k, 5]]), data[k], beside, axes, spin, K11, G, A)
+        to_frames(A, R[1], T, ends[k])
+        scatter_ends(A, offset[k], stride[k], mass)
+        if not with_stiffness:
+            continue
+        # stiffness
+        if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+            return k
+        K8[:] = 0.0
+        for i in range(3):
+            for j in range(4):
+                for p in range(8):
+                    S[j, p] = 0.0
+                for o in range(4):
+                    f = WEIGHTS[i] * length * data[k, STIFFNESS + 4 * j + o]
+                    if f != 0.0:
+                        for p in range(8):
+                            S[j, p] += f * E[i, o, p]
+            for j in range(4):
+                for i1 in range(8):
+                    x = E[i, j, i1]
+                    for i2 in range(8):
+                        K8[i1, i2] += x * S[j, i2]
+        shape_gradient(X, Q, beta, gamma, length, B)
+        ends_stiffness(K8, B, KB, K11)
+        if data[k, DAMPING] > 0.0:
+            A[:] = 0.0
+            expand(K11, A)
+            for i1 in range(14):
+                for i2 in range(14):
+                    A[i1, i2] *= data[k, DAMPING]
+            to_frames(A, R[1], T, ends[k])
+            scatter_ends(A, offset[k], stride[k], damping)
+        ends_motion(index[k], ends[k], v, R, small, f11)
+        shape_force(X, Q, beta, gamma, data[k], f11, TRUE, e, E, n)
+        geometric_stiffness(X, Q, beta, gamma, length, n, K11)
+        A[:] = 0.0
+        expand(K11, A)
+        to_frames(A, R[1], T, ends[k])
+        if attached:
+            for i in range(3):
+                axes[0, i], axes[1, i] = -n[i], n[i]
+            attachment_stiffness(axes[0], axes[1], ends[k], R, A)
+        scatter_ends(A, offset[k], stride[k], stiffness)
+    return -1
+
+
+@inner
+def attachment_stiffness(force1, force2, ends, R, A):  # type: ignore[no-untyped-def]
+    """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the frame's turn, per end.
+
+    force1, force2 (3,) : on the ends, axes of the first section, held in inertial directions.
+    """
+    for end in range(2):
+        if ends[end, 0] == 0.0:
+            continue
+        force = force1 if end == 0 else force2
+        o = 7 * end + 3
+        along = 0.0
+        # F in frame axes is Rn^T R1 force; d~ F~ = F d^T - (d . F) I
+        for i in range(3):
+            f = 0.0
+            for k in range(3):
+                f += R[2 * end, k, i] * (R[1, k, 0] * force[0] + R[1, k, 1] * force[1] + R[1, k, 2] * force[2])
+            along += f * ends[end, 1 + i]
+            for j in range(3):
+                A[o + i, o + j] += f * ends[end, 1 + j]
+        for i in range(3):
+            A[o + i, o + i] -= along

@@ -1,0 +1,246 @@
+"""Reference shapes of beams: straight, of constant curvature and twist, or along a path."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.numerics import rotations
+
+# Values an element that a function of the length is interpolated through, by a spline of degree 5.
+SAMPLES = 32
+NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """An undeformed beam of e elements and n = e + 1 nodes, in the axes of its first section.
+
+    positions (n, 3) m and quaternions (n, 4) of the nodes' sections; lengths (e,) m of the elements; corners (e, 4),
+    from the section of an element's first node to that of the element, which differ where the beam has a corner: a
+    node has the section of the element that arrives. first (4,) : the first section in the axes in which the path
+    is given, or None where the attachment says it. straight : whether all elements are.
+    """
+
+    positions: Floats
+    quaternions: Floats
+    lengths: Floats
+    corners: Floats
+    straight: bool
+    first: Floats | None = None
+
+    @property
+    def length(self) -> float:
+        """Of the whole beam, m."""
+        return float(self.lengths.sum())
+
+    @property
+    def corner_nodes(self) -> set[int]:
+        """Nodes at which the beam has a corner."""
+        return {k for k, turn in enumerate(self.corners) if np.any(turn != NO_TURN)}
+
+    def element(self, k: int) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Position and quaternion of both ends of an element."""
+        start = rotations.multiply(self.quaternions[k], self.corners[k])
+        return (self.positions[k], start), (self.positions[k + 1], self.quaternions[k + 1])
+
+    def curvature(self, k: int) -> Floats:
+        """Mean twist and curvatures (3,) of an element, 1/m, from the turn between its ends."""
+        (_, start), (_, end) = self.element(k)
+        return rotations.logarithm(rotations.multiply(rotations.conjugate(start), end)) / self.lengths[k]
+
+
+def section_axes(direction: Any, up: Any = None) -> Floats:
+    """Quaternion of the section axes: x along ``direction``, y along the part of ``up`` perpendicular to it.
+
+    The default of ``up`` is y, or z where the direction is within 25 degrees of y.
+    """
+    x = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    if up is None:
+        up = np.array([0.0, 1.0, 0.0]) if abs(x[1]) < np.cos(np.radians(25.0)) else np.array([0.0, 0.0, 1.0])
+    y = up - x * (x @ up)
+    y /= np.linalg.norm(y)
+    return rotations.from_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
+
+
+def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:
+    """A beam with the same curvature all along.
+
+    curvature (3,) : twist and curvatures about the section's y and z axes, 1/m: (0, 0, 1/R) is an arc of radius R
+    towards y, (t, 0, 0) a straight beam with twist t, all three a helix. None is straight.
+    """
+    s = np.linspace(0.0, length, elements + 1)
+    k = np.zeros(3) if curvature is None else np.asarray(curvature, dtype=float)
+    quaternions = rotations.exponential(s[:, None] * k)
+    rate = float(np.linalg.norm(k))
+    x = np.array([1.0, 0.0, 0.0])
+    positions = s[:, None] * x
+    if rate > 0.0:
+        # r(s) = integral of exp(s k~) e1, by Rodrigues' formula
+        axis, turn = k / rate, rate * s
+        across = np.cross(axis, x)
+        along = np.cross(axis, across)
+        positions = positions + np.outer((1.0 - np.cos(turn)) / rate, across)
+        positions = positions + np.outer(s - np.sin(turn) / rate, along)
+    lengths, corners = np.full(elements, length / elements), np.tile(NO_TURN, (elements, 1))
+    return Shape(positions, quaternions, lengths, corners, straight=rate == 0.0)
+
+
+def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_end: bool) -> Shape:
+    """A beam along a Path; ``up`` is for the first section's y axis, or for the last one's.
+
+    Raises ValueError where the curve is not a function of the length along it.
+    """
+    if path.radius is not None:
+        return uniform_shape(path.radius * path.angle, elements, (0.0, 0.0, 1.0 / path.radius))
+    if path.kinks:
+        return kinked_shape(path.points, elements, up, up_at_end)
+    if path.points is not None:
+        chords = np.linalg.norm(np.diff(path.points, axis=0), axis=1)
+        knots = np.concatenate([[0.0], np.cumsum(chords)])
+        from scipy.interpolate import CubicSpline
+
+        curve = CubicSpline(knots, path.points)
+        return smooth_shape(curve, _refined(knots, 16), elements, up, up_at_end)
+    assert length is not None
+    return _shape_of_function(path.curve, length, elements, up, up_at_end)
+
+
+def _shape_of_function(function: Any, length: float, elements: int, up: Any, up_at_end: bool) -> Shape:
+    from scipy.interpolate import make_interp_spline
+
+    grid = _refined(np.linspace(0.0, length, elements + 1), SAMPLES)
+    values = [function(float(s)) for s in grid]
+    paired = np.shape(values[0]) == (2, 3)
+    points = np.array([value[0] if paired else value for value in values], dtype=float)
+    if points.shape != (len(grid), 3) or not np.all(np.isfinite(points)):
+        raise ValueError(f"gives {values[0]!r} at s = 0, wanted three numbers, or a point and a direction")
+    curve = make_interp_spline(grid, points, k=5)
+    speed = np.linalg.norm(curve(grid, 1), axis=1)
+    k = int(np.argmax(np.abs(speed - 1.0)))
+    if abs(speed[k] - 1.0) > 1e-5:
+        raise ValueError(
+            f"is not a function of the length along the curve: |dr/ds| is {speed[k]:.6g} at s = {grid[k]:.4g} m"
+        )
+    ups = (lambda nodes: [function(float(s))[1] for s in nodes]) if paired else None
+    return smooth_shape(curve, grid, elements, up, up_at_end, ups)
+
+
+def _refined(knots: Floats, parts: int) -> Floats:
+    """Every interval between knots divided into equal parts."""
+    inside = knots[:-1, None] + np.diff(knots)[:, None] * (np.arange(parts) / parts)
+    return np.append(inside.ravel(), knots[-1])
+
+
+def kinked_shape(points: Floats, elements: int, up: Any, up_at_end: bool) -> Shape:
+    """Straight pieces between points (n, 3); the sections turn at the corners by the least rotations.
+
+    Every piece has one element at least; the others go where the elements are longest.
+    """
+    steps = np.diff(points, axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    counts = np.ones(len(steps), dtype=int)
+    for _ in range(elements - len(steps)):
+        counts[np.argmax(lengths / counts)] += 1
+    tangents = steps / lengths[:, None]
+    pieces = _transported(tangents, section_axes(tangents[0]))
+    pieces = _turned(pieces, tangents, up, up_at_end)
+    piece = np.repeat(np.arange(len(steps)), counts)
+    starts = np.concatenate([np.arange(1, n + 1) / n for n in counts])[:, None]
+    nodes = np.vstack([points[:1], points[piece] + starts * steps[piece]])
+    own = pieces[piece]
+    quaternions = np.vstack([own[:1], own])
+    corners = rotations.multiply(rotations.conjugate(quaternions[:-1]), own)
+    corners[np.append(True, piece[1:] == piece[:-1])] = NO_TURN
+    positions, quaternions, first = _from_first(nodes, quaternions)
+    return Shape(positions, quaternions, (lengths / counts)[piece], corners, straight=True, first=first)
+
+
+def smooth_shape(curve: Any, grid: Floats, elements: int, up: Any, up_at_end: bool, ups: Any = None) -> Shape:
+    """Elements of equal length along a curve, a scipy spline over the parameters ``grid``.
+
+    ups : directions of the sections' y axes at given parameters; without, they do not turn about the tangent.
+    """
+    lengths = np.concatenate([[0.0], np.cumsum(_arc_lengths(curve, grid[:-1], grid[1:]))])
+    wanted = np.linspace(0.0, lengths[-1], elements + 1)
+    nodes = np.interp(wanted, lengths, grid)
+    for _ in range(5):
+        k = np.clip(np.searchsorted(grid, nodes) - 1, 0, len(grid) - 2)
+        here = lengths[k] + _arc_lengths(curve, grid[k], nodes)
+        nodes = nodes - (here - wanted) / np.linalg.norm(curve(nodes, 1), axis=1)
+    nodes[0], nodes[-1] = grid[0], grid[-1]
+    if ups is not None:
+        quaternions = np.array([section_axes(t, y) for t, y in zip(curve(nodes, 1), ups(nodes), strict=True)])
+    else:
+        apart = np.min(np.abs(grid[:, None] - nodes), axis=1) > 1e-6 * (grid[-1] - grid[0])
+        fine = np.sort(np.concatenate([grid[apart], nodes]))
+        tangents = curve(fine, 1)
+        tangents /= np.linalg.norm(tangents, axis=1)[:, None]
+        all_of_them = _transported(tangents, section_axes(tangents[0]), curve(fine))
+        quaternions = _turned(all_of_them, tangents, up, up_at_end)[np.searchsorted(fine, nodes)]
+    positions, quaternions, first = _from_first(curve(nodes), quaternions)
+    equal, corners = np.full(elements, lengths[-1] / elements), np.tile(NO_TURN, (elements, 1))
+    return Shape(positions, quaternions, equal, corners, straight=False, first=first)
+
+
+def _arc_lengths(curve: Any, start: Floats, end: Floats) -> Floats:
+    x, w = np.polynomial.legendre.leggauss(8)
+    at = start[:, None] + (0.5 + 0.5 * x) * (end - start)[:, None]
+    return 0.5 * (end - start) * (np.linalg.norm(curve(at, 1), axis=-1) @ w)
+
+
+def _transported(tangents: Floats, first: Floats, points: Floats | None = None) -> Floats:
+    """Sections (n, 4) carried along tangents (n, 3) without turning about them.
+
+    With points (n, 3) on a smooth curve by two reflections a step, which is of fourth order (Wang et al., ACM
+    Transactions on Graphics 27 (2008), article 2); without, by the least rotations.
+    """
+    axes = [rotations.rotation_matrix(first)]
+    for k in range(len(tangents) - 1):
+        R, t = axes[-1], tangents[k]
+        if points is not None:
+            chord = points[k + 1] - points[k]
+            R, t = (x - 2.0 * np.outer(chord, chord @ x) / (chord @ chord) for x in (R, t[:, None]))
+            t = t[:, 0]
+            mirror = tangents[k + 1] - t
+            R = R - 2.0 * np.outer(mirror, mirror @ R) / (mirror @ mirror)
+        else:
+            middle = t + tangents[k + 1]
+            R = R - np.outer(middle, middle @ R) / (1.0 + t @ tangents[k + 1]) + 2.0 * np.outer(tangents[k + 1], t @ R)
+        axes.append(R)
+    return rotations.from_matrix(np.array(axes))
+
+
+def _turned(quaternions: Floats, tangents: Floats, up: Any, at_end: bool) -> Floats:
+    """Sections turned about their tangents, all alike, so that the first or the last has its y axis towards ``up``."""
+    k = -1 if at_end else 0
+    off = rotations.multiply(rotations.conjugate(quaternions[k]), section_axes(tangents[k], up))
+    turn = np.array([off[0], off[1], 0.0, 0.0]) / np.hypot(off[0], off[1])
+    return rotations.multiply(quaternions, turn)
+
+
+def _from_first(points: Floats, quaternions: Floats) -> tuple[Floats, Floats, Floats]:
+    """Nodes in the axes of the first section, and that section."""
+    first = quaternions[0]
+    back = rotations.conjugate(first)
+    return rotations.rotate_back(first, points - points[0]), rotations.multiply(back, quaternions), first
+
+
+def reference_strains(data: Floats, ends: tuple[Floats, Floats], others: tuple[Floats, Floats]) -> Floats:
+    """(12,) strains (3 x 4, at the strain points) of an element that is undeformed between two node poses.
+
+    data : its row of parameters (for its length and the form of its strains). ends, others : position and quaternion
+    of its two ends. Being those of the interpolated curve, they cancel exactly at the start, whatever the number of
+    elements.
+    """
+    from femb.elements.beam import columns as beam_columns
+    from femb.elements.beam import strain as beam_strain
+
+    Q, X, e = np.empty((3, 3)), np.empty(8), np.empty((3, 4))
+    R1, R2 = rotations.rotation_matrix(ends[1]), rotations.rotation_matrix(others[1])
+    length = data[beam_columns.LENGTH]
+    beam_strain.natural_coordinates(ends[0], R1, 0.0, others[0], R2, 0.0, length, Q, X)
+    source = data[beam_columns.SOURCE] != 0.0
+    beam_strain.strains(X, length, source, np.empty(4), np.empty((4, 8)), e, np.empty((3, 4, 8)))
+    return e.ravel()

@@ -1,0 +1,225 @@
+"""Exact tangent of the beam element: the change of its whole residual with coordinates and velocities.
+
+To the iteration tangent of ``beam_matrices`` this adds the second derivatives of the strains, the change of the
+strain rates with the coordinates, and the change of inertia and gyroscopic force. Second derivatives of the strains
+are formed on the natural coordinates; what the inertia force changes by is found along one direction after
+another, each line of ``inertia_force`` differentiated. A leading d means the change along a direction:
+
+    0 to 10     a motion of the ends at held velocities and accelerations: chord (3), spin (3) and strain of
+                end I, spin (3) and strain of end II, as in ``end_gradient``
+    11 to 21    a change of the ends' velocities, in the same order
+
+Vectors are components in the axes of the first section. What is held in inertial directions therefore changes by
+y x theta as these axes turn by theta. Source: docs/theory/beam.md.
+"""
+
+import numpy as np
+
+from femb.elements.beam.columns import LENGTH, TRUE
+from femb.elements.beam.force import element_force
+from femb.elements.beam.inertia import twist_rates
+from femb.elements.beam.matrices import attachment_stiffness, element_mass, expand, scatter_ends, to_frames
+from femb.elements.beam.strain import geometric_stiffness, shape_gradient
+from femb.elements.beam.tangent_inertia import (
+    ALL,
+    ENDS,
+    inertia_changes,
+    inertia_tangent,
+    motion_changes,
+    twist_changes,
+)
+from femb.elements.beam.tangent_strain import strain_stiffness, twist_hessian
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, turn
+
+
+@inner
+def add_arm(A, B, R, Rn, end, arm, sign):  # type: ignore[no-untyped-def]
+    """A (14, 14) += B times sign * (R1^T Rn arm~) in the rows of an end's translation and the columns of its spin."""
+    P, o = np.empty((3, 3)), 7 * end
+    for i in range(3):
+        a = R[0, i] * Rn[0, 0] + R[1, i] * Rn[1, 0] + R[2, i] * Rn[2, 0]
+        b = R[0, i] * Rn[0, 1] + R[1, i] * Rn[1, 1] + R[2, i] * Rn[2, 1]
+        c = R[0, i] * Rn[0, 2] + R[1, i] * Rn[1, 2] + R[2, i] * Rn[2, 2]
+        P[i, 0] = sign * (b * arm[2] - c * arm[1])
+        P[i, 1] = sign * (c * arm[0] - a * arm[2])
+        P[i, 2] = sign * (a * arm[1] - b * arm[0])
+    for i in range(14):
+        for j in range(3):
+            A[i, o + 3 + j] += B[i, o] * P[0, j] + B[i, o + 1] * P[1, j] + B[i, o + 2] * P[2, j]
+
+
+@inner
+def frame_matrix(R, ends, T):  # type: ignore[no-untyped-def]
+    """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
+    T[:] = 0.0
+    for end in range(2):
+        o = 7 * end
+        for i in range(3):
+            for j in range(3):
+                T[o + i, o + j] = R[1, j, i]
+        if ends[end, 0] == 0.0:
+            for i in range(3):
+                T[o + 3 + i, o + 3 + i] = 1.0
+        else:
+            d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
+            for i in range(3):
+                # row i of R1^T Rn, then - (R1^T Rn) d~
+                a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
+                b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
+                c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
+                T[o + i, o + 3] = c * d2 - b * d3
+                T[o + i, o + 4] = a * d3 - c * d1
+                T[o + i, o + 5] = b * d1 - a * d2
+                for j in range(3):
+                    T[o + 3 + i, o + 3 + j] = ends[end, 4 + 3 * j + i]
+        T[o + 6, o + 6] = 1.0
+
+
+@inner
+def attached_tangent(index, ends, R, v, a, T, f, M, C, K):  # type: ignore[no-untyped-def]
+    """Turn K, C (14, 14) by the ends' motion, axes of the first section, into those by the frames' motion.
+
+    M (14, 14) : mass by the ends' motion. f (14,) : residual force on the ends. T : ``frame_matrix``.
+    A frame that turns by theta moves the velocity R (omega x d) of its end and the acceleration
+    R (alpha x d + omega x (omega x d)); its angular velocity changes the latter too.
+    """
+    KF, CF = np.zeros((14, 14)), np.zeros((14, 14))
+    for i in range(14):
+        for j in range(14):
+            for k in range(14):
+                KF[i, j] += K[i, k] * T[k, j]
+                CF[i, j] += C[i, k] * T[k, j]
+    speed, centripetal, arm = np.empty(3), np.empty(3), np.empty(3)
+    one = np.empty((3, 3))
+    for end in range(2):
+        j = index[2 + end]
+        if ends[end, 0] == 0.0 or j < 0:
+            continue
+        d, omega = ends[end, 1:4], v[j + 3 : j + 6]
+        Rn = R[2 * end]
+        cross(omega, d, speed)
+        cross(omega, speed, centripetal)
+        cross(a[j + 3 : j + 6], d, arm)
+        for i in range(3):
+            arm[i] += centripetal[i]
+        add_arm(KF, C, R[1], Rn, end, speed, -1.0)
+        add_arm(KF, M, R[1], Rn, end, arm, -1.0)
+        # the change of omega x (omega x d) with omega: -(omega x d)~ - omega~ d~, and omega~ d~ = d omega^T - (..) I
+        add_arm(CF, M, R[1], Rn, end, speed, -1.0)
+        wd = dot(omega, d)
+        for i in range(3):
+            for k in range(3):
+                one[i, k] = 0.0
+                for m in range(3):
+                    direct = d[m] * omega[k] - (wd if m == k else 0.0)
+                    one[i, k] -= (Rn[0, m] * R[1, 0, i] + Rn[1, m] * R[1, 1, i] + Rn[2, m] * R[1, 2, i]) * direct
+        o = 7 * end
+        for i in range(14):
+            for k in range(3):
+                CF[i, o + 3 + k] += M[i, o] * one[0, k] + M[i, o + 1] * one[1, k] + M[i, o + 2] * one[2, k]
+    K[:] = 0.0
+    C[:] = 0.0
+    for i in range(14):
+        for j in range(14):
+            for k in range(14):
+                K[i, j] += T[k, i] * KF[k, j]
+                C[i, j] += T[k, i] * CF[k, j]
+    attachment_stiffness(f[0:3], f[7:10], ends, R, K)
+
+
+@kernel
+def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, damping, stiffness):  # type: ignore[no-untyped-def]
+    """Add the exact change of the residual of all elements with v, and with q' = H x, to block data.
+
+    Arrays as in ``beam_columns``. Returns -1, or the number of an element that is folded.
+    """
+    R, small, vectors = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty((9, 4, 3))
+    X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
+    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    S, B, Xd, dXd = np.empty((4, 8, 8)), np.empty((8, 11)), np.empty(8), np.empty((8, 11))
+    K11, C11 = np.empty((11, 11)), np.empty((11, 11))
+    K, C, M, T = np.empty((4, 14, 14))
+    none = np.zeros((2, 3, 3))  # no end of the element is attached off its frame
+    G = np.empty((2, 3, 3))
+    x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
+    changes, dl, dtwist = np.empty((5, ALL, 4, 3)), np.empty((ALL, 3)), np.empty((ALL, 3))
+    dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
+    dM1, dforce = np.empty((ALL, 3)), np.empty(ALL)
+    t, m, axes = np.empty(3), np.empty(3), np.empty((3, 3))
+    spin_rows = np.empty((3, 11))
+    for k in range(index.shape[0]):
+        ok = element_force(
+            index[k], ends[k], data[k], beside, q, v, a, fixed, gravity, TRUE, TRUE,
+            R, small, vectors, X, n, f11, e, E, turned, rows, f,
+        )  # fmt: skip
+        if not ok:
+            return k
+        Q, length = R[4], data[k, LENGTH]
+        omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
+        beta, gamma = small[10], small[11]
+        rates, seconds, F = vectors[0], vectors[1], vectors[2]
+        s1, s2 = X[3], length * (1.0 + q[index[k, 5]])
+        eps_rates[0], eps_rates[1] = v[index[k, 6]], v[index[k, 7]]
+        for i in range(3):
+            x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, s1 if i == 0 else 0.0, X[i], X[4 + i]
+        spins[0], spins[2] = omega1, alpha1
+        turn(Q, omega2, spins[1])
+        turn(Q, alpha2, spins[3])
+        twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
+        # changes along all directions
+        changes[:] = 0.0
+        dl[:] = 0.0
+        dtwist[:] = 0.0
+        dM1[:] = 0.0
+        dforce[:] = 0.0
+        motion_changes(
+            Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins,
+            dx, dv, dx2, dspins, dl,
+        )  # fmt: skip
+        twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist)
+        # elastic and damping force
+        shape_gradient(X, Q, beta, gamma, length, B)
+        for i in range(3):
+            f11[i] = rates[2, i] - rates[0, i]
+            f11[3 + i], f11[7 + i] = omega1[i], omega2[i]
+        f11[6], f11[10] = eps_rates[0], eps_rates[1]
+        for i in range(8):
+            Xd[i] = 0.0
+            for j in range(11):
+                Xd[i] += B[i, j] * f11[j]
+        dXd[:] = 0.0
+        for j in range(ENDS):
+            # rates d' = v_II - v_I + d x omega_I, G' likewise
+            cross(dx[j, 2], omega1, t)
+            cross(dx[j, 3], omega1, m)
+            for i in range(3):
+                dXd[i, j] = dv[j, 2, i] - dv[j, 0, i] + t[i]
+                dXd[4 + i, j] = dv[j, 3, i] + m[i]
+            dXd[7, j] = dtwist[j, 1]
+        twist_hessian(X, S)
+        K11[:] = 0.0
+        C11[:] = 0.0
+        strain_stiffness(X, data[k], B, turned, rows, S, e, E, Xd, dXd, K11, C11)
+        geometric_stiffness(X, Q, beta, gamma, length, n, K11)
+        K[:] = 0.0
+        C[:] = 0.0
+        expand(K11, K)
+        expand(C11, C)
+        # inertia force
+        inertia_changes(
+            X, data[k], beside, spins, twist_rate, twist_second, rates, seconds,
+            dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
+        )  # fmt: skip
+        inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C)
+        # from the ends to the frames
+        if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
+            element_mass(X, Q, beta, gamma, s2, data[k], beside, axes, spin_rows, K11, G, M)
+            frame_matrix(R, ends[k], T)
+            attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
+        else:
+            to_frames(K, R[1], none, ends[k])
+            to_frames(C, R[1], none, ends[k])
+        scatter_ends(C, offset[k], stride[k], damping)
+        scatter_ends(K, offset[k], stride[k], stiffness)
+    return -1

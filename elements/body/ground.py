@@ -1,0 +1,48 @@
+"""Ground: a frame that does not move."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from femb.base.checks import Checks
+from femb.base.types import Matrix3, Quaternion, Vector
+from femb.elements.attachment import Attachment
+from femb.elements.body.rigid_body import check_sequence, check_unit
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A frame fixed in inertial space. Every model has one named ``"ground"`` at the origin without asking.
+
+    position : m. quaternion or euler_angles (rad, intrinsic) : its attitude.
+    """
+
+    table: ClassVar[str] = "bodies"
+    kind: ClassVar[str] = "ground"
+
+    name: str = "ground"
+    position: Vector = (0.0, 0.0, 0.0)
+    quaternion: Quaternion | None = None
+    euler_angles: Vector | None = None
+    euler_sequence: str | Matrix3 = "xyz"
+
+    def __post_init__(self) -> None:
+        with Checks(self, "bodies", self.name) as check:
+            check_sequence(check, "euler_sequence")
+            check.at_most_one("quaternion", "euler_angles")
+            check_unit(check, "quaternion")
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A fixed frame."""
+        position, quaternion = placement.bodies[self.name]
+        layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=0)
+
+    @staticmethod
+    def batches(items: list["Ground"], layout: Layout, model: Any) -> list[Batch]:
+        """The ground has no force of its own."""
+        return []
+
+    def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A place on the ground for the end of a beam: ``at`` (m) and the beam's tangent there."""
+        return Attachment(body=self.name, at=at, direction=direction, up=up)

@@ -1,0 +1,91 @@
+"""Rigid bodies, point masses fixed to frames, and free point masses, evaluated together."""
+
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.body import mass_kernels
+from femb.elements.private_blocks import PrivateBlocks
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+
+
+class MassBatch(Batch):
+    """Masses and inertias at offsets in moving frames with axes.
+
+    entries : (frame, mass, offset of the mass centre in the frame (3,), inertia about the mass centre (3, 3)).
+    """
+
+    def __init__(self, layout: Layout, gravity: Floats, entries: list[tuple[int, float, Floats, Floats]]) -> None:
+        frames = np.array([frame for frame, *_ in entries])
+        self.index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1)
+        self.data = np.array([[m, *offset, *np.ravel(inertia)] for _, m, offset, inertia in entries])
+        self.gravity = np.array(gravity)
+
+    def couple(self, pattern: Any) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        mass_kernels.residual(self.index, self.data, q, v, a, self.gravity, out)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
+
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        # the exact tangent at rest without weight: what is left of the residual there is M a
+        private = PrivateBlocks(self.index[:, 1:2], (6,))
+        index = np.column_stack([self.index[:, 0], private.starts])
+        elements = (index, self.data, private.offset, private.stride)
+
+        def change(still: Floats, a: Floats, nothing: Floats, out: Floats) -> None:
+            mass_kernels.tangent(*elements, q, still, a, np.zeros(3), nothing, out)
+
+        return [(private.places, private.by_columns(change))]
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        mass_kernels.tangent(self.index, self.data, self.offset, self.stride, q, v, a, self.gravity, damping, stiffness)
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        mass_kernels.energy_momentum(self.index, self.data, q, v, self.gravity, out)
+
+
+class PointBatch(Batch):
+    """Free point masses: three coordinates each, linear equations."""
+
+    def __init__(self, layout: Layout, gravity: Floats, entries: list[tuple[int, float]]) -> None:
+        frames = np.array([frame for frame, _ in entries])
+        axes = np.arange(3)
+        self.in_q = (layout.frame_q[frames][:, None] + axes).ravel()
+        self.start_v = layout.frame_v[frames][:, None]
+        self.in_v = (self.start_v + axes).ravel()
+        self.masses = np.repeat([m for _, m in entries], 3)
+        self.weight = self.masses * np.tile(gravity, len(entries))
+
+    def couple(self, pattern: Any) -> None:
+        offset, stride = pattern.offsets(self.start_v)
+        # the three diagonal entries of every block
+        self.entries = (offset[:, 0, 0, None] + (stride[:, 0, 0, None] + 1) * np.arange(3)).ravel()
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        out[:, self.in_v] += self.masses * a[:, self.in_v] - self.weight
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        mass[self.entries] += self.masses
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        mass[self.entries] += self.masses
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Nothing depends on position or velocity."""
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        r, speed = q[:, self.in_q], v[:, self.in_v]
+        momentum = (self.masses * speed).reshape(len(q), -1, 3)
+        out[:, 0] += 0.5 * np.sum(self.masses * speed**2, axis=1)
+        out[:, 1] -= np.sum(self.weight * r, axis=1)
+        out[:, 2:5] += momentum.sum(axis=1)
+        out[:, 5:8] += np.cross(r.reshape(momentum.shape), momentum).sum(axis=1)

@@ -1,0 +1,69 @@
+"""Point mass: free, or fixed to a body or to a node of a beam."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.types import Vector
+from femb.elements.attachment import Attachment, Place, check_place
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class PointMass:
+    """A mass without inertia.
+
+    mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
+    Fixed: ``on`` a body at a point, or on a beam at a node or beside it; it then adds its mass there.
+
+    Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
+    """
+
+    table: ClassVar[str] = "bodies"
+    kind: ClassVar[str] = "point_mass"
+    turns: ClassVar[bool] = True
+
+    name: str
+    mass: float
+    position: Vector | None = None
+    velocity: Vector | None = None
+    on: Place | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, "bodies", self.name) as check:
+            check.positive("mass")
+            if isinstance(self.on, Attachment):
+                object.__setattr__(self, "on", Place(self.on.body, self.on.beam, self.on.at, self.on.node))
+            check_place(check, "on")
+            if self.on is not None:
+                for name in ("position", "velocity"):
+                    check.require(name, getattr(self, name) is None, "but the mass is fixed by 'on': give one of them")
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {} if self.on is None else {("on",): self.on}
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A point of its own, if it is free."""
+        if self.on is None:
+            position, quaternion = placement.bodies[self.name]
+            layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=3)
+
+    @staticmethod
+    def batches(items: list["PointMass"], layout: Layout, model: Any) -> list[Batch]:
+        """Free masses have three coordinates; fixed ones are masses without inertia on their frames."""
+        from femb.elements.body.mass_batch import MassBatch, PointBatch
+
+        free = [(layout.bodies[item.name], item.mass) for item in items if item.on is None]
+        fixed = []
+        for item in items:
+            if item.on is not None:
+                station = layout.station(item.on)
+                if layout.frames[station.frame].freedom:
+                    fixed.append((station.frame, item.mass, station.offset, np.zeros((3, 3))))
+        found: list[Batch] = [PointBatch(layout, model.gravity, free)] if free else []
+        return found + ([MassBatch(layout, model.gravity, fixed)] if fixed else [])

@@ -1,0 +1,121 @@
+"""Rigid body: a frame with mass, an offset mass centre and an inertia."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks, inertia_matrix
+from femb.base.types import Matrix3, Quaternion, Vector
+from femb.elements.attachment import Attachment
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.numerics.euler import SEQUENCES
+from femb.numerics.turns import axes_problem
+
+
+@dataclass(frozen=True, eq=False)
+class RigidBody:
+    """A rigid body; position and velocity are those of its reference point, the origin of its frame.
+
+    mass : kg. inertia : about the mass centre in body axes, kg m2; a number, three principal moments or a
+    3 x 3 matrix. center_of_mass : offset of the mass centre from the reference point, body axes, m.
+    position : of the reference point, inertial axes, m; where it is left out, beams and joints from placed
+    bodies put the body in its place, else it is at the origin. quaternion or euler_angles (rad, in
+    ``euler_sequence``, intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial.
+    velocity : of the reference point, inertial axes, m/s. angular_velocity (body axes, rad/s) or euler_rates.
+    A body's velocity starts the whole structure it is connected to as one rigid body, unless
+    ``moves_alone`` is set. shape : for pictures only, {"box": [x, y, z]}, {"sphere": radius} or
+    {"cylinder": [radius, length]} in m.
+
+    Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length.
+    Source: docs/theory/rigid_body.md.
+    """
+
+    table: ClassVar[str] = "bodies"
+    kind: ClassVar[str] = "rigid"
+
+    name: str
+    mass: float
+    inertia: Any
+    center_of_mass: Vector = (0.0, 0.0, 0.0)
+    position: Vector | None = None
+    quaternion: Quaternion | None = None
+    euler_angles: Vector | None = None
+    velocity: Vector | None = None
+    angular_velocity: Vector | None = None
+    euler_rates: Vector | None = None
+    euler_sequence: str | Matrix3 = "xyz"
+    moves_alone: bool = False
+    shape: dict[str, Any] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        with Checks(self, "bodies", self.name) as check:
+            check.positive("mass")
+            matrix, problem = inertia_matrix(self.inertia)
+            if problem:
+                check.fail("inertia", problem)
+            else:
+                object.__setattr__(self, "inertia", matrix)
+            check_sequence(check, "euler_sequence")
+            check.at_most_one("quaternion", "euler_angles")
+            check.at_most_one("angular_velocity", "euler_rates")
+            check_unit(check, "quaternion")
+            check_shape(check, "shape")
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A moving frame."""
+        layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
+
+    @staticmethod
+    def batches(items: list["RigidBody"], layout: Layout, model: Any) -> list[Batch]:
+        """All rigid bodies together."""
+        from femb.elements.body.mass_batch import MassBatch
+
+        entries = [(layout.bodies[body.name], body.mass, body.center_of_mass, body.inertia) for body in items]
+        return [MassBatch(layout, model.gravity, entries)]
+
+    def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A place on the body for the end of a beam: ``at`` (m) and the beam's tangent there, body axes."""
+        return Attachment(body=self.name, at=at, direction=direction, up=up)
+
+
+def check_sequence(check: Checks, name: str) -> None:
+    """Refuse what is neither one of the twelve sequences nor three axes to turn about."""
+    value = getattr(check.item, name)
+    if isinstance(value, str):
+        check.one_of(name, SEQUENCES)
+    elif name not in check.bad:
+        problem = axes_problem(value)
+        if problem:
+            check.fail(name, problem)
+
+
+def check_unit(check: Checks, name: str) -> None:
+    """Refuse a quaternion whose length is off one by more than the digits of a typed number."""
+    value = getattr(check.item, name)
+    if value is None or name in check.bad:
+        return
+    length = float(np.linalg.norm(value))
+    if abs(length - 1.0) > 1e-6:
+        check.fail(name, f"got {value.tolist()} of length {length:.6g}, wanted length 1 (scalar part first)")
+    else:
+        object.__setattr__(check.item, name, value / length)
+
+
+def check_shape(check: Checks, name: str) -> None:
+    """Refuse a picture shape that no exporter can draw."""
+    shape = getattr(check.item, name)
+    sizes = {"box": 3, "sphere": 1, "cylinder": 2}
+    if shape is None:
+        return
+    if not isinstance(shape, dict) or len(shape) != 1 or next(iter(shape)) not in sizes:
+        check.fail(
+            name,
+            f"got {shape!r}, wanted one of box = [x, y, z], sphere = radius, cylinder = [radius, length]",
+        )
+        return
+    word, size = next(iter(shape.items()))
+    numbers = np.atleast_1d(np.asarray(size, dtype=object))
+    if numbers.shape != (sizes[word],) or not all(isinstance(x, int | float) and x > 0 for x in numbers):
+        check.fail(name, f"got {shape!r}, {word} wants {sizes[word]} number(s) greater than 0")

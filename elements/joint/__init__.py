@@ -1,0 +1,1 @@
+"""Joints, drivers and latches, the rows of constraint they are made of, and forces in joints."""

@@ -1,0 +1,91 @@
+"""Driver of a joint: one of its coordinates follows a function of time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.elements.joint.constraint_batch import Row
+from femb.elements.joint.coordinates import coordinate_row
+from femb.elements.joint.driver import Driver, check_motion, motion_input
+from femb.elements.joint.joint import Coordinate
+from femb.layout.element import Input
+from femb.layout.layout import Layout, Station
+from femb.numerics import rotations
+from femb.profiles import Profile
+
+
+@dataclass(frozen=True, eq=False)
+class JointDriver(Driver):
+    """A motor: a coordinate of a joint follows a function of time.
+
+    joint : its name. motion : of the coordinate, rad or m. coordinate : the name of one of the joint's coordinates, by
+    default its first.
+
+    The joint must start where the motion begins; give it that ``start``. An angle that starts elsewhere can be closed
+    by assembly if it is less than a quarter of a turn away.
+    Force: the torque (N m) or force (N) of the motor, positive where it drives the coordinate upwards.
+
+    Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives.
+    Source: docs/theory/constraints.md, sections 3 and 4.
+    """
+
+    kind: ClassVar[str] = "joint"
+
+    joint: str
+    motion: Profile | Callable[..., Any]
+    coordinate: str | None = None
+
+    def check(self, check: Checks) -> None:
+        check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
+        check_motion(check, "motion")
+
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return (self._coordinate(layout)[1].name,)
+
+    def inputs(self) -> list[Input]:
+        return [motion_input(self.name, "motion", self.motion)]
+
+    def ends(self, layout: Layout) -> tuple[Station, Station]:
+        joint = layout.joints[self.joint]
+        return joint.first, joint.second
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """One row; refuses an angle that starts nearer to the wrong root of it."""
+        coordinate = self._coordinate(layout)[1]
+        super().lay_out(layout, placement, model)
+        if not coordinate.is_angle:
+            return
+        wanted = layout.drivers[self.name].inputs[0].function(0.0)[0]
+        start = start_angle(layout, *self.ends(layout), coordinate)
+        away = np.remainder(start - wanted + np.pi, 2.0 * np.pi) - np.pi
+        if abs(away) >= 0.5 * np.pi:
+            raise ModelError.at(
+                (self.table, self.name, "motion"),
+                f"begins at {wanted:.6g} rad, a quarter of a turn or more from the start of joints.{self.joint}, "
+                f"{start:.6g} rad: give the joint the start of the motion",
+            )
+
+    def coordinate_number(self, layout: Layout) -> int:
+        return layout.joints[self.joint].part.start + self._coordinate(layout)[0]
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        number = layout.drivers[self.name].rows[0]
+        joint = layout.joints[self.joint]
+        return [coordinate_row(layout, number, joint, self._coordinate(layout)[1], follows=0)]
+
+    def _coordinate(self, layout: Layout) -> tuple[int, Coordinate]:
+        known = layout.joints[self.joint].coordinates
+        names = [each.name for each in known]
+        k = names.index(self.coordinate) if self.coordinate is not None else 0
+        return k, known[k]
+
+
+def start_angle(layout: Layout, first: Station, second: Station, coordinate: Coordinate) -> float:
+    """A joint's angle in the start pose, rad, within pi."""
+    of_first, of_second = (rotations.rotation_matrix(layout.pose(each)[1]) for each in (first, second))
+    sine, cosine = (of_first[:, i] @ of_second[:, j] for i, j in zip(coordinate.first, coordinate.second, strict=True))
+    return float(np.arctan2(coordinate.sign * sine, cosine))

@@ -1,0 +1,164 @@
+"""Drivers between two points: their distance, or components of the vector from one to the other."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import SolveError
+from femb.base.types import Floats, Vector
+from femb.elements.attachment import Place
+from femb.elements.joint.constraint_batch import Row
+from femb.elements.joint.constraint_kernels import DOT2, POINT
+from femb.elements.joint.driver import Driver, check_motion, check_places, followed, motion_input
+from femb.elements.joint.end import JointEnd, axes_of
+from femb.elements.joint.joint import make_row
+from femb.layout.element import Input
+from femb.layout.layout import DriverLayout, Layout, Station
+from femb.profiles import Profile
+
+AXES = ("x", "y", "z")
+
+
+class _BetweenPoints(Driver):
+    frame: str = "inertial"
+
+    @property
+    def turns(self) -> bool:
+        """Whether it needs axes at its places."""
+        return self.frame == "first"
+
+    first: Place
+    second: Place
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {("first",): self.first, ("second",): self.second}
+
+    def ends(self, layout: Layout) -> tuple[Station, Station]:
+        return layout.station(self.first), layout.station(self.second)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceDriver(_BetweenPoints):
+    """A telescopic strut: the distance of two points follows a function of time.
+
+    first, second : places on bodies, the ground or beam nodes. motion : of the distance, m, above 0 at all times.
+    Force: N, positive where it pushes the points apart.
+
+    Raises ModelError: a motion without two derivatives. Source: docs/theory/constraints.md, section 3.
+    """
+
+    kind: ClassVar[str] = "distance"
+
+    first: Place
+    second: Place
+    motion: Profile | Callable[..., Any]
+
+    def check(self, check: Checks) -> None:
+        check_places(check, "first", "second")
+        check_motion(check, "motion")
+
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return ("distance",)
+
+    def inputs(self) -> list[Input]:
+        given = motion_input(self.name, "motion", self.motion)
+        follow = followed(self.motion, given.label)
+
+        def positive(t: float) -> Any:
+            motion = follow(t)
+            if motion[0] <= 0.0:
+                raise SolveError(
+                    f"{given.label}: got {motion[0]:.6g} m at t = {t:.6g} s: a distance must be greater than 0; where "
+                    "the points meet, drive the components of their position"
+                )
+            return motion
+
+        return [Input(3, positive, breakpoints=given.breakpoints, label=given.label)]
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        where = layout.drivers[self.name]
+        scale = float(where.inputs[0].function(0.0)[0])
+        return [make_row(layout, where.rows[0], ("distance",), where.first, where.second, scale, follows=0)]
+
+    def told(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        value, rate, force = super().told(where, motions, multipliers)
+        # the row is (d.d - f^2)/2c with the distance c at the start
+        return value, rate, force * value / float(where.inputs[0].function(0.0)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class PositionDriver(_BetweenPoints):
+    """Components of the vector from one point to another follow functions of time.
+
+    first, second : places on bodies, the ground or beam nodes. x, y, z : motions, m; a direction without one is free.
+    frame : what the directions are fixed in, "inertial", or "first" for the axes of the first place. axis, reference :
+    in this frame, the z axis, and a vector whose part across it is the x axis; by default the axes of the frame.
+
+    Force: N, on the second point along the same axes. Both bodies take it at their points, so that on a moving first
+    body the couple of the two forces is taken by the inertial frame, unless all three are driven and the points meet;
+    in the frame "first" the first body takes it.
+
+    Raises ModelError: no direction is driven, a motion without two derivatives, a reference along the axis. Source:
+    docs/theory/constraints.md, section 3.
+    """
+
+    kind: ClassVar[str] = "position"
+
+    first: Place
+    second: Place
+    x: Profile | Callable[..., Any] | None = None
+    y: Profile | Callable[..., Any] | None = None
+    z: Profile | Callable[..., Any] | None = None
+    frame: str = "inertial"
+    axis: Vector | None = None
+    reference: Vector | None = None
+
+    def check(self, check: Checks) -> None:
+        check_places(check, "first", "second")
+        check.one_of("frame", ("inertial", "first"))
+        if not {"axis", "reference"} & check.bad:
+            # an end of a joint knows what is wrong with its axes
+            end = JointEnd("ground", axis=self.axis, reference=self.reference)
+            for part, message in end.problems():
+                check.fail(part, message)
+            if self.reference is not None and self.axis is None:
+                check.fail("reference", "given without an axis: give both")
+        for axis in self.driven:
+            check_motion(check, axis)
+        if not self.driven:
+            check.fail("x", "no direction is driven: give one or more of x, y and z")
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """The directions that have a motion."""
+        return tuple(axis for axis in AXES if getattr(self, axis) is not None)
+
+    def components(self, layout: Layout) -> tuple[str, ...]:
+        return self.driven
+
+    def inputs(self) -> list[Input]:
+        return [motion_input(self.name, axis, getattr(self, axis)) for axis in self.driven]
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        where = layout.drivers[self.name]
+        axes = np.eye(3) if self.axis is None else axes_of(self.axis, self.reference)
+        if self.frame == "first":
+            axes = where.first.axes @ axes
+        return [
+            Row(
+                number,
+                DOT2 if self.frame == "first" else POINT,
+                where.first.frame,
+                where.second.frame,
+                first_point=where.first.offset,
+                second_point=where.second.offset,
+                first_axis=axes[:, AXES.index(axis)],
+                follows=k,
+            )
+            for k, (number, axis) in enumerate(zip(where.rows, self.driven, strict=True))
+        ]

@@ -1,0 +1,87 @@
+"""What forces along a coordinate of a joint share: which joint and coordinate, and the law they follow."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from femb.base.checks import Checks
+from femb.layout.element import Batch, Input, Underived
+from femb.layout.layout import JointLayout, Layout
+
+
+@dataclass(frozen=True, eq=False)
+class JointForce:
+    """Base of all forces along a coordinate of a joint: torques for an angle, forces for a stroke.
+
+    joint : its name. coordinate : the name of one of its coordinates, by default its first. Angles are unwrapped: they
+    are followed through any number of turns.
+
+    The force does work on that coordinate alone, and acts between the two frames of the joint: it has no resultant.
+    Source: docs/theory/joint_forces.md, equation (1).
+    """
+
+    table: ClassVar[str] = "springs"
+    kind: ClassVar[str]
+    law: ClassVar[int]
+    # of what is written to the results: 1 if the force resists an increase of the coordinate, -1 if it is along it
+    sense: ClassVar[float] = 1.0
+
+    name: str
+    joint: str
+    coordinate: str | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, self.table, self.name) as check:
+            check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
+            self.check(check)
+
+    def check(self, check: Checks) -> None:
+        """Refuse what is wrong with the force itself."""
+
+    def numbers(self) -> list[float]:
+        """The numbers of its law, as in ``joint_force_kernels.laws``."""
+        raise NotImplementedError
+
+    def input(self) -> Input | None:
+        """What its law takes that changes with time and state."""
+        return None
+
+    def where(self, layout: Layout) -> tuple[JointLayout, int]:
+        """The joint, and which of its coordinates it is."""
+        joint = layout.joints[self.joint]
+        names = [each.name for each in joint.coordinates]
+        return joint, names.index(self.coordinate) if self.coordinate is not None else 0
+
+    def number(self, layout: Layout) -> int:
+        """The number of the coordinate among those of all joints."""
+        joint, k = self.where(layout)
+        return int(joint.part.start) + k
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Couples the two frames of its joint."""
+        joint, _ = self.where(layout)
+        layout.couple_by_spring((joint.first.frame, joint.second.frame))
+
+    @staticmethod
+    def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:
+        """All of them together."""
+        from femb.elements.joint.force_batch import JointForceBatch
+
+        return [JointForceBatch(layout, items)]
+
+
+def along(item: JointForce, law: Any) -> Any:
+    """The input (3,) of a callable of coordinate and rate: its value and derivatives, zero where it gives none."""
+
+    def at(t: float, state: Any) -> Any:
+        joint = state.joints[item.joint]
+        k = joint.names.index(item.coordinate) if item.coordinate is not None else 0
+        return with_derivatives(law(float(joint.coordinates[k]), float(joint.rates[k])))
+
+    return at
+
+
+def with_derivatives(value: Any) -> Any:
+    """A number with two zeros, or the three numbers given."""
+    import numpy as np
+
+    return Underived((value, 0.0, 0.0)) if np.ndim(value) == 0 else value

@@ -1,0 +1,91 @@
+"""Forces along coordinates of joints, evaluated together."""
+
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.joint import force_kernels as kernels
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.spring.batch import pair_starts
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+
+
+class JointForceBatch(Batch):
+    """Forces of all laws; the first inputs are the unwrapped coordinates at the last accepted state."""
+
+    joins = True
+
+    def __init__(self, layout: Layout, items: list[Any]) -> None:
+        self.layout, self.items = layout, items
+        numbers: Ints = np.array([item.number(layout) for item in items], dtype=np.int64)
+        self.coordinates = JointCoordinates(layout).picked(numbers)
+        inputs = [Input(len(items), lambda discrete: discrete.angles[numbers], of_discrete=True, label="joint angles")]
+        index: list[list[int]] = []
+        width = len(items)
+        for k, item in enumerate(items):
+            given = item.input()
+            place = (-1, 0) if given is None else (width, given.width)
+            index.append([item.law, *place, k, int(self.coordinates.is_angle[k])])
+            if given is not None:
+                inputs.append(given)
+                width += given.width
+        self.inputs = tuple(inputs)
+        self.switches = any(row[0] in (kernels.STOPS, kernels.FRICTION) or row[2] == 3 for row in index)
+        self.local_index: Ints = np.array(index, dtype=np.int64)
+        self.index = self.local_index
+        self.data: Floats = np.array([item.numbers() for item in items], dtype=float)
+
+    @staticmethod
+    def joined(batches: list["JointForceBatch"]) -> "JointForceBatch":
+        """One batch of all forces."""
+        return JointForceBatch(batches[0].layout, [item for batch in batches for item in batch.items])
+
+    def couple(self, pattern: Any) -> None:
+        self.index = self.local_index.copy()
+        self.index[self.index[:, 1] >= 0, 1] += self.first_input
+        self.index[:, 3] += self.first_input
+        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+
+    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Coordinates, unwrapped, rates (s, n), gradients (s, n, 12), and what the laws give (s, n, 5)."""
+        values, rates, gradients = self.coordinates.measure(q, v)
+        found = np.empty((*values.shape, 5))
+        kernels.laws(self.index, self.data, u, values, rates, found)
+        return values, rates, gradients, found
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        _, _, gradients, found = self.measure(u, q, v)
+        kernels.spread(self.coordinates.index, gradients, found, 1.0, 1.0, out)
+
+    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        _, _, gradients, found = self.measure(u, q, v)
+        kernels.spread(self.coordinates.index, gradients, found, 0.0, -1.0, out)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._add_tangent(u, q, v, damping, stiffness)
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._add_tangent(u, q, v, damping, stiffness)
+
+    def _add_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        found = self.measure(u[None], q[None], v[None])[3]
+        where = self.coordinates
+        kernels.tangent(
+            self.index, where.index, where.data, where.signs, self.offset, self.stride, q, v, where.fixed, found,
+            damping, stiffness,
+        )  # fmt: skip
+
+    def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        out += np.sum(self.measure(u, q, v)[3][..., 4], axis=1)
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        values, rates, _, found = self.measure(frames.u, frames.q, frames.v)
+        block: dict[str, Floats] = {}
+        for k, item in enumerate(self.items):
+            path = f"{item.table}/{item.name}"
+            block[f"{path}/force"] = item.sense * (found[:, k, 0] + found[:, k, 1])
+            block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
+            block[f"{path}/rate"] = rates[:, k]
+        return block

@@ -1,0 +1,132 @@
+"""Kernels over forces along coordinates of joints: springs, friction, end stops and motors.
+
+With the coordinate c(q), its rate c' = J v and the gradient J (12,) on (rdot_i, omega_i, rdot_j, omega_j), a force N
+that resists an increase of c adds to the residual and to the tangents
+
+    J^T N,    C = N_r J^T J,    K = J^T (N_c J + N_r v^T J') + N J',    J' = dJ/dq H (12, 12),
+
+N_c and N_r being its derivatives by c and c'. J is the exact gradient whether or not the joint is closed.
+
+index (n, 5) int: law, first input of the law or -1, number of these inputs, input with the angle at the last accepted
+state, whether c is an angle. data (n, 5): numbers of the law, see ``laws``. laws, L (s, n, 5): elastic part of
+N, the rest, N_c, N_r, energy. Source: docs/theory/joint_forces.md, equations (1) to (9).
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.joint.constraint_kernels import row
+from femb.elements.joint.constraint_tangent_kernels import second as row_second
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import scatter
+
+SPRING, FRICTION, STOPS, MOTOR = range(4)
+STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
+TURN = 2.0 * math.pi
+
+
+@kernel
+def laws(index, data, u, values, rates, L):  # type: ignore[no-untyped-def]
+    """Unwraps the angles among ``values`` (s, n), and sets L (s, n, 5).
+
+    Data: SPRING k, c, c_0; FRICTION T_c, T_s - T_c, v_t, v_S, viscous; STOPS lower, upper, k, exponent, damping;
+    MOTOR amplitude. Inputs: of a profile its value, of a callable the value and its derivatives by c and c'.
+    """
+    for s in range(values.shape[0]):
+        for n in range(index.shape[0]):
+            if index[n, 4]:
+                values[s, n] -= TURN * math.floor((values[s, n] - u[s, index[n, 3]]) / TURN + 0.5)
+            c, r, first = values[s, n], rates[s, n], index[n, 1]
+            elastic, rest, by_c, by_r, energy = 0.0, 0.0, 0.0, 0.0, 0.0
+            if index[n, 0] == SPRING:
+                k, free = data[n, 0], c - data[n, 2]
+                elastic, rest, energy = k * free, data[n, 1] * r, 0.5 * k * free * free
+                by_c, by_r = k, data[n, 1]
+            elif index[n, 0] == FRICTION:
+                ratio, sign = r / data[n, 3], math.tanh(r / data[n, 2])
+                fall = data[n, 1] * math.exp(-ratio * ratio)
+                rest = (data[n, 0] + fall) * sign + data[n, 4] * r
+                by_r = (data[n, 0] + fall) * (1.0 - sign * sign) / data[n, 2] + data[n, 4]
+                by_r -= 2.0 * ratio / data[n, 3] * fall * sign
+            elif index[n, 0] == STOPS:
+                side = 1.0 if c > data[n, 1] else (-1.0 if c < data[n, 0] else 0.0)
+                if side != 0.0:
+                    depth = c - data[n, 1] if side > 0.0 else data[n, 0] - c
+                    k, power, y = data[n, 2], data[n, 3], data[n, 4] * side * r
+                    root = math.sqrt(1.0 + y * y)
+                    # y + root, without cancellation: it stays above zero
+                    growth = y + root if y >= 0.0 else 1.0 / (root - y)
+                    push = k * depth**power
+                    elastic, rest, energy = side * push, side * push * (growth - 1.0), push * depth / (power + 1.0)
+                    by_c, by_r = k * power * depth ** (power - 1.0) * growth, push * data[n, 4] * growth / root
+            if first >= 0:
+                factor = -data[n, 0] if index[n, 0] == MOTOR else 1.0
+                rest += factor * u[s, first]
+                if index[n, 2] == 3:
+                    by_c += factor * u[s, first + 1]
+                    by_r += factor * u[s, first + 2]
+            L[s, n, 0], L[s, n, 1], L[s, n, 2], L[s, n, 3], L[s, n, 4] = elastic, rest, by_c, by_r, energy
+
+
+@kernel
+def spread(frames, gradients, L, elastic, rest, out):  # type: ignore[no-untyped-def]
+    """out (s, n_v) += J^T (elastic, rest) . (L_0, L_1). frames : two rows of constraints a coordinate."""
+    for s in range(out.shape[0]):
+        for n in range(L.shape[1]):
+            force = elastic * L[s, n, 0] + rest * L[s, n, 1]
+            for e in range(2):
+                j = frames[2 * n, 3 * e + 1]
+                if j >= 0:
+                    for k in range(6 if frames[2 * n, 3 * e + 2] else 3):
+                        out[s, j + k] += force * gradients[s, n, 6 * e + k]
+
+
+@inner
+def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):  # type: ignore[no-untyped-def]
+    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : to work in.
+
+    An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
+    D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
+    """
+    none, still = np.zeros(1), np.empty(12)
+    x, _, _ = row(frames[2 * n], rows[2 * n], none, q, v, fixed, J, R, W)
+    row_second(frames[2 * n], rows[2 * n], none, q, v, fixed, D, still)
+    if not angle:
+        return
+    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, B, R, W)
+    row_second(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, E, still)
+    w = 1.0 / (x * x + y * y)
+    f = sign * w
+    for k in range(12):
+        mine = f * (y * J[k] - x * B[k])
+        for o in range(12):
+            D[k, o] = f * (y * D[k, o] - x * E[k, o] + J[k] * B[o] - B[k] * J[o])
+            D[k, o] -= 2.0 * w * mine * (x * J[o] + y * B[o])
+    for k in range(12):
+        J[k] = f * (y * J[k] - x * B[k])
+
+
+@kernel
+def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):  # type: ignore[no-untyped-def]
+    """Add C and K at one state to block data."""
+    J, B, V = np.empty(12), np.empty(12), np.zeros(12)
+    D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
+    for n in range(index.shape[0]):
+        second(frames, rows, n, index[n, 4], signs[n], q, v, fixed, J, B, D, E, R, W)
+        for e in range(2):
+            j = frames[2 * n, 3 * e + 1]
+            for k in range(6):
+                moves = j >= 0 and (k < 3 or frames[2 * n, 3 * e + 2])
+                V[6 * e + k] = v[j + k] if moves else 0.0
+        force, by_c, by_r = L[0, n, 0] + L[0, n, 1], L[0, n, 2], L[0, n, 3]
+        for o in range(12):
+            B[o] = by_c * J[o]
+            for k in range(12):
+                B[o] += by_r * V[k] * D[k, o]
+        for k in range(12):
+            for o in range(12):
+                E[k, o] = by_r * J[k] * J[o]
+                D[k, o] = J[k] * B[o] + force * D[k, o]
+        scatter(E, STARTS, SIZES, offset[n], stride[n], damping)
+        scatter(D, STARTS, SIZES, offset[n], stride[n], stiffness)

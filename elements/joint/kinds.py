@@ -1,0 +1,301 @@
+"""The catalogue of joints: each is a table of rows, and of the coordinates it leaves free.
+
+Source: docs/theory/constraints.md, section 4; the axis of a joint is z.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks, as_numbers, finite_problem, frozen_array, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements.joint import constraint_kernels as primitives
+from femb.elements.joint.constraint_batch import ConstraintBatch, Row
+from femb.elements.joint.joint import (
+    ANGLE,
+    LINE,
+    LOCK,
+    PARALLEL,
+    PLANE,
+    SPHERICAL,
+    STROKE,
+    Coordinate,
+    Joint,
+    X,
+    Y,
+    Z,
+    turn_about_z,
+)
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+from femb.numerics import rotations
+
+
+class Revolute(Joint):
+    """A hinge: turns about its axis."""
+
+    kind = "revolute"
+    also = ("hinge",)
+    rows = SPHERICAL + PARALLEL
+    coordinates = (ANGLE,)
+
+
+class Spherical(Joint):
+    """A ball joint: the two points stay together."""
+
+    kind = "spherical"
+    also = ("ball",)
+    rows = SPHERICAL
+    needs_axis = False
+    turns = False
+
+
+class _TwoAxes(Joint):
+    """An axis across another: the first end's z axis and the second end's z axis stay perpendicular."""
+
+    def relative(self) -> tuple[Floats, Floats]:
+        first, second = self._start if self.coordinates else (0.0, 0.0)
+        return np.zeros(3), turn_about_z(first) @ self.at_zero(np.eye(3)) @ turn_about_z(second)
+
+    def at_zero(self, first: Floats) -> Floats:
+        # z of the second end along x of the first, x of the second along z of the first
+        return first[:, [Z, Y, X]] * np.array([1.0, -1.0, 1.0])
+
+
+class Universal(_TwoAxes):
+    """A Cardan joint: turns about an axis of the first end, then about an axis of the second, which stay
+    perpendicular. The second end's axis is by default along the first end's reference at the start.
+    """
+
+    kind = "universal"
+    also = ("hooke", "cardan")
+    rows = (*SPHERICAL, ("dot1", Z, Z))
+    coordinates = (Coordinate("first_angle", (Y, X), (Z, Z)), Coordinate("second_angle", (Z, Z), (Y, X), -1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Perpendicular(_TwoAxes):
+    """An axis of the first end and one of the second keep an angle, by default a right one; the points are free.
+
+    angle : rad, between the two axes, above 0 and below pi.
+    """
+
+    kind: ClassVar[str] = "perpendicular"
+    also: ClassVar[tuple[str, ...]] = ("dot_1",)
+    rows: ClassVar = (("dot1", Z, Z),)
+
+    angle: float = np.pi / 2
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        if "angle" not in check.bad:
+            check.require("angle", 0.0 < self.angle < np.pi, "must be above 0 and below pi: else take 'parallel'")
+
+    def constant(self, k: int, layout: Layout) -> float:
+        return float(np.cos(self.angle)) if self.angle != np.pi / 2 else 0.0
+
+    def at_zero(self, first: Floats) -> Floats:
+        # As between right angles, and the second end turned about their common normal y.
+        c, s = self.constant(0, None), np.sin(self.angle)  # type: ignore[arg-type]
+        return first @ np.array([[-c, 0.0, s], [0.0, -1.0, 0.0], [s, 0.0, c]])
+
+
+class Parallel(Joint):
+    """The axes of both ends stay parallel; the points are free."""
+
+    kind = "parallel"
+    rows = PARALLEL
+    coordinates = (ANGLE,)
+
+
+class Cylindrical(Joint):
+    """Turns about, and slides along, its axis."""
+
+    kind = "cylindrical"
+    rows = PARALLEL + LINE
+    coordinates = (ANGLE, STROKE)
+
+
+class Prismatic(Joint):
+    """Slides along its axis."""
+
+    kind = "prismatic"
+    also = ("translational",)
+    rows = (*PARALLEL, *LINE, ("dot1", X, Y))
+    coordinates = (STROKE,)
+
+
+class Planar(Joint):
+    """Slides in the plane across its axis and turns about it."""
+
+    kind = "planar"
+    rows = PARALLEL + PLANE
+    coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)), ANGLE)
+
+
+class PointOnLine(Joint):
+    """The second point stays on the axis through the first."""
+
+    kind = "point_on_line"
+    rows = LINE
+    coordinates = (STROKE,)
+
+
+class PointOnPlane(Joint):
+    """The second point stays in the plane through the first and across the axis."""
+
+    kind = "point_on_plane"
+    also = ("dot_2",)
+    rows = PLANE
+    coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
+
+
+class Fixed(Joint):
+    """Holds the second end as it is at the start, or as its axes say: a weld."""
+
+    kind = "fixed"
+    also = ("weld",)
+    rows = SPHERICAL + LOCK
+    needs_axis = False
+
+
+@dataclass(frozen=True, eq=False)
+class Distance(Joint):
+    """A massless rod between two points: ``length`` (m) is by default their distance at the start."""
+
+    kind: ClassVar[str] = "distance"
+    also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
+    rows: ClassVar = (("distance",),)
+    needs_axis: ClassVar[bool] = False
+    turns: ClassVar[bool] = False
+
+    length: float | None = None
+
+    def other_pose(self, *args: Any) -> None:
+        """A rod leaves the direction open."""
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.positive("length")
+
+    def constant(self, k: int, layout: Layout) -> float:
+        """The length. Raises ModelError where it is not given and the ends start at one point."""
+        if self.length is not None:
+            return self.length
+        where = layout.joints[self.name]
+        length = float(np.linalg.norm(layout.pose(where.second)[0] - layout.pose(where.first)[0]))
+        if not length > 0.0:
+            raise ModelError.at(("joints", self.name, "second"), "is at the first point: take 'spherical' for that")
+        return length
+
+
+@dataclass(frozen=True, eq=False)
+class Components(Joint):
+    """Components of the vector from the first to the second point stay what they are, along general directions: the two
+    points keep to a plane (one direction), a line (two) or a distance vector (three), both ends being free to move.
+
+    directions : one to three, not in one plane, of any length: (3,) or a list of them. frame : what they are fixed in,
+    "inertial", or "first" for the axes of the first end. values : the components (m) along the unit vectors, by default
+    those at the start.
+
+    Reaction: in the frame "inertial" the forces on the two points are equal and opposite along the directions, and
+    their couple is taken by the inertial frame; in the frame "first" the first end takes it.
+
+    Raises ModelError: no direction, directions that depend on each other, not one value for each.
+    Source: docs/theory/constraints.md, equation (2); Thompson, AIAA 2011-6277, section IV, X^T r = 0.
+    """
+
+    kind: ClassVar[str] = "components"
+    needs_axis: ClassVar[bool] = False
+
+    directions: Any = None
+    values: Any = None
+    frame: str = "inertial"
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.one_of("frame", ("inertial", "first"))
+        given = as_numbers(self.directions)
+        wanted = "one to three directions of three numbers each, not in one plane"
+        if given is None or given.ndim not in (1, 2) or given.shape[-1] != 3 or not 1 <= given.size <= 9:
+            check.fail("directions", f"got {shown(self.directions)}, wanted {wanted}")
+            return
+        problem = finite_problem(self.directions, given)
+        rows = given.reshape(-1, 3)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if problem or not np.all(lengths > 0.0):
+            check.fail("directions", problem or f"got {shown(self.directions)}: a direction must not be zero")
+            return
+        if np.linalg.svd(rows / lengths, compute_uv=False)[-1] < 1e-6:
+            check.fail("directions", f"got {shown(self.directions)}, wanted {wanted}")
+            return
+        object.__setattr__(self, "directions", frozen_array(rows / lengths))
+        if self.values is not None:
+            values = as_numbers(self.values)
+            if values is None or values.size != len(rows) or not np.all(np.isfinite(values)):
+                check.fail("values", f"got {shown(self.values)}, wanted one a direction, {len(rows)} (m)")
+            else:
+                object.__setattr__(self, "values", frozen_array(np.ravel(values)))
+
+    @property
+    def turns(self) -> bool:  # type: ignore[override]
+        """Whether the ends need axes."""
+        return self.frame == "first"
+
+    @property
+    def rows(self) -> tuple[tuple[Any, ...], ...]:  # type: ignore[override]
+        """One a direction."""
+        return tuple(("component", k) for k in range(len(self.directions)))
+
+    def other_pose(self, *args: Any) -> None:
+        """What is free to move leaves the place open."""
+
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        where = layout.joints[self.name]
+        first, second = layout.station(self.first), layout.station(self.second)
+        axes = self.directions @ first.axes.T if self.frame == "first" else self.directions
+        primitive = primitives.DOT2 if self.frame == "first" else primitives.POINT
+        return [
+            Row(
+                number,
+                primitive,
+                first.frame,
+                second.frame,
+                first_point=first.offset,
+                second_point=second.offset,
+                first_axis=axis,
+                follows=k,
+            )
+            for k, (number, axis) in enumerate(zip(where.rows, axes, strict=True))
+        ]
+
+    @staticmethod
+    def batches(items: list["Components"], layout: Layout, model: Any) -> list[Batch]:
+        """Their rows, which follow constants."""
+        return [ConstraintBatch(layout, item.constraint_rows(layout), item._inputs(layout)) for item in items]
+
+    def _inputs(self, layout: Layout) -> tuple[Input, ...]:
+        (start, axes), (end, _) = layout.pose(layout.station(self.first)), layout.pose(layout.station(self.second))
+        d = rotations.rotate_back(axes, end - start) if self.frame == "first" else end - start
+        values = self.values if self.values is not None else self.directions @ d
+        label = f"joints.{self.name}.values"
+        return tuple(Input(3, lambda t, value=value: (value, 0.0, 0.0), label=label) for value in values.tolist())
+
+
+JOINTS = (
+    Revolute,
+    Spherical,
+    Universal,
+    Cylindrical,
+    Prismatic,
+    Planar,
+    Fixed,
+    Distance,
+    Parallel,
+    Perpendicular,
+    PointOnLine,
+    PointOnPlane,
+    Components,
+)

@@ -1,0 +1,93 @@
+"""Latch: holds a coordinate of a joint from an event on, or lets it go at one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.elements.attachment import Place
+from femb.elements.joint.constraint_batch import ConstraintBatch, Row
+from femb.elements.joint.coordinates import coordinate_row
+from femb.layout.element import Batch, Input
+from femb.layout.layout import LatchLayout, Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Latch:
+    """Holds a coordinate of a joint where it is when an event happens; one ``engaged`` at the start lets go then.
+
+    joint, coordinate : what is held, any angle or stroke; by default the joint's first coordinate. The event is one of
+    at : the value of the coordinate (rad, counted through full turns, or m) that is reached, rising (direction 1),
+    falling (-1) or either way (0, the default); time : s; when : in Python, a callable ``(t, state) -> number`` that
+    passes through zero.
+
+    Engaging takes an impulse: velocities are projected, weighted with the mass, on those that the joint allows from
+    then on. Momentum is kept, the kinetic energy lost is booked as (negative) work, and stands with the event in the
+    results.
+
+    Raises ModelError: none or several of at, time and when; a direction other than -1, 0 and 1.
+    Source: docs/theory/constraints.md, section 7.
+    """
+
+    table: ClassVar[str] = "latches"
+    kind: ClassVar[str] = "latch"
+
+    name: str
+    joint: str
+    coordinate: str | None = None
+    at: float | None = None
+    time: float | None = None
+    direction: int = 0
+    engaged: bool = False
+    when: Callable[[float, Any], float] | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, "latches", self.name) as check:
+            given = [word for word in ("at", "time", "when") if getattr(self, word) is not None]
+            if len(given) != 1:
+                got = " and ".join(given) or "none"
+                check.fail(given[1] if given else "at", f"got {got}, wanted one of at, time and when")
+            check.require("direction", self.direction in (-1, 0, 1), "must be -1, 0 or 1")
+            check.not_negative("time")
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """None of its own: it is where its joint is."""
+        return {}
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """One more row of its joint. Raises ModelError where there is no such joint or coordinate."""
+        if self.joint not in layout.joints:
+            names = ", ".join(map(repr, layout.joints)) or "none"
+            raise ModelError.at(
+                (self.table, self.name, "joint"), f"got {self.joint!r}, which is not in the model; joints: {names}"
+            )
+        joint = layout.joints[self.joint]
+        words = [each.name for each in joint.coordinates]
+        word = self.coordinate or (words[0] if words else "")
+        if word not in words:
+            raise ModelError.at(
+                (self.table, self.name, "coordinate"),
+                f"got {word!r}; the coordinates of joint {self.joint!r} are: {', '.join(words) or 'none'}",
+            )
+        k = words.index(word)
+        number = layout.add_row(f"latches.{self.name}: {word}", joint.first.frame, joint.second.frame)
+        joint.rows.append(number)
+        layout.latches.append(LatchLayout(self, joint.part.start + k, number))
+
+    @staticmethod
+    def batches(items: list["Latch"], layout: Layout, model: Any) -> list[Batch]:
+        """Their rows, which follow the coordinate they hold while they are engaged."""
+        rows: list[Row] = []
+        inputs: list[Input] = []
+        for k, latch in enumerate(layout.latches):
+            joint = layout.joints[latch.item.joint]
+            coordinate = joint.coordinates[latch.coordinate - joint.part.start]
+            places = {"follows": len(inputs), "in_force": len(inputs) + 1}
+            rows.append(coordinate_row(layout, latch.row, joint, coordinate, **places))
+            inputs.append(Input(3, lambda discrete, k=k: np.array([discrete.held[k], 0.0, 0.0]), of_discrete=True))
+            inputs.append(Input(1, lambda discrete, k=k: discrete.engaged[k], of_discrete=True))
+        return [ConstraintBatch(layout, rows, tuple(inputs))]

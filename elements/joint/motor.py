@@ -1,0 +1,47 @@
+"""Motor: a given torque or force along a coordinate of a joint."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from femb.base.checks import Checks
+from femb.elements.joint.force import JointForce, with_derivatives
+from femb.elements.joint.force_kernels import MOTOR
+from femb.layout.element import Input
+from femb.profiles import Constant, Profile, check_profile
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointMotor(JointForce):
+    """A torque (N m) on an angle or a force (N) on a stroke, positive where it makes the coordinate grow.
+
+    force : a number, multiplied with the profile; or in Python a callable ``(t, state) -> force``, where state gives
+    the joint's motion as ``state.joints[joint]`` (femb.layout.state.State), or ``-> (force, by coordinate, by rate)`` with its
+    derivatives, which Newton's iteration takes for zero where they are not given.
+    profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
+
+    Source: docs/theory/joint_forces.md, equation (9).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "motor"
+    law: ClassVar[int] = MOTOR
+    sense: ClassVar[float] = -1.0
+
+    force: float | Callable[..., Any]
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def check(self, check: Checks) -> None:
+        check.require("force", self.force is not None, "wanted a number or a function (t, state) -> N m or N")
+        check_profile(check, "force")
+
+    def numbers(self) -> list[float]:
+        return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]
+
+    def input(self) -> Input:
+        label, force = f"loads.{self.name}.force", self.force
+        if callable(force):
+            return Input(
+                3, lambda t, state: with_derivatives(force(t, state)), of_state=True, label=label, differentiated=True
+            )
+        return Input(1, self.profile, breakpoints=getattr(self.profile, "breakpoints", ()), label=label)

@@ -1,0 +1,48 @@
+"""Spring and dashpot along a coordinate of a joint."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from femb.base.checks import Checks
+from femb.elements.joint.force import JointForce, along
+from femb.elements.joint.force_kernels import SPRING
+from femb.layout.element import Input
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpringDamper(JointForce):
+    """Resists with stiffness (c - free) + damping dc/dt, c being the angle (rad) or the stroke (m).
+
+    stiffness : N m/rad or N/m. damping : N m s/rad or N s/m. free : the coordinate (rad, m) without elastic force; a
+    hinge that starts elsewhere is preloaded, by stiffness (start - free).
+    force : in Python, a callable ``(c, rate) -> N m or N`` that is added; or ``-> (force, by c, by rate)`` with its
+    derivatives, which Newton's iteration takes for zero where they are not given. What it does is work, as is what the
+    dashpot does; energy is stored in the stiffness alone.
+
+    Raises ModelError: neither stiffness, damping nor force, or numbers below zero.
+    Source: docs/theory/joint_forces.md, equation (4).
+    """
+
+    kind: ClassVar[str] = "joint"
+    law: ClassVar[int] = SPRING
+
+    stiffness: float = 0.0
+    damping: float = 0.0
+    free: float = 0.0
+    force: Callable[[float, float], Any] | None = None
+
+    def check(self, check: Checks) -> None:
+        check.not_negative("stiffness", "damping")
+        if self.force is not None and not callable(self.force):
+            check.fail("force", f"got {self.force!r}, wanted a function (coordinate, rate) -> N m or N")
+        if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+            check.fail("stiffness", "neither stiffness nor damping is given")
+
+    def numbers(self) -> list[float]:
+        return [self.stiffness, self.damping, self.free, 0.0, 0.0]
+
+    def input(self) -> Input | None:
+        if self.force is None:
+            return None
+        return Input(3, along(self, self.force), of_state=True, label=f"springs.{self.name}.force", differentiated=True)

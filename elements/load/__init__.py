@@ -1,0 +1,1 @@
+"""Loads on bodies and beam nodes, along beams, of heat and of the air."""

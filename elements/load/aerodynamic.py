@@ -1,0 +1,127 @@
+"""Aerodynamic load: a force and a torque of the velocity through the air, with their derivatives."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks, shown
+from femb.base.types import Floats, Matrix3, Vector
+from femb.elements.attachment import Place, check_on
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.profiles import Constant, Profile
+
+NOTHING = ((0.0, 0.0, 0.0),) * 3
+STATE, LOAD = ("velocity", "angular_velocity"), ("force", "torque")
+
+
+@dataclass(frozen=True)
+class Airload:
+    """What a law of the air gives at one state: the load and its derivatives, all in body axes.
+
+    force (3,) : N. torque (3,) : N m, about the point. by_velocity, by_angular_velocity, by_rotation (6, 3) :
+    derivatives of force and torque, in this order, by the velocity (m/s) and the angular velocity (rad/s) in body axes,
+    and by a small turn of the body (rad, body axes) at the same velocities in body axes; the last is zero where the
+    load does not see the attitude.
+    """
+
+    force: Any
+    torque: Any
+    by_velocity: Any
+    by_angular_velocity: Any
+    by_rotation: Any = field(default_factory=lambda: np.zeros((6, 3)))
+
+    def packed(self) -> Floats:
+        """(60,) load (6) and derivatives (6, 9) by rows. Raises ValueError: wrong shapes."""
+        parts = (self.by_velocity, self.by_angular_velocity, self.by_rotation)
+        for name, value, shape in (
+            ("force", self.force, (3,)),
+            ("torque", self.torque, (3,)),
+            *zip(("by_velocity", "by_angular_velocity", "by_rotation"), parts, [(6, 3)] * 3, strict=True),
+        ):
+            if np.shape(value) != shape:
+                raise ValueError(f"{name}: got {shown(value)}, wanted an array of shape {shape}")
+        return np.concatenate([self.force, self.torque, np.hstack(parts).ravel()])
+
+
+@dataclass(frozen=True, eq=False)
+class AerodynamicLoad:
+    """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
+
+    body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : where it acts, and
+    whose velocity counts.
+    All else is in the axes of the body, or of the beam node's section. wind : velocity of the air, inertial axes, m/s.
+
+    By coefficients, linear about a reference state (velocity, angular_velocity; m/s, rad/s), in which it is force (N)
+    and torque (N m, about the point):
+
+        force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
+
+    and the torque alike; each matrix is 3 x 3, zero by default. Or law : in Python, a function
+    ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the velocity through the air and the angular
+    velocity in body axes and the attitude, which also gives its derivatives, for Newton's iterations and linearisation.
+
+    profile : multiplies the whole; a Profile of femb.profiles or any callable of time.
+
+    Raises ModelError: neither coefficients nor law, or both; both or neither of body and beam.
+    Source: docs/theory/rigid_body.md, equations (9) and (10).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "aerodynamic"
+    turns: ClassVar[bool] = True
+
+    name: str
+    body: str | None = None
+    beam: str | None = None
+    at: Vector | None = None
+    node: int = -1
+    velocity: Vector = (0.0, 0.0, 0.0)
+    angular_velocity: Vector = (0.0, 0.0, 0.0)
+    force: Vector = (0.0, 0.0, 0.0)
+    torque: Vector = (0.0, 0.0, 0.0)
+    force_by_velocity: Matrix3 = NOTHING
+    force_by_angular_velocity: Matrix3 = NOTHING
+    torque_by_velocity: Matrix3 = NOTHING
+    torque_by_angular_velocity: Matrix3 = NOTHING
+    wind: Vector = (0.0, 0.0, 0.0)
+    law: Callable[..., Any] | None = None
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        with Checks(self, "loads", self.name) as check:
+            check_on(check)
+            if self.law is not None and not callable(self.law):
+                check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
+            words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))
+            for word in (*words, *STATE, "wind"):
+                if callable(getattr(self, word)):
+                    check.fail(word, f"got {shown(getattr(self, word))}, wanted numbers; functions go to law")
+            given = [word for word in words if word not in check.bad and np.any(getattr(self, word))]
+            if self.law is None and not given and not check.bad:
+                check.fail("force_by_velocity", "no coefficient is given, and no law: the load would be nothing")
+            if self.law is not None and given:
+                check.fail(given[0], "given beside a law, which says the whole load: give one of the two")
+
+    @property
+    def on(self) -> Place:
+        """What it acts on; at its point if that is given."""
+        return Place(self.body, self.beam, (0.0, 0.0, 0.0) if self.at is None else self.at, self.node)
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names: in its own fields."""
+        return {(): self.on}
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A load has no coordinates."""
+
+    @staticmethod
+    def batches(items: list["AerodynamicLoad"], layout: Layout, model: Any) -> list[Batch]:
+        """All aerodynamic loads together; what acts on the ground moves nothing."""
+        from femb.elements.load.aerodynamic_batch import AerodynamicBatch
+
+        moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]
+        return [AerodynamicBatch(moving, layout, model)] if moving else []

@@ -1,0 +1,64 @@
+"""What acts all along beams: batches over the elements of some of a model's beams."""
+
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.beam.batch import NO_SECTION, BeamBatch
+from femb.layout.element import Batch, FoldedError
+from femb.layout.layout import Layout
+
+
+class AlongBeams(Batch):
+    """The elements of the named beams as rows of ``beam_columns``: index, ends and data.
+
+    slices[name] : a beam's rows here. in_model (n,) : the rows' numbers among all elements of the model.
+    """
+
+    def __init__(self, names: list[str], layout: Layout, model: Any) -> None:
+        beams = BeamBatch([model.beams[name] for name in dict.fromkeys(names)], layout, model)
+        self.index, self.ends, self.data = beams.index, beams.ends, beams.data
+        self.labels, self.slices, self.fixed = beams.labels, beams.slices, beams.fixed
+        first, start = 0, {}
+        for beam in model.beams.values():
+            start[beam.name] = first
+            first += beam.elements
+        rows = [start[name] + np.arange(model.beams[name].elements) for name in self.slices]
+        self.in_model: Ints = np.concatenate(rows)
+
+    def keep(self, rows: list[int]) -> None:
+        """Keep these rows, in this order; a row may be there several times."""
+        self.index, self.ends, self.data = self.index[rows], self.ends[rows], self.data[rows]
+        self.in_model, self.labels = self.in_model[rows], [self.labels[k] for k in rows]
+
+    def couple(self, pattern: Any) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
+
+    def check(self, bad: int) -> None:
+        """Raise FoldedError for the row a kernel refused."""
+        if bad >= 0:
+            raise FoldedError(
+                f"{self.labels[bad]}: turned by 180 degrees between its ends; divide the beam into more elements"
+            )
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self.force(u, q, 1.0, out, NO_SECTION)
+
+    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        self.force(u, q, -1.0, out, NO_SECTION)
+
+    def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        own = np.zeros((len(q), len(self.index), 2, 6))
+        self.force(u, q, 1.0, np.zeros_like(v), own)
+        for k, row in enumerate(self.in_model):
+            out[:, row] += own[:, k]
+
+    def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
+        """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, section forces."""
+        raise NotImplementedError
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """The factor of every load, the value of its profile."""
+        columns = [frames.u[:, self.first_input + k] for k in range(len(self.inputs))]
+        return {f"{each.label.replace('.', '/', 1)}/factor": u for each, u in zip(self.inputs, columns, strict=True)}

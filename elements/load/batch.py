@@ -1,0 +1,195 @@
+"""Point loads, evaluated together: forces, and torques in four bases."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.load import kernels as load_kernels
+from femb.elements.load import torque_kernels
+from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout, Station
+from femb.layout.singularity import Posture
+from femb.numerics.rotations import rotation_matrix
+
+BASES = {
+    "inertial": torque_kernels.INERTIAL,
+    "body": torque_kernels.BODY,
+    "euler": torque_kernels.EULER,
+    "dual_euler": torque_kernels.DUAL,
+}
+
+
+class LoadBatch(Batch):
+    """Forces and torques at stations, each an input times a direction or three inputs of a callable."""
+
+    def __init__(self, loads: list[Any], layout: Layout) -> None:
+        self.layout = layout
+        # torques that are constant in their frame have kernels of their own, without bases, damping or tangents
+        self.forces, self.torques, self.steady_torques = _Rows(5, 12), _Rows(6, 25), _Rows(4, 9)
+        self.postures = ()
+        self._locks: list[tuple[int, int, int, Floats]] = []
+        self._recorded: list[_Record] = []
+        inputs: list[Input] = []
+        self._width = 0
+        for load in loads:
+            station = layout.station(load.on)
+            if load.force is not None:
+                self._force(load, station, self._input(load, "force", inputs))
+                self._recorded.append(_Record(load.name, "force", self.forces, len(self.forces.index) - 1))
+            if load.torque is not None or load.damping is not None:
+                rows = self._torque(load, station, self._input(load, "torque", inputs))
+                axes = rotation_matrix(station.rotation)
+                self._recorded.append(_Record(load.name, "torque", rows, len(rows.index) - 1, axes))
+        self.inputs = tuple(inputs)
+        kinds = (
+            (load_kernels.applied, self.forces),
+            (torque_kernels.applied, self.torques),
+            (torque_kernels.applied_steady, self.steady_torques),
+        )
+        self._kinds = [each for each in kinds if len(each[1].index)]
+
+    def _input(self, load: Any, word: str, inputs: list[Input]) -> tuple[Floats, int, int]:
+        """Matrix (3, 3) from the inputs to the components, first input and number of inputs."""
+        value, label, first = getattr(load, word), f"loads.{load.name}.{word}", self._width
+        if value is None:
+            return np.zeros((3, 3)), first, 0
+        if callable(value):
+            matrix = np.eye(3)
+            breakpoints = getattr(value, "breakpoints", ())
+            inputs.append(Input(3, value, of_state=True, breakpoints=breakpoints, label=label))
+        else:
+            matrix = np.zeros((3, 3))
+            matrix[:, 0] = value
+            breakpoints = getattr(load.profile, "breakpoints", ())
+            inputs.append(Input(1, load.profile, breakpoints=breakpoints, label=label))
+        self._width += inputs[-1].width
+        return matrix, first, inputs[-1].width
+
+    def _force(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> None:
+        matrix, first, count = source
+        kind = load_kernels.BODY if load.frame == "body" else load_kernels.INERTIAL
+        if load.frame == "body":
+            # a beam node's own axes, given by the station on the frame
+            matrix = rotation_matrix(station.rotation) @ matrix
+        if self.layout.frames[station.frame].freedom == 3:
+            kind = load_kernels.POINT
+        where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
+        self.forces.add([*where, first, count, kind], [*station.offset, *matrix.ravel()])
+
+    def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> "_Rows":
+        """Take a torque; returns the rows that it is the last of."""
+        matrix, first, count = source
+        axes = rotation_matrix(station.rotation)
+        where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
+        if load.frame == "body" and load.damping is None:
+            self.steady_torques.add([*where, first, count], (axes @ matrix).ravel())
+            return self.steady_torques
+        first_axis, last_axis, sign = axes_of(load.sequence)
+        last = axes[:, last_axis]
+        damping = np.zeros(3) if load.damping is None else np.broadcast_to(load.damping, 3)
+        self.torques.add(
+            [*where, first, count, BASES[load.frame], first_axis],
+            [*matrix.ravel(), *damping, *axes.ravel(), *last, sign],
+        )
+        if load.ends_at_lock:
+            self.postures = (*self.postures, _lock(load))
+            self._locks.append((*where, first_axis, last))
+        return self.torques
+
+    def couple(self, pattern: Any) -> None:
+        for rows in (self.forces, self.torques, self.steady_torques):
+            rows.couple(pattern, self.first_input)
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self._apply(u, q, v, -1.0, out)
+
+    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        self._apply(u, q, v, 1.0, out)
+
+    def _apply(self, u: Floats, q: Floats, v: Floats, sign: float, out: Floats) -> None:
+        for applied, rows in self._kinds:
+            applied(rows.index, rows.data, u, q, v, sign, out)
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""
+        kernels = {id(rows): applied for applied, rows in self._kinds}
+        block: dict[str, Floats] = {}
+        for each in self._recorded:
+            row = slice(each.row, each.row + 1)
+            out = np.zeros_like(frames.v)
+            kernels[id(each.rows)](each.rows.index[row], each.rows.data[row], frames.u, frames.q, frames.v, 1.0, out)
+            first = each.rows.index[each.row, 1] + (3 if each.word == "torque" else 0)
+            values = out[:, first : first + 3]
+            block[f"loads/{each.name}/{each.word}"] = values if each.axes is None else values @ each.axes
+        return block
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._add_tangent(u, q, v, damping, stiffness)
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._add_tangent(u, q, v, damping, stiffness)
+
+    def _add_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        forces, torques = self.forces, self.torques
+        if len(forces.index):
+            load_kernels.stiffness(forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness)
+        if len(torques.index):
+            blocks = torques.offset, torques.stride
+            torque_kernels.tangent(torques.index, torques.data, *blocks, u, q, v, damping, stiffness)
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        """Loads have none."""
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        """Loads store no energy: what they do is work."""
+
+    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Distance from gimbal lock as a vector (s, k, 2) for every torque that ends there, and its rate."""
+        pairs = [
+            lock_vector(first, last, q[:, i + 3 : i + 7], v[:, j + 3 : j + 6]) for i, j, first, last in self._locks
+        ]
+        return np.stack([y for y, _ in pairs], axis=1), np.stack([rate for _, rate in pairs], axis=1)
+
+
+def _lock(load: Any) -> Posture:
+    owner = f"body {load.body!r}" if load.body is not None else f"beam {load.beam!r}"
+    grows = ", where the dual Euler basis grows without bound," if load.frame == "dual_euler" else ""
+    return Posture(
+        NEAREST,
+        f"loads.{load.name}",
+        f"{owner} is at gimbal lock of the sequence {load.sequence}{grows}",
+        measure_of(load.sequence),
+        'give the torque in frame = "body", or in a sequence whose lock the motion does not come to',
+    )
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A force or torque of the results: its row, and for a torque the axes (3, 3) to give it in, in the frame's."""
+
+    name: str
+    word: str
+    rows: "_Rows"
+    row: int
+    axes: Floats | None = None
+
+
+class _Rows:
+    """Structure of arrays of one kind of load: index (n, width) and data (n, length), and where its blocks are."""
+
+    def __init__(self, width: int, length: int) -> None:
+        self.index: Ints = np.zeros((0, width), dtype=np.int64)
+        self.data: Floats = np.zeros((0, length))
+        self._first = 0
+
+    def add(self, index: list[Any], data: Any) -> None:
+        self.index = np.vstack([self.index, np.array([index], dtype=np.int64)])
+        self.data = np.vstack([self.data, np.array([data], dtype=float)])
+
+    def couple(self, pattern: Any, first_input: int) -> None:
+        self.index[:, 2] += first_input - self._first
+        self._first = first_input
+        self.offset, self.stride = pattern.offsets(self.index[:, 1:2])

@@ -1,0 +1,97 @@
+"""Distributed load: a force and a moment per length along a beam."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks, as_numbers, frozen_array, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements.attachment import Place
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.profiles import Constant, Profile
+
+
+@dataclass(frozen=True, eq=False)
+class DistributedLoad:
+    """A force (N/m) and/or torque (N m/m) per unstretched length, all along a beam.
+
+    beam : its name. force, torque : three numbers, the same everywhere; or two such rows, at the start and at the end,
+    and linear between; or three, at the start, the middle and the end, and quadratic between. In Python also a function
+    ``s -> (3,)`` of the length (m) from the start.
+    frame : "inertial"; or "body" for the axes of the section where it acts, which it follows (a pressure, a drag along
+    the beam). profile : a Profile of femb.profiles or any callable of time that all of it is multiplied with.
+
+    It acts on the nodes by the element's own interpolation: loads that keep their direction, up to quadratic ones, are
+    integrated exactly, others with three Gauss points an element.
+
+    Raises ModelError: no force or torque, not one to three rows of three numbers, unknown frame.
+    Source: docs/theory/beam_loads.md, equations (6) to (12).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "distributed"
+    turns: ClassVar[bool] = False
+
+    name: str
+    beam: str
+    force: Any = None
+    torque: Any = None
+    frame: str = "inertial"
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        with Checks(self, "loads", self.name) as check:
+            check.one_of("frame", ("inertial", "body"))
+            if self.force is None and self.torque is None:
+                check.fail("force", "neither force nor torque is given")
+            for name in ("force", "torque"):
+                value = getattr(self, name)
+                if value is None or callable(value):
+                    continue
+                rows = as_numbers(value)
+                if rows is None or rows.shape not in ((3,), (1, 3), (2, 3), (3, 3)) or not np.all(np.isfinite(rows)):
+                    check.fail(name, f"got {shown(value)}, wanted three numbers, or two or three rows of three numbers")
+                else:
+                    object.__setattr__(self, name, frozen_array(rows.reshape(-1, 3)))
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The beam it is on."""
+        return {(): Place(beam=self.beam)}
+
+    def values(self, s: Floats, length: float) -> Floats:
+        """Force and torque (n, 6) per length at the lengths s (n,) from the start of a beam of that length."""
+        found = []
+        for word, each in (("force", self.force), ("torque", self.torque)):
+            try:
+                found.append(_along(each, s, length))
+            except Exception as error:  # of a user's function
+                place, what = (self.table, self.name, word), f"{type(error).__name__}: {error}"
+                raise ModelError.at(place, f"fails along the beam: {what}; wanted three numbers") from error
+        return np.hstack(found)
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A load has no coordinates."""
+
+    @staticmethod
+    def batches(items: list["DistributedLoad"], layout: Layout, model: Any) -> list[Batch]:
+        """All distributed loads together."""
+        from femb.elements.load.line_load_batch import LineLoadBatch
+
+        return [LineLoadBatch(items, layout, model)]
+
+
+def _along(value: Any, s: Floats, length: float) -> Floats:
+    """(n, 3) of a function, or of the polynomial through rows at equal distances."""
+    if value is None:
+        return np.zeros((len(s), 3))
+    if callable(value):
+        return np.array([np.broadcast_to(np.asarray(value(float(each)), dtype=float), 3) for each in s])
+    x = s[:, None] / length
+    if len(value) < 3:
+        return value[0] + x * (value[-1] - value[0])
+    start, middle, end = value
+    return (1.0 - x) * (1.0 - 2.0 * x) * start + 4.0 * x * (1.0 - x) * middle + x * (2.0 * x - 1.0) * end

@@ -1,0 +1,223 @@
+"""Tangents of forces and moments along beams: the change of the residual with the coordinates, inputs held.
+
+Arrays as in ``line_load_kernels``. Changes are along the eleven motions of the ends (see ``beam_strain.end_gradient``).
+A vector f of the axes of the first section changes by Omega x f where it follows the section, whose spin is Omega, and
+in these axes by f x theta where it is held in inertial ones, as the axes turn by theta.
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.beam.columns import LENGTH
+from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.strain import (
+    HERMITE,
+    WEIGHTS,
+    geometric_stiffness,
+    shape_gradient,
+    twist_angles,
+    twist_directions,
+)
+from femb.elements.beam.tangent_strain import AXIS, SHAPE, twist_hessian
+from femb.elements.load.along_beam_kernels import add_tangent, locate
+from femb.elements.load.line_load_kernels import CUBICS, ends_force, local_vectors, row_force, section_at, spin_gradient
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import dot, turn_back
+
+
+@inner
+def vector_changes(f, spin, follows, change):  # type: ignore[no-untyped-def]
+    """change (3, 11): of a vector in the axes of the first section; spin (3, 11) of the section against them."""
+    for j in range(11):
+        if follows:
+            a, b, c = spin[0, j], spin[1, j], spin[2, j]
+        else:
+            # -theta x f
+            a, b, c = -1.0 if j == 3 else 0.0, -1.0 if j == 4 else 0.0, -1.0 if j == 5 else 0.0
+        change[0, j] = b * f[2] - c * f[1]
+        change[1, j] = c * f[0] - a * f[2]
+        change[2, j] = a * f[1] - b * f[0]
+
+
+@inner
+def centreline_tangent(Q, length, s1, s2, G, dG, D):  # type: ignore[no-untyped-def]
+    """D (14, 11) += change of the force on the ends by forces G (4, 3) on the centreline.
+
+    dG (4, 3, 11) : their changes in the axes of the first section, which turn with end I.
+    """
+    own, down = np.empty(3), np.empty(3)
+    turn_back(Q, G[3], own)
+    for j in range(11):
+        # in inertial directions, as the rows of the ends' forces are
+        t1, t2, t3 = 1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0
+        for o in range(0, 4, 2):
+            row = 7 * (o // 2)
+            D[row, j] += dG[o, 0, j] + t2 * G[o, 2] - t3 * G[o, 1]
+            D[row + 1, j] += dG[o, 1, j] + t3 * G[o, 0] - t1 * G[o, 2]
+            D[row + 2, j] += dG[o, 2, j] + t1 * G[o, 1] - t2 * G[o, 0]
+        d1 = length if j == 6 else 0.0
+        D[4, j] -= s1 * dG[1, 2, j] + d1 * G[1, 2]
+        D[5, j] += s1 * dG[1, 1, j] + d1 * G[1, 1]
+        D[6, j] += length * dG[1, 0, j]
+        # of G_II in the axes of its own end: Q^T (dG + theta_I x G) - theta_II x own
+        x = dG[3, 0, j] + t2 * G[3, 2] - t3 * G[3, 1]
+        y = dG[3, 1, j] + t3 * G[3, 0] - t1 * G[3, 2]
+        z = dG[3, 2, j] + t1 * G[3, 1] - t2 * G[3, 0]
+        for k in range(3):
+            down[k] = Q[0, k] * x + Q[1, k] * y + Q[2, k] * z
+        if j == 7:
+            down[1] += own[2]
+            down[2] -= own[1]
+        elif j == 8:
+            down[2] += own[0]
+            down[0] -= own[2]
+        elif j == 9:
+            down[0] += own[1]
+            down[1] -= own[0]
+        d2 = length if j == 10 else 0.0
+        D[11, j] -= s2 * down[2] + d2 * own[2]
+        D[12, j] += s2 * down[1] + d2 * own[1]
+        D[13, j] += length * down[0]
+
+
+@inner
+def spread_columns(D, A):  # type: ignore[no-untyped-def]
+    """A (14, 14) -= D (14, 11), whose first three columns are r_II - r_I."""
+    for i in range(14):
+        for j in range(3):
+            A[i, j] += D[i, j]
+            A[i, 7 + j] -= D[i, j]
+        for j in range(3, 7):
+            A[i, j] -= D[i, j]
+        for j in range(7, 11):
+            A[i, j + 3] -= D[i, j]
+
+
+@kernel
+def turning_tangent(  # type: ignore[no-untyped-def]
+    index, ends, data, kind, first, values, offset, stride, u, q, fixed, out
+):
+    """Add the change of the residual force of one state to block data, but that of ``moment_tangent``."""
+    R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
+    beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
+    turned, rows, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
+    G, M1, dG = np.empty((4, 3)), np.empty(3), np.empty((4, 3, 11))
+    B, spin, change = np.empty((8, 11)), np.empty((3, 11)), np.empty((3, 11))
+    K11, D, A, T = np.empty((11, 11)), np.empty((14, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
+    dn = np.empty((8, 11))
+    for k in range(index.shape[0]):
+        length, Q, factor = data[k, LENGTH], R[4], u[first[k]]
+        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        if not twist_angles(X, turned, rows):
+            return k
+        twist_directions(Q, beta, gamma)
+        shape_gradient(X, Q, beta, gamma, length, B)
+        row_force(X, R, length, kind[k], factor, values[k], turned, rows, S, W, work, G, n, M1)
+        dG[:] = 0.0
+        dn[:] = 0.0
+        D[:] = 0.0
+        for i in range(3):
+            g = section_at(X, i, turned[i], S)
+            local_vectors(R, kind[k], values[k, i], WEIGHTS[i] * length * factor, S, work[0], work[1])
+            spin_gradient(i, g, S, rows, W)
+            for j in range(11):
+                for p in range(3):
+                    x = 0.0
+                    for m in range(8):
+                        x += W[p, m] * B[m, j]
+                    spin[p, j] = x
+            vector_changes(work[0], spin, kind[k] == 1, change)
+            for o in range(4):
+                for p in range(3):
+                    for j in range(11):
+                        dG[o, p, j] += CUBICS[i, o] * change[p, j]
+            vector_changes(work[1], spin, kind[k] == 1, change)
+            for p in range(3):
+                for j in range(11):
+                    D[3 + p, j] += change[p, j]
+                    for m in range(8):
+                        dn[m, j] += W[p, m] * change[p, j]
+        s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+        centreline_tangent(Q, length, X[3], s2, G, dG, D)
+        A[:] = 0.0
+        spread_columns(D, A)
+        K11[:] = 0.0
+        geometric_stiffness(X, Q, beta, gamma, length, n, K11)
+        for i in range(11):
+            for j in range(11):
+                for m in range(8):
+                    K11[i, j] += B[m, i] * dn[m, j]
+                K11[i, j] = -K11[i, j]
+        expand(K11, A)
+        ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f)
+        add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out)
+    return -1
+
+
+@kernel
+def moment_tangent(  # type: ignore[no-untyped-def]
+    index, ends, data, kind, first, values, offset, stride, u, q, fixed, out
+):
+    """Add what is missing from the exact tangent: the change of the spin's gradient W under held moments."""
+    R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
+    beta, gamma, none = np.empty(3), np.empty(3), np.zeros(14)
+    turned, rows, S, second = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((4, 8, 8))
+    B, H, HB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
+    A, T = np.empty((14, 14)), np.empty((2, 3, 3))
+    for k in range(index.shape[0]):
+        length, Q = data[k, LENGTH], R[4]
+        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        if not twist_angles(X, turned, rows):
+            return k
+        twist_directions(Q, beta, gamma)
+        twist_hessian(X, second)
+        H[:] = 0.0
+        for i in range(3):
+            g = section_at(X, i, turned[i], S)
+            local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[first[k]], S, work[0], work[1])
+            spin_change(i, g, S, rows, second, work[1], H)
+        shape_gradient(X, Q, beta, gamma, length, B)
+        ends_stiffness(H, B, HB, K11)
+        A[:] = 0.0
+        expand(K11, A)
+        add_tangent(ends[k], offset[k], stride[k], R, T, none, A, out)
+    return -1
+
+
+@inner
+def spin_change(i, g, S, rows, second, c, H):  # type: ignore[no-untyped-def]
+    """H (8, 8) += the transpose of d(W^T c)/dX at a held moment c (3,), W as in ``spin_gradient``.
+
+    W^T c is t'^T w + psi' (t . c) with w = c x t - (t . c) (e1 x t) / (1 + t1); second : of ``twist_hessian``.
+    """
+    t, w, dt, dw = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for p in range(3):
+        t[p] = S[p, 0]
+    d = 1.0 / (1.0 + t[0])
+    along = dot(t, c)
+    w[0] = c[1] * t[2] - c[2] * t[1]
+    w[1] = c[2] * t[0] - c[0] * t[2] + along * d * t[2]
+    w[2] = c[0] * t[1] - c[1] * t[0] - along * d * t[1]
+    tw = dot(t, w)
+    for o in range(7):
+        q, n_o = AXIS[o], HERMITE[i, SHAPE[o]]
+        for p in range(3):
+            dt[p] = n_o / g * ((1.0 if p == q else 0.0) - t[p] * t[q])
+        dalong = dot(dt, c)
+        # of -(t . c) / (1 + t1)
+        dfactor = d * (along * d * dt[0] - dalong)
+        dw[0] = c[1] * dt[2] - c[2] * dt[1]
+        dw[1] = c[2] * dt[0] - c[0] * dt[2] - dfactor * t[2] + along * d * dt[2]
+        dw[2] = c[0] * dt[1] - c[1] * dt[0] + dfactor * t[1] - along * d * dt[1]
+        tdw = dot(t, dw)
+        for m in range(7):
+            p, n_m = AXIS[m], HERMITE[i, SHAPE[m]]
+            same = 1.0 if p == q else 0.0
+            bent = -w[p] * t[q] - w[q] * t[p] - tw * same + 3.0 * tw * t[p] * t[q]
+            H[o, m] += n_m * n_o / (g * g) * bent + n_m / g * (dw[p] - tdw * t[p])
+        for m in range(8):
+            H[o, m] += rows[i, m] * dalong
+    for m in range(8):
+        for o in range(8):
+            H[o, m] += second[i, m, o] * along

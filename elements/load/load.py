@@ -1,0 +1,131 @@
+"""Point load: a force and a torque on a body or a beam node."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Vector
+from femb.elements.attachment import Place, check_on
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.numerics.euler import SEQUENCES, gimbal_distance
+from femb.profiles import Constant, Profile, check_profile
+
+FRAMES = ("inertial", "body", "euler", "dual_euler")
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
+
+    force, torque : three numbers, multiplied with the profile; or a callable ``(t, state) -> (3,)`` where state
+    gives the named bodies and beams at that instant (femb.layout.state.State), for reading. body and at (m, body axes), or
+    beam, node and at (m, section axes) : where it acts. profile : a Profile of femb.profiles or any callable of time.
+    Either callable must depend on its arguments alone; it may have an attribute ``breakpoints``, the instants (s) at
+    which it jumps.
+
+    frame : what the three components are along. "inertial" or "body" (the beam node's section axes) for both; a torque
+    also "euler", the axes g_m of the three Euler turns of the body (unit vectors), or "dual_euler", the vectors g^m
+    with g^m . g_n = 1 if m = n else 0, so that a component does work on the Euler angle of its number alone.
+    sequence : of those angles, one of the twelve, intrinsic.
+
+    damping : N m s/rad, a number or three. Minus damping times the rate conjugate to each component, whatever the
+    profile, is added to the torque along the same base vector. What component m of a torque is conjugate to is the
+    component of omega that it does work on, b_m . omega: the inertial or body components of omega, the Euler rates in
+    "dual_euler" (g^m . omega), and the projections g_m . omega on the three axes in "euler", which are not the rates.
+
+    The vectors g^1 and g^3 grow as 1/|cos phi| (1/|sin phi| where the first axis is also the last) towards gimbal
+    lock, and g_2 has no direction there: a run whose torque uses them ends at a distance of 1e-4 from it.
+
+    Raises ModelError: no force, torque or damping, both or neither of body and beam, unknown frame or sequence, a force
+    in Euler components. Source: Choi, USC thesis 2014, equations (6) to (11), (28), (36), (37).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "point"
+
+    name: str
+    body: str | None = None
+    beam: str | None = None
+    at: Vector = (0.0, 0.0, 0.0)
+    node: int = -1
+    force: Vector | Callable[..., Any] | None = None
+    torque: Vector | Callable[..., Any] | None = None
+    frame: str = "inertial"
+    sequence: str = "xyz"
+    damping: float | Vector | None = None
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        with Checks(self, "loads", self.name) as check:
+            check.one_of("frame", FRAMES)
+            check.one_of("sequence", SEQUENCES)
+            if "damping" not in check.bad and self.damping is not None:
+                check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
+            if self.force is None and self.torque is None and self.damping is None:
+                check.fail("force", "neither force nor torque is given")
+            check_profile(check, "force", "torque")
+            if "frame" not in check.bad and self.force is not None and self.frame in FRAMES[2:]:
+                check.fail(
+                    "frame",
+                    f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "
+                    "own, in the frame 'inertial' or 'body'",
+                )
+            check_on(check)
+
+    @property
+    def on(self) -> Place:
+        """Where it acts."""
+        return Place(self.body, self.beam, self.at, self.node)
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names: in its own fields."""
+        return {(): self.on}
+
+    @property
+    def turns(self) -> bool:
+        """Whether it acts on the attitude of what it is on, which then needs axes."""
+        return self.torque is not None or self.damping is not None
+
+    @property
+    def ends_at_lock(self) -> bool:
+        """Whether it has a component along a base vector that gimbal lock leaves without length or direction."""
+        used = np.zeros(3, dtype=bool)
+        if self.damping is not None:
+            used |= np.broadcast_to(self.damping, 3) != 0.0
+        if self.torque is not None:
+            used |= True if callable(self.torque) else self.torque != 0.0
+        return bool(used.any()) if self.frame == "dual_euler" else self.frame == "euler" and bool(used[1])
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """A load has no coordinates."""
+
+    @staticmethod
+    def batches(items: list["Load"], layout: Layout, model: Any) -> list[Batch]:
+        """All point loads together; what acts on the ground moves nothing. Raises ModelError at gimbal lock."""
+        from femb.elements.load.batch import LoadBatch
+
+        moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]
+        problems = [item._locked() for item in moving if item.ends_at_lock and _at_lock(item, layout)]
+        if problems:
+            raise ModelError(*problems)
+        return [LoadBatch(moving, layout)] if moving else []
+
+    def _locked(self) -> Problem:
+        return Problem(
+            ("loads", self.name, "sequence"),
+            f"got {self.sequence!r}, at whose gimbal lock the motion starts: the basis {self.frame!r} has no direction "
+            'there; give another sequence, or the torque in frame = "body"',
+        )
+
+
+def _at_lock(load: Load, layout: Layout) -> bool:
+    from femb.elements.load.euler_basis import NEAREST
+
+    _, quaternion = layout.pose(layout.station(load.on))
+    return bool(gimbal_distance(quaternion, load.sequence) < NEAREST)

@@ -1,0 +1,83 @@
+"""Thermal load: a beam that is heated, evenly or on one side."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Pair, Strains
+from femb.elements.attachment import Place
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.profiles import Constant, Profile
+
+
+@dataclass(frozen=True, eq=False)
+class ThermalLoad:
+    """Heating all along a beam: stress is of the strain less the strain of the free, heated beam.
+
+    beam : its name. temperature : mean over the section, K above that of the stress-free reference shape.
+    gradient : of the temperature along the section's y and z axes, K/m. Both take the ``expansion`` of the beam's
+    section (1/K): the free beam becomes longer by expansion times temperature and bends away from its warmer side,
+    with the radius 1/(expansion times gradient).
+    strain : in place of both, what the free beam does: axial strain, twist and curvatures about y and z (1/m).
+    profile : a Profile of femb.profiles or any callable of time that all of it is multiplied with.
+
+    Several loads on one beam add up. What the heating does to the structure is work, and the potential energy of the
+    audit that of the stress. The damping of the material is of the rate of the whole strain: a damped beam follows its
+    temperature with a delay of the damping time.
+
+    Raises ModelError: nothing given, a strain given beside a temperature, a section without expansion.
+    Source: docs/theory/beam_loads.md, equations (1) to (5).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "thermal"
+    turns: ClassVar[bool] = False
+
+    name: str
+    beam: str
+    temperature: float | None = None
+    gradient: Pair | None = None
+    strain: Strains | None = None
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        with Checks(self, "loads", self.name) as check:
+            heated = [name for name in ("temperature", "gradient") if getattr(self, name) is not None]
+            if not heated and self.strain is None:
+                check.fail("temperature", "neither temperature, gradient nor strain is given")
+            if heated and self.strain is not None:
+                check.fail("strain", f"given beside {heated[0]!r}, which says the strain: give it in a load of its own")
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The beam it is on."""
+        return {(): Place(beam=self.beam)}
+
+    def free_strain(self, expansion: float | None) -> Floats:
+        """(4,) axial strain, twist and curvatures of the free beam, for a profile of one."""
+        if self.strain is not None:
+            return np.array(self.strain)
+        y, z = self.gradient if self.gradient is not None else (0.0, 0.0)
+        # a fibre at (y, z) is strained by z kappa_2 - y kappa_3
+        return (expansion or 0.0) * np.array([self.temperature or 0.0, 0.0, z, -y])
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """No coordinates of its own. Raises ModelError where the section has no expansion."""
+        section = model.section_of(model.beams[self.beam])
+        if self.strain is None and section.expansion is None:
+            word = "temperature" if self.temperature is not None else "gradient"
+            raise ModelError.at(
+                ("loads", self.name, word),
+                f"needs the expansion (1/K) of the section {section.name!r} of beam {self.beam!r}: give it there",
+            )
+
+    @staticmethod
+    def batches(items: list["ThermalLoad"], layout: Layout, model: Any) -> list[Batch]:
+        """All thermal loads together."""
+        from femb.elements.load.thermal_batch import ThermalBatch
+
+        return [ThermalBatch(items, layout, model)]

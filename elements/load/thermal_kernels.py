@@ -1,0 +1,195 @@
+"""Kernels over heated beam elements: stress is of the strain less the strain of the free, heated element.
+
+An element that was free would take another shape as it is heated: longer by the axial thermal strain and with
+curvature and twist added to its own. Its thermal strain is the change of the element's own strain measure from the
+shape it has unheated, so that free heating is free of stress to rounding, whatever the length of the elements.
+
+index, ends, data : rows of ``beam_columns``. group (n,) int : row of every element in thermal (s, g, 3, 4), the thermal
+strains at the strain points. Source: docs/theory/beam_loads.md, equations (1) to (5).
+"""
+
+import numpy as np
+
+from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.strain import (
+    WEIGHTS,
+    end_gradient,
+    geometric_stiffness,
+    natural_coordinates,
+    shape_gradient,
+    strains,
+    twist_angles,
+    twist_directions,
+)
+from femb.elements.beam.tangent_strain import strain_changes, twist_hessian
+from femb.elements.load.along_beam_kernels import add_force, add_section_force, add_tangent, helix, locate
+from femb.numerics.compile import inner, kernel
+
+
+@kernel
+def thermal_strains(free, length, curvature, off, source, out):  # type: ignore[no-untyped-def]
+    """out (s, g, 3, 4): at the strain points of elements with these lengths (g,) and mean curvatures (g, 3) unheated.
+
+    off (g, 3) : what the chord of the unheated element has beyond that of the helix with its mean curvature.
+    free (s, g, 4) : axial strain, twist and curvatures (1/m) by which free elements change; source (g,) : form of
+    the strains.
+    """
+    Q, work, X = np.empty((3, 3)), np.empty((3, 3)), np.empty(8)
+    small = np.zeros((3, 3))
+    zero, d, turning = small[0], small[1], small[2]
+    axes = np.eye(3)
+    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    for g in range(length.size):
+        for s in range(free.shape[0]):
+            for part in range(2):
+                # heated, less unheated
+                hot = 1.0 if part == 0 else 0.0
+                eps = hot * free[s, g, 0]
+                for i in range(3):
+                    turning[i] = length[g] * (curvature[g, i] + hot * free[s, g, 1 + i])
+                helix(turning, length[g] * (1.0 + eps), d, Q)
+                for i in range(3):
+                    d[i] += (1.0 + eps) * off[g, i]
+                natural_coordinates(zero, axes, eps, d, Q, eps, length[g], work, X)
+                if not strains(X, length[g], source[g] != 0.0, turned, rows, e, E):
+                    return g
+                for i in range(3):
+                    for j in range(4):
+                        if part == 0:
+                            out[s, g, i, j] = e[i, j]
+                        else:
+                            out[s, g, i, j] -= e[i, j]
+    return -1
+
+
+@inner
+def thermal_force(data, thermal, E, n):  # type: ignore[no-untyped-def]
+    """n (8,) = minus length sum w E^T D e_T: the residual force on the natural coordinates."""
+    n[:] = 0.0
+    for i in range(3):
+        for j in range(4):
+            stress = 0.0
+            for k in range(4):
+                stress -= data[STIFFNESS + 4 * j + k] * thermal[i, k]
+            stress *= WEIGHTS[i] * data[LENGTH]
+            for m in range(8):
+                n[m] += stress * E[i, j, m]
+
+
+@inner
+def ends_force(n, f11, f):  # type: ignore[no-untyped-def]
+    """f (14,) of the force f11 (11,) by chord, spins and strain rates."""
+    for k in range(3):
+        f[k] = -f11[k]
+        f[7 + k] = f11[k]
+        f[3 + k] = f11[3 + k]
+        f[10 + k] = f11[7 + k]
+    f[6] = f11[6]
+    f[13] = f11[10]
+
+
+@kernel
+def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):  # type: ignore[no-untyped-def]
+    """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
+
+    Returns -1, or the number of an element that is folded.
+    """
+    R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
+    beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
+    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            locate(index[k], ends[k], data[k], q[s], fixed, r, R, X)
+            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, turned, rows, e, E):
+                return k
+            twist_directions(R[4], beta, gamma)
+            thermal_force(data[k], thermal[s, group[k]], E, n)
+            f11[:] = 0.0
+            end_gradient(X, R[4], beta, gamma, data[k, LENGTH], n, f11)
+            ends_force(n, f11, f)
+            add_force(index[k], ends[k], R, f, sign, work, out[s])
+            if section.shape[0] > 0:
+                add_section_force(R, f, sign, work, section[s, k])
+    return -1
+
+
+@kernel
+def stored(index, ends, data, group, thermal, q, fixed, out):  # type: ignore[no-untyped-def]
+    """out (s,) += elastic energy of the strain less the thermal strain, minus that of the whole strain."""
+    R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
+    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            locate(index[k], ends[k], data[k], q[s], fixed, r, R, X)
+            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, turned, rows, e, E):
+                return k
+            for i in range(3):
+                w = WEIGHTS[i] * data[k, LENGTH]
+                for j in range(4):
+                    mean = 0.5 * thermal[s, group[k], i, j] - (e[i, j] - data[k, REFERENCE + 4 * i + j])
+                    for o in range(4):
+                        out[s] += w * mean * data[k, STIFFNESS + 4 * j + o] * thermal[s, group[k], i, o]
+    return -1
+
+
+@kernel
+def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):  # type: ignore[no-untyped-def]
+    """Add the change of the residual force of one state as the ends turn to block data; thermal (g, 3, 4).
+
+    What the second derivatives of the strains add is left out, as for the beam.
+    """
+    R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
+    beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
+    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    K11, A, T = np.empty((11, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
+    for k in range(index.shape[0]):
+        length = data[k, LENGTH]
+        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+            return k
+        twist_directions(R[4], beta, gamma)
+        thermal_force(data[k], thermal[group[k]], E, n)
+        K11[:] = 0.0
+        geometric_stiffness(X, R[4], beta, gamma, length, n, K11)
+        A[:] = 0.0
+        expand(K11, A)
+        f11[:] = 0.0
+        end_gradient(X, R[4], beta, gamma, length, n, f11)
+        ends_force(n, f11, f)
+        add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out)
+    return -1
+
+
+@kernel
+def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):  # type: ignore[no-untyped-def]
+    """Add what is missing from the exact tangent: -B^T (length sum w sigma_T d2e/dX2) B, sigma_T = D e_T."""
+    R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
+    beta, gamma, none = np.empty(3), np.empty(3), np.zeros(14)
+    turned, rows = np.empty(4), np.empty((4, 8))
+    A, T = np.empty((14, 14)), np.empty((2, 3, 3))
+    S, D, dE, G = np.empty((4, 8, 8)), np.eye(8), np.empty((8, 3, 4, 8)), np.empty((8, 8))
+    B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
+    for k in range(index.shape[0]):
+        length = data[k, LENGTH]
+        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        if not twist_angles(X, turned, rows):
+            return k
+        twist_directions(R[4], beta, gamma)
+        twist_hessian(X, S)
+        strain_changes(X, length, data[k, SOURCE] != 0.0, turned, rows, S, D, dE)
+        G[:] = 0.0
+        for i in range(3):
+            for j in range(4):
+                stress = 0.0
+                for o in range(4):
+                    stress -= WEIGHTS[i] * length * data[k, STIFFNESS + 4 * j + o] * thermal[group[k], i, o]
+                for m in range(8):
+                    for o in range(8):
+                        G[m, o] += stress * dE[o, i, j, m]
+        shape_gradient(X, R[4], beta, gamma, length, B)
+        ends_stiffness(G, B, GB, K11)
+        A[:] = 0.0
+        expand(K11, A)
+        add_tangent(ends[k], offset[k], stride[k], R, T, none, A, out)
+    return -1

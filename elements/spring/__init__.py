@@ -1,0 +1,1 @@
+"""Springs and dashpots between points and frames, and pulls."""

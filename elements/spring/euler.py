@@ -1,0 +1,89 @@
+"""Torsion springs and dashpots on the three Euler angles between two frames."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Vector
+from femb.elements.attachment import Place
+from femb.elements.spring.end import SpringEnd, check_ends, lay_out_spring
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.numerics import rotations
+from femb.numerics.euler import SEQUENCES, gimbal_distance
+
+
+@dataclass(frozen=True, eq=False)
+class EulerSpringDamper:
+    """Moments stiffness_m (angle_m - free_m) + damping_m rate_m against the Euler angles from ``start`` to ``end``.
+
+    start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, one of the twelve,
+    intrinsic, from the axes of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : a number or
+    three. free_angles : rad, by default those at the start.
+
+    frame : what the moments act along. "dual_euler": the dual Euler basis, so that moment m does work on angle m alone
+    and the torque is the derivative of sum stiffness_m (angle_m - free_m)^2 / 2; the true spring (B^+ in the source).
+    "body": the axes of the end that the turns are named after, with the components of the relative angular velocity
+    along them as rates; the bending of a structure by small angles (B = 1). It agrees with the other to first order and
+    has no energy: what it does counts as work.
+
+    A run ends at gimbal lock (a distance of 1e-4 from it), and where an angle with a stiffness reaches half a turn.
+
+    Raises ModelError: neither stiffness nor damping, numbers below zero, a start at gimbal lock, "body" with a sequence
+    whose first axis is also its last. Source: Thompson, AIAA 2011-6277, generalized forces.
+    """
+
+    table: ClassVar[str] = "springs"
+    kind: ClassVar[str] = "euler"
+    turns: ClassVar[bool] = True
+
+    name: str
+    start: SpringEnd
+    end: SpringEnd
+    stiffness: float | Vector = 0.0
+    damping: float | Vector = 0.0
+    free_angles: Vector | None = None
+    sequence: str = "xyz"
+    frame: str = "dual_euler"
+
+    def __post_init__(self) -> None:
+        with Checks(self, "springs", self.name) as check:
+            check.one_of("sequence", SEQUENCES)
+            check.one_of("frame", ("dual_euler", "body"))
+            for word in ("stiffness", "damping"):
+                if word not in check.bad:
+                    check.require(word, np.all(np.asarray(getattr(self, word)) >= 0.0), "must be at least 0")
+            if not check.bad:
+                if not np.any(self.stiffness) and not np.any(self.damping):
+                    check.fail("stiffness", "neither stiffness nor damping is given")
+                if self.frame == "body":
+                    distinct = self.sequence[0] != self.sequence[2]
+                    check.require("sequence", distinct, "but frame = 'body' needs three different axes, such as 'xyz'")
+            check_ends(check, turning=True)
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {("start",): self.start, ("end",): self.end}
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Couples its two frames. Raises ModelError where its angles are not defined at the start."""
+        from femb.elements.load.euler_basis import NEAREST
+
+        start, end = (layout.pose(station)[1] for station in lay_out_spring(self, layout))
+        if gimbal_distance(rotations.multiply(rotations.conjugate(start), end), self.sequence) < NEAREST:
+            raise ModelError.at(
+                ("springs", self.name, "sequence"),
+                f"got {self.sequence!r}, at whose gimbal lock its ends start, where the angles are not defined: give "
+                "another sequence",
+            )
+
+    @staticmethod
+    def batches(items: list["EulerSpringDamper"], layout: Layout, model: Any) -> list[Batch]:
+        """All of them together."""
+        from femb.elements.spring.torsion_batch import TorsionBatch, euler_row
+
+        return [TorsionBatch(items, layout, euler_row)]

@@ -1,0 +1,89 @@
+"""Spring and dashpot between two points."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.elements.attachment import Place
+from femb.elements.spring.end import SpringEnd, check_ends, lay_out_spring
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+
+# A spring this short, relative to its free or its start length, has no direction any more.
+SHORTEST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamper:
+    """A force along the line between two points: stiffness (length - free_length) + damping d(length)/dt, tension
+    positive.
+
+    start, end : places on bodies or beam nodes, or an inertial ``anchor``. stiffness : N/m. damping : N s/m.
+    free_length : m, by default the length at the start; zero for a spring that pulls to the point.
+    force : in Python, a callable ``(length, rate) -> N`` (tension positive) that is added to both; or
+    ``-> (N, N/m, N s/m)`` with its derivatives by length and rate, which Newton's iteration takes for zero where they
+    are not given. What it does is work, as is what the dashpot does; energy is stored in the stiffness alone.
+
+    A run in which the two points meet ends there, for the force has no direction, unless free_length is zero and
+    there is no callable. Springs do not make what they connect one structure for the start velocities.
+
+    Raises ModelError: neither stiffness, damping nor force, numbers below zero, an end given twice or not at all,
+    ends on one and the same frame, or that start at one point.
+    Source: Choi, USC thesis 2014, equations (22) to (28); Thompson, AIAA 2011-6277, generalized forces.
+    """
+
+    table: ClassVar[str] = "springs"
+    kind: ClassVar[str] = "point"
+    turns: ClassVar[bool] = False
+
+    name: str
+    start: SpringEnd
+    end: SpringEnd
+    stiffness: float = 0.0
+    damping: float = 0.0
+    free_length: float | None = None
+    force: Callable[[float, float], Any] | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, "springs", self.name) as check:
+            check.not_negative("stiffness", "damping", "free_length")
+            if self.force is not None and not callable(self.force):
+                check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
+            if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+                check.fail("stiffness", "neither stiffness nor damping is given")
+            check_ends(check, turning=False)
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
+        start, end = lay_out_spring(self, layout)
+        length = float(np.linalg.norm(layout.pose(end)[0] - layout.pose(start)[0]))
+        if self.needs_direction(length) and length <= SHORTEST * (self.free_length or 0.0):
+            raise ModelError.at(
+                ("springs", self.name, "end"),
+                "starts at the same point as the start, so that the spring has no direction: move one of the two, or "
+                "give free_length = 0",
+            )
+
+    def rest_length(self, start_length: float) -> float:
+        """The length (m) without elastic force."""
+        return start_length if self.free_length is None else self.free_length
+
+    def needs_direction(self, start_length: float) -> bool:
+        """Whether the force is not defined where the ends meet."""
+        return self.free_length is None or self.rest_length(start_length) > 0.0 or self.force is not None
+
+    @staticmethod
+    def batches(items: list["SpringDamper"], layout: Layout, model: Any) -> list[Batch]:
+        """All of them together."""
+        from femb.elements.spring.batch import SpringBatch
+
+        return [SpringBatch(items, layout)]

@@ -1,0 +1,63 @@
+"""Pull: a given force along the line between two points, such as that of a cable on a winch."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.elements.attachment import Place
+from femb.elements.spring.end import SpringEnd, check_ends, lay_out_spring
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.profiles import Constant, Profile
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """A force between two points that follows the line between them: towards the other at each, or, negative, away.
+
+    start, end : places on bodies or beam nodes, or an inertial ``anchor``. force : N, multiplied with the profile, a
+    Profile of femb.profiles or any callable of time. Both ends feel it, so that momenta are kept.
+
+    A run in which the two points meet ends there: the force has no direction.
+
+    Raises ModelError: a force that is not a number, an end given twice or not at all, ends on one and the same frame or
+    that start at one point. Source: docs/theory/rigid_body.md, equation (8), with a given tension.
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "pull"
+    turns: ClassVar[bool] = False
+
+    name: str
+    start: SpringEnd
+    end: SpringEnd
+    force: float
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        with Checks(self, "loads", self.name) as check:
+            check_ends(check, turning=False)
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
+        start, end = lay_out_spring(self, layout)
+        if not np.any(layout.pose(end)[0] - layout.pose(start)[0]):
+            raise ModelError.at(
+                ("loads", self.name, "end"),
+                "starts at the same point as the start, so that the pull has no direction: move one of the two",
+            )
+
+    @staticmethod
+    def batches(items: list["Pull"], layout: Layout, model: Any) -> list[Batch]:
+        """All of them together."""
+        from femb.elements.spring.pull_batch import PullBatch
+
+        return [PullBatch(items, layout)]

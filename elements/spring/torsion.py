@@ -1,0 +1,75 @@
+"""Torsion spring and dashpot about one axis."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.types import Vector
+from femb.elements.attachment import Place
+from femb.elements.spring.end import SpringEnd, check_ends, lay_out_spring
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class TorsionSpringDamper:
+    """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the turn of ``end``.
+
+    start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node).
+    angle : of the turn of the end against the start about the axis, since the start pose, where it is zero. Where the
+    two also turn about other axes, their turn is split into one about the axis, which is taken, and one about a
+    perpendicular to it; the moment is the derivative of stiffness (angle - free_angle)^2 / 2.
+    stiffness : N m/rad. damping : N m s/rad. free_angle : rad, where the moment is zero.
+    torque : in Python, a callable ``(angle, rate) -> N m`` that is added, or ``-> (N m, N m/rad, N m s/rad)`` with its
+    derivatives, which Newton's iteration takes for zero where they are not given; what it does is work.
+
+    The angle is not unwrapped: a run in which it reaches half a turn ends there, unless the spring is a mere dashpot.
+
+    Raises ModelError: an axis of length zero, neither stiffness, damping nor torque, an end given twice or not at all.
+    Source: Thompson, AIAA 2011-6277, generalized forces.
+    """
+
+    table: ClassVar[str] = "springs"
+    kind: ClassVar[str] = "torsion"
+    turns: ClassVar[bool] = True
+
+    name: str
+    start: SpringEnd
+    end: SpringEnd
+    axis: Vector
+    stiffness: float = 0.0
+    damping: float = 0.0
+    free_angle: float = 0.0
+    torque: Callable[[float, float], Any] | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, "springs", self.name) as check:
+            check.not_negative("stiffness", "damping")
+            if "axis" not in check.bad:
+                check.require("axis", np.linalg.norm(self.axis) > 0.0, "a direction must not be zero")
+            if "free_angle" not in check.bad:
+                check.require("free_angle", abs(self.free_angle) < np.pi, "must be within half a turn, -pi to pi (rad)")
+            if self.torque is not None and not callable(self.torque):
+                check.fail("torque", f"got {self.torque!r}, wanted a function (angle, rate) -> N m")
+            if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
+                check.fail("stiffness", "neither stiffness nor damping is given")
+            check_ends(check, turning=True)
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {("start",): self.start, ("end",): self.end}
+
+    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Couples its two frames."""
+        lay_out_spring(self, layout)
+
+    @staticmethod
+    def batches(items: list["TorsionSpringDamper"], layout: Layout, model: Any) -> list[Batch]:
+        """All of them together."""
+        from femb.elements.spring.torsion_batch import TorsionBatch, axis_row
+
+        return [TorsionBatch(items, layout, axis_row)]

@@ -1,0 +1,184 @@
+"""Torsion springs and dashpots about one axis, or on three Euler angles, evaluated together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
+from femb.elements.spring import torsion_kernels as kernels
+from femb.elements.spring.batch import force_law, frame_places
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+from femb.layout.singularity import Posture
+from femb.numerics import rotations
+from femb.numerics.euler import euler_rates, to_euler
+
+AXIS, DUAL, BENDING = 0, 1, 2
+HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One spring: the end of its index, its data, the vectors (s, k, 2) that must not vanish with their rates, and its
+    angle and rate, (s,) or (s, 3), all by the turn (s, 4) of the end against the start and its angular velocity."""
+
+    index: list[int]
+    data: list[float]
+    postures: tuple[Posture, ...]
+    vectors: Callable[[Floats, Floats], list[tuple[Floats, Floats]]]
+    motion: Callable[[Floats, Floats], tuple[Floats, Floats]]
+
+
+def axis_row(spring: Any, layout: Layout) -> _Row:
+    """About one axis: the station of the end is put so that its axes are those of the start in the start pose."""
+    start, end = spring.start.station(layout), spring.end.station(layout)
+    frame = layout.frames[end.frame].quaternion
+    aligned = rotations.multiply(rotations.conjugate(frame), layout.pose(start)[1])
+    axis = spring.axis / np.linalg.norm(spring.axis)
+    followed = spring.stiffness > 0.0 or spring.torque is not None
+    event = "its angle reaches half a turn" if followed else "its ends have turned over about another axis"
+    posture = Posture(NEAREST, f"springs.{spring.name}", event, "|cos(angle/2)|", HALF_TURN_ADVICE)
+
+    def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
+        """p_0, and for a dashpot also p . axis: zero at half a turn, or only at half a turn about another axis."""
+        parts = [
+            np.stack([each[..., 0], each[..., 1:] @ axis], axis=-1) for each in (p, rotations.quaternion_rate(p, w))
+        ]
+        if followed:
+            for part in parts:
+                part[..., 1] = 0.0
+        return [(parts[0], parts[1])]
+
+    def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+        x, y = p[..., 0], p[..., 1:] @ axis
+        change = rotations.quaternion_rate(p, w)
+        rate = 2.0 * (x * (change[..., 1:] @ axis) - y * change[..., 0]) / (x * x + y * y)
+        sign = np.where(x >= 0.0, 1.0, -1.0)
+        return 2.0 * np.arctan2(sign * y, sign * x), rate
+
+    moments = [spring.stiffness, 0.0, 0.0, spring.damping, 0.0, 0.0, spring.free_angle, 0.0, 0.0]
+    return _Row([AXIS, 0, 0, 0, 1], [*start.rotation, *aligned, *axis, *moments, 0.0], (posture,), vectors, motion)
+
+
+def euler_row(spring: Any, layout: Layout) -> _Row:
+    """On three Euler angles: the stations are the axes the angles are between."""
+    start, end = spring.start.station(layout), spring.end.station(layout)
+    first, last, sign = axes_of(spring.sequence)
+    second = "xyz".index(spring.sequence[1])
+    free = spring.free_angles
+    if free is None:
+        turn = rotations.multiply(rotations.conjugate(layout.pose(start)[1]), layout.pose(end)[1])
+        free = to_euler(turn, spring.sequence)
+    stiffness = np.broadcast_to(spring.stiffness, 3)
+    followed = [m for m in (0, 2) if stiffness[m] != 0.0]
+    item = f"springs.{spring.name}"
+    lock = f"its ends are at gimbal lock of the sequence {spring.sequence}"
+    postures = [Posture(NEAREST, item, lock, measure_of(spring.sequence), "give a sequence that stays away from it")]
+    for m in followed:
+        event = f"its {'first' if m == 0 else 'third'} angle reaches half a turn"
+        postures.append(Posture(NEAREST, item, event, "2 |cos(angle/2)|", HALF_TURN_ADVICE))
+    axis = np.eye(3)[last]
+
+    def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
+        """Distance from gimbal lock, and (1 + cos, sin) of every angle with a stiffness."""
+        angles, rates = to_euler(p, spring.sequence), euler_rates(p, w, spring.sequence)
+        found = [lock_vector(first, axis, p, w)]
+        for m in followed:
+            cos, sin, rate = np.cos(angles[..., m]), np.sin(angles[..., m]), rates[..., m]
+            found.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
+        return found
+
+    def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+        named = w[..., ["xyz".index(letter) for letter in spring.sequence]]
+        rates = euler_rates(p, w, spring.sequence) if spring.frame == "dual_euler" else named
+        return to_euler(p, spring.sequence), rates
+
+    kind = DUAL if spring.frame == "dual_euler" else BENDING
+    moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *free]
+    data = [*start.rotation, *end.rotation, 0.0, 0.0, 0.0, *moments, sign]
+    return _Row([kind, first, second, last, 3], data, tuple(postures), vectors, motion)
+
+
+class TorsionBatch(Batch):
+    """Pairs of stations; a callable moment is three inputs: its value, and its derivatives by angle and rate."""
+
+    def __init__(self, springs: list[Any], layout: Layout, row_of: Callable[[Any, Layout], _Row]) -> None:
+        self.springs = springs
+        self.rows = [row_of(spring, layout) for spring in springs]
+        index: list[list[int]] = []
+        inputs: list[Input] = []
+        for k, (spring, row) in enumerate(zip(springs, self.rows, strict=True)):
+            frames = [end.station(layout).frame for end in (spring.start, spring.end)]
+            places = [place for frame in frames for place in frame_places(layout, frame)[:2]]
+            law = getattr(spring, "torque", None)
+            index.append([*places, -1 if law is None else 3 * len(inputs), 0 if law is None else 3, *row.index])
+            if law is not None:
+                label = f"springs.{spring.name}.torque"
+                inputs.append(Input(3, force_law(self.angle, k, law), of_state=True, label=label, differentiated=True))
+        self.inputs = tuple(inputs)
+        self.postures = tuple(posture for row in self.rows for posture in row.postures)
+        self.local_index: Ints = np.array(index, dtype=np.int64)
+        self.index = self.local_index
+        self.data: Floats = np.array([row.data for row in self.rows], dtype=float)
+        self.fixed = layout.fixed
+
+    def couple(self, pattern: Any) -> None:
+        self.index = self.local_index.copy()
+        self.index[self.index[:, 4] >= 0, 4] += self.first_input
+        # moments act on rotations only
+        starts = self.index[:, [1, 3]]
+        self.offset, self.stride = pattern.offsets(np.where(starts >= 0, starts + 3, -1))
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        kernels.torques(self.index, self.data, u, q, v, self.fixed, 1.0, 1.0, out)
+
+    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        kernels.torques(self.index, self.data, u, q, v, self.fixed, 0.0, -1.0, out)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        places = self.offset, self.stride
+        kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        places = self.offset, self.stride
+        kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        kernels.energy(self.index, self.data, q, v, self.fixed, out)
+
+    def records(self, frames: Any) -> dict[str, Floats]:
+        """Moment, angle and rate of every spring; three each on Euler angles."""
+        p, w = self._motions(frames.q, frames.v)
+        block: dict[str, Floats] = {}
+        for k, (spring, row) in enumerate(zip(self.springs, self.rows, strict=True)):
+            angle, rate = row.motion(p[:, k], w[:, k])
+            moments = np.reshape(self.data[k, 11:20], (3, 3))
+            stiffness, damping, free = moments if row.index[0] != AXIS else moments[:, 0]
+            force = stiffness * (angle - free) + damping * rate
+            if self.index[k, 4] >= 0:
+                force = force + frames.u[:, self.index[k, 4]]
+            values = {"force": force, "angle": angle, "rate": rate}
+            block |= {f"springs/{spring.name}/{word}": value for word, value in values.items()}
+        return block
+
+    def angle(self, k: int, q: Floats, v: Floats) -> tuple[float, float]:
+        """Angle and rate of spring k about its axis at one state."""
+        p, w = self._motions(q[None], v[None])
+        h = np.empty(3)
+        angle = kernels.twist(p[0, k], self.data[k, 8:11], h)
+        return float(angle), float(h @ w[0, k])
+
+    def _motions(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        count = len(self.index)
+        p, w = np.empty((len(q), count, 4)), np.empty((len(q), count, 3))
+        kernels.motions(self.index, self.data, q, v, self.fixed, p, w)
+        return p, w
+
+    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """What vanishes (s, k, 2) where a spring's angles end, and its rate."""
+        p, w = self._motions(q, v)
+        pairs = [pair for k, row in enumerate(self.rows) for pair in row.vectors(p[:, k], w[:, k])]
+        return np.stack([y for y, _ in pairs], axis=1), np.stack([rate for _, rate in pairs], axis=1)

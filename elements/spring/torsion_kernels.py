@@ -1,0 +1,274 @@
+"""Kernels over torsion springs and dashpots between the axes of two frames.
+
+The turn of station b against station a, p = p_a* p_b, has angles theta_m whose rates are h_m . w, w being the angular
+velocity of b against a. With the moments n_m = k_m (theta_m - free_m) + c_m rate_m + torque_m, in axes of station b:
+
+    kind 0  one angle, about the axis f fixed in both stations: theta = 2 atan2(f . p, p_0),
+            h = (p_0^2 f + p_0 f x p + (f . p) p) / (p_0^2 + (f . p)^2);          torque on b  -n h
+    kind 1  three Euler angles, h_m = g^m, the dual Euler basis (B^+):            torque on b  -sum n_m g^m
+    kind 2  three Euler angles taken for small (B = 1), rate_m = b_m . w with
+            b_m the axis of station b that turn m is named after:                  torque on b  -sum n_m b_m
+
+and the opposite on a. The first two are the derivative of k (theta - free)^2 / 2, the last is only to first order.
+
+index (n, 11) int: of frame a in q (negative: fixed), in v (negative: fixed); the same of frame b; first input or -1,
+number of inputs, kind, the three axes of the sequence, number of angles. data (n, 21): quaternions (4, 4) of the
+stations in their frames, axis f (3), k (3), c (3), free (3), sign of g_3 x g_1 along g_2. Inputs: torque, and its
+derivatives by angle and rate. fixed : poses of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+"""
+
+import math
+
+import numpy as np
+
+from femb.elements.load.euler_basis import basis, basis_change
+from femb.numerics.compile import inner, kernel
+from femb.numerics.vector3 import cross, dot, product, rotation, scatter, turn_back
+
+STARTS = np.array([0, 3])
+SIZES = np.array([3, 3])
+
+
+@inner
+def quaternion_of(i, q, fixed, station, p):  # type: ignore[no-untyped-def]
+    """p (4,) of a station: that of its frame times its own."""
+    f = q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7]
+    p[0] = f[0] * station[0] - f[1] * station[1] - f[2] * station[2] - f[3] * station[3]
+    p[1] = f[0] * station[1] + f[1] * station[0] + f[2] * station[3] - f[3] * station[2]
+    p[2] = f[0] * station[2] - f[1] * station[3] + f[2] * station[0] + f[3] * station[1]
+    p[3] = f[0] * station[3] + f[1] * station[2] - f[2] * station[1] + f[3] * station[0]
+
+
+@inner
+def relative(index, data, q, v, fixed, p, R, w, z):  # type: ignore[no-untyped-def]
+    """p (4,), R (3, 3): turn of station b against a; w: angular velocity of b against a, z: that of a; axes of b."""
+    work, spin = np.empty((2, 4)), np.empty(3)
+    a, b = work[0], work[1]
+    quaternion_of(index[0], q, fixed, data[0:4], a)
+    quaternion_of(index[2], q, fixed, data[4:8], b)
+    p[0] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    p[1] = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
+    p[2] = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
+    p[3] = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0]
+    own = np.empty((3, 3))
+    z[:] = 0.0
+    w[:] = 0.0
+    if index[1] >= 0:
+        rotation(data[0:4], own)
+        turn_back(own, v[index[1] + 3 : index[1] + 6], spin)
+        rotation(p, R)
+        turn_back(R, spin, z)
+    if index[3] >= 0:
+        rotation(data[4:8], own)
+        turn_back(own, v[index[3] + 3 : index[3] + 6], w)
+    rotation(p, R)
+    for k in range(3):
+        w[k] -= z[k]
+
+
+@kernel
+def twist(p, f, h):  # type: ignore[no-untyped-def]
+    """The angle about f, in [-pi, pi], and h (3,) with rate = h . w."""
+    x, vector, y = p[0], p[1:4], dot(f, p[1:4])
+    cross(f, vector, h)
+    for o in range(3):
+        h[o] = (x * x * f[o] + x * h[o] + y * vector[o]) / (x * x + y * y)
+    return 2.0 * math.atan2(y, x) if x >= 0.0 else 2.0 * math.atan2(-y, -x)
+
+
+@inner
+def twist_change(p, f, h, change):  # type: ignore[no-untyped-def]
+    """change (3, 3): [:, k] is the rate of h as b turns about its axis k, p' = p (0, e_k)/2."""
+    work = np.empty((5, 3))
+    vector, dvector, unit, fxv, c = work[0], work[1], work[2], work[3], work[4]
+    x, y = p[0], dot(f, p[1:4])
+    for o in range(3):
+        vector[o] = p[1 + o]
+    cross(f, vector, fxv)
+    square = x * x + y * y
+    for k in range(3):
+        unit[:] = 0.0
+        unit[k] = 1.0
+        cross(vector, unit, dvector)
+        for o in range(3):
+            dvector[o] = 0.5 * (x * unit[o] + dvector[o])
+        dx, dy = -0.5 * vector[k], dot(f, dvector)
+        cross(f, dvector, c)
+        grown = 2.0 * (x * dx + y * dy)
+        for o in range(3):
+            top = 2.0 * x * dx * f[o] + dx * fxv[o] + x * c[o] + dy * vector[o] + y * dvector[o]
+            change[o, k] = (top - grown * h[o]) / square
+
+
+@inner
+def euler_angles(R, i, j, k, theta):  # type: ignore[no-untyped-def]
+    """theta (3,) of the sequence with axes i, j, k: first and last in [-pi, pi]; see femb.numerics.euler."""
+    e = 1.0 if (j - i) % 3 == 1 else -1.0
+    if i != k:
+        theta[0] = math.atan2(-e * R[j, k], R[k, k])
+        theta[1] = math.atan2(e * R[i, k], math.hypot(R[i, i], R[i, j]))
+        theta[2] = math.atan2(-e * R[i, j], R[i, i])
+    else:
+        m = 3 - i - j
+        theta[0] = math.atan2(R[j, i], -e * R[m, i])
+        theta[1] = math.atan2(math.hypot(R[i, j], R[i, m]), R[i, i])
+        theta[2] = math.atan2(R[i, j], e * R[i, m])
+
+
+@inner
+def angles(index, data, p, R, w, theta, rate, h, b):  # type: ignore[no-untyped-def]
+    """theta, rate (3,); h (3, 3) rows whose products with w are the true rates; b (3, 3) rows the moments act along."""
+    kind = index[6]
+    if kind == 0:
+        theta[0] = twist(p, data[8:11], h[0])
+        for o in range(3):
+            b[0, o] = h[0, o]
+    else:
+        i, j, k = index[7], index[8], index[9]
+        euler_angles(R, i, j, k, theta)
+        last = np.zeros(3)
+        last[k] = 1.0
+        basis(R[i], last, data[20], True, h)
+        for m in range(3):
+            for o in range(3):
+                b[m, o] = h[m, o] if kind == 1 else 0.0
+        if kind == 2:
+            b[0, i], b[1, j], b[2, k] = 1.0, 1.0, 1.0
+    for m in range(index[10]):
+        rate[m] = dot(b[m], w)
+
+
+@kernel
+def torques(index, data, u, q, v, fixed, elastic, dissipative, out):  # type: ignore[no-untyped-def]
+    """out (s, n_v) += moments on b, less those on a; elastic and dissipative multiply the spring and the rest.
+
+    The work of the small-angle spring is no difference of an energy, so that it counts as dissipative.
+    """
+    p, work, R = np.empty(4), np.empty((6, 3)), np.empty((3, 3))
+    w, z, theta, rate, t, local = work[0], work[1], work[2], work[3], work[4], work[5]
+    h, b, own = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            relative(index[k], data[k], q[s], v[s], fixed, p, R, w, z)
+            angles(index[k], data[k], p, R, w, theta, rate, h, b)
+            spring = dissipative if index[k, 6] == 2 else elastic
+            t[:] = 0.0
+            for m in range(index[k, 10]):
+                n = spring * data[k, 11 + m] * (theta[m] - data[k, 17 + m]) + dissipative * data[k, 14 + m] * rate[m]
+                if index[k, 4] >= 0:
+                    n += dissipative * u[s, index[k, 4]]
+                for o in range(3):
+                    t[o] += n * b[m, o]
+            for e in range(2):
+                place = index[k, 2 * e + 1]
+                if place < 0:
+                    continue
+                for o in range(3):
+                    local[o] = -dot(R[o], t) if e == 0 else t[o]
+                rotation(data[k, 4 * e : 4 * e + 4], own)
+                for o in range(3):
+                    out[s, place + 3 + o] += dot(own[o], local)
+
+
+@kernel
+def energy(index, data, q, v, fixed, out):  # type: ignore[no-untyped-def]
+    """out (s, 8) += k (theta - free)^2 / 2, as potential energy; the small-angle spring has none."""
+    p, work, R = np.empty(4), np.empty((4, 3)), np.empty((3, 3))
+    h, b = np.empty((3, 3)), np.empty((3, 3))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            if index[k, 6] == 2:
+                continue
+            relative(index[k], data[k], q[s], v[s], fixed, p, R, work[0], work[1])
+            angles(index[k], data[k], p, R, work[0], work[2], work[3], h, b)
+            for m in range(index[k, 10]):
+                out[s, 1] += 0.5 * data[k, 11 + m] * (work[2, m] - data[k, 17 + m]) ** 2
+
+
+@kernel
+def motions(index, data, q, v, fixed, p, w):  # type: ignore[no-untyped-def]
+    """p (s, n, 4), w (s, n, 3): the turn of b against a and its angular velocity, axes of station b."""
+    z, R = np.empty(3), np.empty((3, 3))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            relative(index[k], data[k], q[s], v[s], fixed, p[s, k], R, w[s, k], z)
+
+
+@kernel
+def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):  # type: ignore[no-untyped-def]
+    """Add the derivatives of the torques by v, and by q H, to block data.
+
+    Let phi be a small turn of b against a, in axes of b. Then h_m . w and theta_m change by h_m . phi, b_m by db_m phi,
+    w by dw - z x phi, and the torque t = sum n_m b_m on b by T phi + C dw with
+
+        C = sum c_m b_m b_m^T,    T = sum b_m (k_m h_m + c_m (z x b_m + db_m^T w))^T + n_m db_m;
+
+    t on a is turned by phi too: its change in axes of b is (T - t~) phi + C dw.
+    """
+    p, work, R = np.empty(4), np.empty((6, 3)), np.empty((3, 3))
+    w, z, theta, rate, t, row = work[0], work[1], work[2], work[3], work[4], work[5]
+    h, b, db = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
+    T, C, A = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    U, own, last = np.empty((2, 3, 3)), np.empty((3, 3)), np.zeros(3)
+    K6, C6 = np.empty((6, 6)), np.empty((6, 6))
+    for k in range(index.shape[0]):
+        kind = index[k, 6]
+        relative(index[k], data[k], q, v, fixed, p, R, w, z)
+        angles(index[k], data[k], p, R, w, theta, rate, h, b)
+        db[:] = 0.0
+        if kind == 0:
+            twist_change(p, data[k, 8:11], h[0], db[0])
+        elif kind == 1:
+            last[:] = 0.0
+            last[index[k, 9]] = 1.0
+            basis_change(R[index[k, 7]], last, data[k, 20], True, b, db)
+        t[:] = 0.0
+        T[:] = 0.0
+        C[:] = 0.0
+        for m in range(index[k, 10]):
+            stiff, damp = data[k, 11 + m], data[k, 14 + m]
+            n = stiff * (theta[m] - data[k, 17 + m]) + damp * rate[m]
+            if index[k, 4] >= 0:
+                n += u[index[k, 4]]
+                stiff += u[index[k, 4] + 1]
+                damp += u[index[k, 4] + 2]
+            cross(z, b[m], row)
+            for o in range(3):
+                row[o] += w[0] * db[m, 0, o] + w[1] * db[m, 1, o] + w[2] * db[m, 2, o]
+                row[o] = stiff * h[m, o] + damp * row[o]
+            for o in range(3):
+                t[o] += n * b[m, o]
+                for x in range(3):
+                    T[o, x] += b[m, o] * row[x] + n * db[m, o, x]
+                    C[o, x] += damp * b[m, o] * b[m, x]
+        # from axes of station b to those of the frames; the motion of a counts backwards
+        rotation(data[k, 0:4], own)
+        product(own, R, U[0])
+        rotation(data[k, 4:8], U[1])
+        for o in range(3):
+            for x in range(3):
+                U[0, o, x] = -U[0, o, x]
+        for e in range(2):
+            for o in range(3):
+                for x in range(3):
+                    A[o, x] = T[o, x]
+            if e == 0:
+                A[0, 1] += t[2]
+                A[0, 2] -= t[1]
+                A[1, 0] -= t[2]
+                A[1, 2] += t[0]
+                A[2, 0] += t[1]
+                A[2, 1] -= t[0]
+            for g in range(2):
+                for o in range(3):
+                    for x in range(3):
+                        into_k, into_c = 0.0, 0.0
+                        for m in range(3):
+                            for y in range(3):
+                                f = U[e, o, m] * U[g, x, y]
+                                into_k += f * A[m, y]
+                                into_c += f * C[m, y]
+                        K6[3 * e + o, 3 * g + x] = into_k
+                        C6[3 * e + o, 3 * g + x] = into_c
+        scatter(C6, STARTS, SIZES, offset[k], stride[k], damping)
+        scatter(K6, STARTS, SIZES, offset[k], stride[k], stiffness)
