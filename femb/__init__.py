@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from femb.elements import ThermalLoad as ThermalLoad
     from femb.elements import TorsionSpringDamper as TorsionSpringDamper
     from femb.elements import Universal as Universal
-    from femb.figure import Figure as Figure
     from femb.formulations.hamiltonian.energy import EnergyMatrix as EnergyMatrix
     from femb.formulations.hamiltonian.energy import energy_matrix as energy_matrix
     from femb.formulations.hamiltonian.of_model import small_motion as small_motion
@@ -77,7 +76,8 @@ if TYPE_CHECKING:
     from femb.linear.aircraft import nine_blocks as nine_blocks
     from femb.modal import ModalModel as ModalModel
     from femb.modal import modal_model as modal_model
-    from femb.model import Model as Model
+    from femb.model.figure import Figure as Figure
+    from femb.model.model import Model as Model
     from femb.numerics.euler import lock_angles as lock_angles
     from femb.results import Results as Results
     from femb.simulation import simulate as simulate
@@ -86,7 +86,7 @@ __version__ = "0.1.0"
 
 # Imported on first use, so that `import femb` costs next to nothing.
 _HOMES = {
-    "Model": "femb.model",
+    "Model": "femb.model.model",
     "Run": "femb.base.options",
     "Tolerances": "femb.base.options",
     "Results": "femb.results",
@@ -113,7 +113,7 @@ _HOMES = {
     "RelativeState": "femb.formulations.relative_state",
     "relative_kinematics": "femb.formulations.relative_form",
     "gyroscopic_force": "femb.inertia_tensor",
-    "Figure": "femb.figure",
+    "Figure": "femb.model.figure",
     "AerodynamicLoad": "femb.elements",
     "Airload": "femb.elements",
     "Attachment": "femb.elements",

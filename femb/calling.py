@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 from femb.base.checks import shown
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run, Tolerances
-from femb.model import Model
+from femb.model.model import Model
 
 
 class ToleranceOptions(TypedDict, total=False):

@@ -23,7 +23,7 @@ from femb.base.types import Floats
 from femb.calling import RunOptions, read_call
 from femb.constraints import POSITION
 from femb.frames import Frames, unbalanced
-from femb.model import Model
+from femb.model.model import Model
 from femb.recording import Recording
 from femb.results import Results
 from femb.system import System

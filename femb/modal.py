@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
-from femb.model import Model
+from femb.model.model import Model
 from femb.numerics import rotations
 
 if TYPE_CHECKING:

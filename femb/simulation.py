@@ -15,7 +15,7 @@ from femb.calling import RunOptions, read_call
 from femb.integrate import Event, Outcome, integrate
 from femb.layout.connections import unconnected
 from femb.layout.layout import Layout
-from femb.model import Model
+from femb.model.model import Model
 from femb.results import Results
 
 

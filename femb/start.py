@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.layout.layout import Layout, Station
-from femb.model import Model
+from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.euler import omega_from_euler_rates, to_euler
 

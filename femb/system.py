@@ -31,10 +31,10 @@ from femb.layout.element import Batch, FoldedError, Input, InputError, merged, r
 from femb.layout.layout import Layout
 from femb.layout.singularity import watch
 from femb.layout.state import State
-from femb.model import Model
+from femb.model.model import Model
+from femb.model.placement import Placement
 from femb.numerics import kinematics
 from femb.pattern import Pattern
-from femb.placement import Placement
 from femb.start import start_velocities
 
 if TYPE_CHECKING:

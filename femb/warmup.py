@@ -105,7 +105,7 @@ def _compile_solving(unit: complex) -> None:
 
 def _one_body() -> Any:
     from femb.elements import RigidBody
-    from femb.model import Model
+    from femb.model.model import Model
 
     model = Model()
     model.add(RigidBody("b", mass=1.0, inertia=1.0))
@@ -114,7 +114,7 @@ def _one_body() -> Any:
 
 def _clamped_beam() -> Any:
     from femb.elements import Beam, Ground, Section
-    from femb.model import Model
+    from femb.model.model import Model
     from femb.system import System
 
     section = Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import femb.elements
-import femb.model
+import femb.model.model
 from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.case import CaseError, load_case
@@ -141,7 +141,7 @@ class Spring:
 def with_springs(monkeypatch):
     catalogue = (*femb.elements.CATALOGUE, Spring)
     monkeypatch.setattr(femb.elements, "CATALOGUE", catalogue)
-    monkeypatch.setattr(femb.model, "CATALOGUE", catalogue)
+    monkeypatch.setattr(femb.model.model, "CATALOGUE", catalogue)
 
 
 BODY = "[bodies.hub]\nmass = 1\ninertia = 1\n"

@@ -7,7 +7,7 @@ from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.elements import Ground, JointEnd, Latch, Prismatic, Revolute, RigidBody, Universal
 from femb.latching import Event, switched
-from femb.model import Model
+from femb.model.model import Model
 from femb.results import Results
 from femb.simulation import simulate
 from femb.system import System

@@ -15,7 +15,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
 from femb.case.errors import CaseError, located
 from femb.case.lines import key_lines
-from femb.model import Model
+from femb.model.model import Model
 
 Paths = tuple[tuple[str, ...], ...]
 

@@ -10,8 +10,8 @@ from femb.base.options import Run
 from femb.case.lines import Path
 from femb.case.schema import close_to, unknown_key
 from femb.case.tables import given, read_table
-from femb.figure import Figure
-from femb.model import Model
+from femb.model.figure import Figure
+from femb.model.model import Model
 
 # Tables that describe an analysis, not the model.
 OPTIONS: dict[str, type] = {"run": Run}

@@ -10,7 +10,7 @@ from typing import Any
 
 from femb.base.errors import FembError, ModelError
 from femb.case.errors import CaseError
-from femb.model import Model
+from femb.model.model import Model
 
 
 def build_script(path: Path, text: str) -> tuple[Model, Any]:

@@ -33,7 +33,7 @@ from femb.formulations.relative import (
 from femb.formulations.relative_coordinates import RelativeCoordinates
 from femb.formulations.relative_state import RelativeState
 from femb.layout.element import TrialError
-from femb.model import Model
+from femb.model.model import Model
 from femb.numerics import rotations
 from femb.results import Results
 

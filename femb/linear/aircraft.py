@@ -21,7 +21,7 @@ from femb.linear.chart import frames_chart
 from femb.linear.linearise import second_order
 from femb.linear.point import OperatingPoint
 from femb.linear.statespace import StateSpace
-from femb.model import Model
+from femb.model.model import Model
 from femb.numerics import euler, rotations
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from femb.linear.chart import Chart
 from femb.linear.linearise import chart_of
 from femb.linear.point import OperatingPoint
 from femb.linear.trim import trimmed
-from femb.model import Model
+from femb.model.model import Model
 
 if TYPE_CHECKING:
     from femb.system import System

@@ -24,7 +24,7 @@ from femb.linear.outputs import Output, default_outputs, output
 from femb.linear.point import OperatingPoint
 from femb.linear.statespace import StateSpace
 from femb.linear.tree import covers, tree_chart
-from femb.model import Model
+from femb.model.model import Model
 
 if TYPE_CHECKING:
     from femb.system import System

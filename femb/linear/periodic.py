@@ -21,7 +21,7 @@ from femb.integrate import Outcome, integrate
 from femb.linear.chart import Chart
 from femb.linear.linearise import chart_of, second_order, state_space
 from femb.linear.point import OperatingPoint
-from femb.model import Model
+from femb.model.model import Model
 
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration

@@ -15,7 +15,7 @@ from femb.linear.multiblade import multiblade
 from femb.linear.periodic import Periodic, periodic
 from femb.linear.statespace import StateSpace
 from femb.linear.steady import Balance, fastest, moves, why_unsteady
-from femb.model import Model
+from femb.model.model import Model
 
 LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
 

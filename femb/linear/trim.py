@@ -22,7 +22,7 @@ from femb.linear.balanced import ROUNDING, Balanced
 from femb.linear.chart import Chart
 from femb.linear.point import OperatingPoint
 from femb.linear.steady import Balance, why_unsteady
-from femb.model import Model
+from femb.model.model import Model
 
 ITERATIONS = 50
 LARGEST_STEP = 0.3  # rad, or parts of the structure's size, of one iteration

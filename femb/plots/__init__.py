@@ -22,7 +22,7 @@ from femb.base.errors import ModelError, ResultError
 from femb.export.animation import animate
 from femb.export.drawing import draw_table
 from femb.export.picture import picture
-from femb.figure import INERTIAL, Figure
+from femb.model.figure import INERTIAL, Figure
 from femb.plots.choice import SIDE_BY_SIDE, check_items, problem_of, rows_of, split
 from femb.plots.rounding import Scales
 from femb.plots.sheets import FIGURES

@@ -11,7 +11,7 @@ from femb.plots.words import WORDS
 from femb.view import node_of
 
 if TYPE_CHECKING:
-    from femb.model import Model
+    from femb.model.model import Model
 
 
 def what_problem(model: Model, text: str) -> str | None:

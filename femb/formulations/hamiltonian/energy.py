@@ -13,7 +13,7 @@ from femb.formulations.hamiltonian import reference
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import completed
 from femb.formulations.hamiltonian.small import expanded_energy_matrix
-from femb.model import Model
+from femb.model.model import Model
 from femb.numerics import rotations
 
 BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz")

@@ -16,7 +16,7 @@ from femb.formulations.hamiltonian.form import HamiltonianForm
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.small import SmallMotion, linearise
 from femb.formulations.hamiltonian.tree import Tree
-from femb.model import Model
+from femb.model.model import Model
 from femb.system import System
 
 # What the equations of a tree on the ground hold, beside linear springs and dashpots of joints.

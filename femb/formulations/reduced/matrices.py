@@ -21,7 +21,7 @@ from femb.formulations.reduced.rows import rows
 from femb.formulations.reduced.table2 import Forms, Pair
 from femb.formulations.tree_frame import Root
 from femb.layout.layout import Station
-from femb.model import Model
+from femb.model.model import Model
 from femb.numerics import rotations
 
 if TYPE_CHECKING:

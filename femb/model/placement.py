@@ -13,7 +13,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.elements import Attachment, Beam, Ground, PointMass
 from femb.elements.beam.shape import section_axes
-from femb.model import Model
+from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 

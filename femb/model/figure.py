@@ -10,7 +10,7 @@ from femb.base.errors import Problem
 from femb.base.types import Pair
 
 if TYPE_CHECKING:
-    from femb.model import Model
+    from femb.model.model import Model
 
 INERTIAL = "inertial"
 

@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.checks import array_problem, frozen_array, shown, whole_number
 from femb.base.errors import ModelError, Problem
 from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
-from femb.figure import Figure
+from femb.model.figure import Figure
 
 Item = TypeVar("Item")
 

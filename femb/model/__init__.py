@@ -1,0 +1,1 @@
+"""The description of a model, and where its parts are at the start."""
