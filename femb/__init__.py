@@ -69,8 +69,6 @@ if TYPE_CHECKING:
     from femb.formulations.relative_form import relative_kinematics as relative_kinematics
     from femb.formulations.relative_state import RelativeState as RelativeState
     from femb.formulations.tree_frame import Root as Root
-    from femb.inertia_tensor import gyroscopic_force as gyroscopic_force
-    from femb.inertia_tensor import mass_derivative as mass_derivative
     from femb.inverse_dynamics import inverse as inverse
     from femb.linear.aircraft import NineBlocks as NineBlocks
     from femb.linear.aircraft import nine_blocks as nine_blocks
@@ -81,6 +79,8 @@ if TYPE_CHECKING:
     from femb.numerics.euler import lock_angles as lock_angles
     from femb.results import Results as Results
     from femb.simulation import simulate as simulate
+    from femb.system.inertia_tensor import gyroscopic_force as gyroscopic_force
+    from femb.system.inertia_tensor import mass_derivative as mass_derivative
 
 __version__ = "0.1.0"
 
@@ -97,7 +97,7 @@ _HOMES = {
     "load_case": "femb.case",
     "ModalModel": "femb.modal",
     "modal_model": "femb.modal",
-    "mass_derivative": "femb.inertia_tensor",
+    "mass_derivative": "femb.system.inertia_tensor",
     "JointMatrices": "femb.formulations.reduced.matrices",
     "ReducedMatrices": "femb.formulations.reduced.matrices",
     "joint_matrices": "femb.formulations.reduced.matrices",
@@ -112,7 +112,7 @@ _HOMES = {
     "RelativeKinematics": "femb.formulations.relative_form",
     "RelativeState": "femb.formulations.relative_state",
     "relative_kinematics": "femb.formulations.relative_form",
-    "gyroscopic_force": "femb.inertia_tensor",
+    "gyroscopic_force": "femb.system.inertia_tensor",
     "Figure": "femb.model.figure",
     "AerodynamicLoad": "femb.elements",
     "Airload": "femb.elements",

@@ -120,7 +120,7 @@ def compare(
     """
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
-    from femb.system import System
+    from femb.system.system import System
 
     System(model, assemble=run.start == "assembled")  # the model's own problems, with their places
     name = str(against) if isinstance(against, str | Path) else "the other results"

@@ -8,13 +8,13 @@ import numpy as np
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.blocklu import SingularError
 from femb.layout.element import TrialError
 from femb.numerics import rotations
 from femb.numerics.kinematics import error_norm
-from femb.start import components
 from femb.statics import Balanced, Statics
-from femb.system import System
+from femb.system.block_lu import SingularError
+from femb.system.initial_velocity import components
+from femb.system.system import System
 
 ITERATIONS = 50
 LARGEST_TURN = 0.3  # rad, of one iteration

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.blocklu import SingularError
-from femb.constraints import least_multipliers
 from femb.layout.element import TrialError
 from femb.steppers.contract import Step, before, located
+from femb.system.block_lu import SingularError
+from femb.system.constraints import least_multipliers
 
 # mu times the length of the step.
 STIFF = 10.0

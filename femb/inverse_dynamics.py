@@ -16,17 +16,17 @@ from typing import Any, Unpack
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from femb.assembly import RANK
 from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.calling import RunOptions, read_call
-from femb.constraints import POSITION
 from femb.frames import Frames, unbalanced
 from femb.model.model import Model
 from femb.recording import Recording
 from femb.results import Results
-from femb.system import System
+from femb.system.constraints import POSITION
+from femb.system.initial_position import RANK
+from femb.system.system import System
 from femb.undriven import suggestions
 
 ITERATIONS = 12

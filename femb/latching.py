@@ -19,8 +19,8 @@ import numpy as np
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
-from femb.constraints import least_multipliers, mass_factors, projected
 from femb.layout.element import raised
+from femb.system.constraints import least_multipliers, mass_factors, projected
 
 
 @dataclass(frozen=True)

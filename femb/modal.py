@@ -18,10 +18,10 @@ from femb.model.model import Model
 from femb.numerics import rotations
 
 if TYPE_CHECKING:
-    from femb.inertia_tensor import MassChange
     from femb.linear.linearise import SecondOrder
     from femb.linear.point import OperatingPoint
-    from femb.system import System
+    from femb.system.inertia_tensor import MassChange
+    from femb.system.system import System
 
 FORMATS = (".npz", ".h5")
 # What a stiffness may lack in symmetry, and what it may be along rigid motions, relative to its largest entry.
@@ -152,12 +152,12 @@ def modal_model(
     not symmetric, as of forces that follow the motion; an unknown body; more modes than there are.
     """
     from femb.base.options import Run
-    from femb.inertia_tensor import MassChange
     from femb.linear.chart import frames_chart
     from femb.linear.linearise import second_order
     from femb.linear.point import OperatingPoint
     from femb.simulation import started
-    from femb.system import System
+    from femb.system.inertia_tensor import MassChange
+    from femb.system.system import System
 
     if model.tables["joints"]:
         listed = ", ".join(f"joints.{name}" for name in model.tables["joints"])

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.constraints import mass_factors
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import Step, before
 from femb.steppers.dense import HermiteStep
+from femb.system.constraints import mass_factors
 
 # The angle s at which a passage begins: the usual one, and the least, below which a passage is not tried.
 BEGIN, LEAST = 0.02, 1e-3

@@ -13,7 +13,7 @@ from femb.layout.layout import Station
 from femb.layout.state import station_acceleration, station_motion
 from femb.numerics import rotations
 from femb.reactions import joint_reaction
-from femb.system import System
+from femb.system.system import System
 
 # What is recorded of every body and node, in the order of ``station_motion`` and ``station_acceleration``.
 MOTION = ("position", "quaternion", "velocity", "angular_velocity", "acceleration", "angular_acceleration")

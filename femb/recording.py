@@ -11,7 +11,7 @@ from femb.frames import Frames
 from femb.record import Recorder
 from femb.resultfile import MemoryWriter, ResultWriter
 from femb.results import Results
-from femb.system import System
+from femb.system.system import System
 
 # Output frames collected before they are turned into named arrays, which is cheaper for many at once.
 BLOCK = 64

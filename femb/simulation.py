@@ -47,7 +47,7 @@ def simulate(
     from femb.memory import check_memory
     from femb.recording import Recording
     from femb.steppers import make_stepper
-    from femb.system import System
+    from femb.system.system import System
     from femb.warmup import compile_first
 
     for each in run.unused():
@@ -107,7 +107,7 @@ def summary(model: Model, run: Run | None = None) -> str:
     """
     from femb.formulations import make_formulation
     from femb.memory import check_memory
-    from femb.system import System
+    from femb.system.system import System
 
     system = System(model, assemble=run is not None and run.start == "assembled")
     if run is not None:
@@ -136,7 +136,7 @@ def summary(model: Model, run: Run | None = None) -> str:
 
 def _freedom_lines(system: Any) -> list[str]:
     """Degrees of freedom, and what depends on what, at the start."""
-    from femb.assembly import freedom
+    from femb.system.initial_position import freedom
 
     found = freedom(system, system.q0)
     degrees = f"{numbered(found.degrees, 'degree')} of freedom at the start"
@@ -182,7 +182,7 @@ class _MovingGround(Layout):
 
 def _unfixed(system: Any) -> tuple[Any, Floats]:
     """A system's twin with a ground that could move, and its coordinates in the system's start pose."""
-    from femb.system import System
+    from femb.system.system import System
 
     layout = system.layout
     places = [getattr(item, "on", None) for item in system.model.bodies.values()]

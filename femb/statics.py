@@ -18,11 +18,11 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.blocklu import SingularError
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
 from femb.numerics.kinematics import error_norm
-from femb.system import System
+from femb.system.block_lu import SingularError
+from femb.system.system import System
 
 ITERATIONS, CAUTIOUS = 100, 400
 LARGEST_TURN = 0.3  # rad, of one iteration

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import null_space, qr
 
-from femb.assembly import RANK, coordinate_rows
 from femb.base.types import Floats
+from femb.system.initial_position import RANK, coordinate_rows
 
 
 def suggestions(system: Any, q: Floats, J: Floats) -> str:

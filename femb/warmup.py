@@ -97,7 +97,7 @@ def _compile_beside() -> None:
 
 def _compile_solving(unit: complex) -> None:
     """Compile factorisation and solution, without multipliers, in the numbers that ``unit`` is of."""
-    from femb.system import System
+    from femb.system.system import System
 
     solver = System(_one_body()).solver
     solver.factorise(unit * np.eye(6).ravel()).solve(unit * np.ones(6))
@@ -115,7 +115,7 @@ def _one_body() -> Any:
 def _clamped_beam() -> Any:
     from femb.elements import Beam, Ground, Section
     from femb.model.model import Model
-    from femb.system import System
+    from femb.system.system import System
 
     section = Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     model = Model()

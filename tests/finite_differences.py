@@ -3,7 +3,7 @@
 import numpy as np
 
 from femb import Model, PointMass, RigidBody
-from femb.system import System
+from femb.system.system import System
 
 INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
 

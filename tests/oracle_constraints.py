@@ -11,7 +11,7 @@ from oracle_beam import conjugate, multiply, rotate
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.layout.layout import Layout
-from femb.pattern import Pattern
+from femb.system.pattern import Pattern
 
 PRIMITIVES = ("POINT", "DISTANCE", "DOT1", "DOT2", "ANGLE", "ORIENTATION")
 ENDS = ("bodies", "first on the ground", "second on the ground", "first a point mass", "second a point mass")

@@ -10,7 +10,7 @@ from femb.elements.load.aerodynamic_batch import AerodynamicBatch
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix as tilde
 from femb.profiles import Versine
-from femb.system import System
+from femb.system.system import System
 
 RNG = np.random.default_rng(3)
 COEFFICIENTS = {

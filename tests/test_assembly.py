@@ -21,11 +21,11 @@ from femb import (
     Spherical,
     simulate,
 )
-from femb.assembly import freedom
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 from femb.simulation import summary
-from femb.system import System
+from femb.system.initial_position import freedom
+from femb.system.system import System
 
 Z = (0.0, 0.0, 1.0)
 GROUND = JointEnd("ground", axis=Z)

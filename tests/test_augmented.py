@@ -7,7 +7,7 @@ from test_quaternion_form import deformed, pendulum, places_of, ring, satellite
 from femb import ModelError, PointMass, RigidBody
 from femb.elements import JointEnd, Latch, Revolute
 from femb.model.model import Model
-from femb.system import System
+from femb.system.system import System
 
 
 def state_of(model):

@@ -16,7 +16,7 @@ from femb.profiles import Step, Versine
 from femb.simulation import simulate
 from femb.steppers import bdf, make_stepper
 from femb.steppers.bdf_history import ERROR, History, resampling
-from femb.system import System
+from femb.system.system import System
 
 
 def satellite(forced, elements=2):

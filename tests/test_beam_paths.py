@@ -24,7 +24,7 @@ from femb.equilibrium import steady_start
 from femb.export.parts import BeamLine
 from femb.layout.state import State
 from femb.numerics import rotations
-from femb.system import System
+from femb.system.system import System
 
 BENT = [(0.0, 0.0, 0.0), (0.7, 0.3, 0.1), (1.2, 0.9, -0.2), (1.3, 1.6, 0.3), (0.8, 2.0, 0.9)]
 HELIX = np.array([0.4, -0.6, 0.9])

@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from femb.blocklu import LinearSolver, SingularError
 from femb.layout.layout import Layout
-from femb.pattern import Pattern
+from femb.system.block_lu import LinearSolver, SingularError
+from femb.system.pattern import Pattern
 
 ONE = np.array([1.0, 0.0, 0.0, 0.0])
 

@@ -12,7 +12,7 @@ from femb import Results, load_case, simulate
 from femb.numerics import rotations
 from femb.profiles import Versine
 from femb.simulation import mass_properties
-from femb.system import System
+from femb.system.system import System
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = sorted((ROOT / "cases").glob("*.toml"))

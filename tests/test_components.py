@@ -7,7 +7,7 @@ from femb import Components, Model, ModelError, Place, PositionDriver, RigidBody
 from femb.case import load_case
 from femb.numerics import rotations
 from femb.profiles import Polynomial
-from femb.system import System
+from femb.system.system import System
 
 A, B = np.array([0.3, -0.1, 0.2]), np.array([-0.2, 0.4, 0.1])
 DIRECTIONS = np.array([[1.0, 2.0, -0.5], [0.3, -0.2, 0.9]])

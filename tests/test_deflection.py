@@ -13,7 +13,7 @@ from femb.numerics.euler import from_euler
 from femb.plots import FIGURES
 from femb.plots.subject import Subject
 from femb.record import Recorder
-from femb.system import System
+from femb.system.system import System
 
 X = np.array([1.0, 0.0, 0.0])
 LENGTH = 2.0

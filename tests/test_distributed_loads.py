@@ -14,7 +14,7 @@ from femb.equilibrium import steady_start
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine
-from femb.system import System
+from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
 RULE = (TWIST_POINTS[FEW:], TWIST_WEIGHTS[:, FEW:])

@@ -29,7 +29,7 @@ from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES
 from femb.profiles import PROFILES, Constant, Polynomial, Sine, SmoothStep, Spline, Step, Table, Versine
-from femb.system import System
+from femb.system.system import System
 
 Z = (0.0, 0.0, 1.0)
 BOX = (0.5, 0.7, 0.9)

@@ -28,7 +28,7 @@ from femb.layout.state import State
 from femb.numerics import rotations
 from femb.simulation import simulate
 from femb.statics import Statics
-from femb.system import System
+from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
 

@@ -12,7 +12,7 @@ from femb.elements.attachment import Place
 from femb.integrate import Event
 from femb.profiles import Versine
 from femb.simulation import mass_properties, simulate, summary
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).parents[1] / "cases"
 ORBIT = np.array([4.0e6, -5.0e6, 2.9e6])

@@ -29,7 +29,7 @@ from femb.inverse_dynamics import inverse
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
 from femb.steppers import make_stepper
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).parents[1] / "cases"
 Z = (0.0, 0.0, 1.0)

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from femb import Beam, FembWarning, Ground, Load, Model, PointMass, RigidBody, Section
 from femb.elements import Attachment
 from femb.simulation import simulate
-from femb.system import System
+from femb.system.system import System
 
 # Sections without rotary inertia, or with more torsional stiffness than any has: what closed forms leave out.
 pytestmark = pytest.mark.filterwarnings("ignore::femb.base.errors.FembWarning")

@@ -53,7 +53,7 @@ from femb.formulations.hamiltonian.of_model import small_motion, tree_of
 from femb.latching import Event, switched
 from femb.layout.element import Batch, TrialError
 from femb.profiles import Sine
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 TIGHT = {"rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13, 1e-13)}

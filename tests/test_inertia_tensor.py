@@ -5,9 +5,9 @@ import pytest
 import sparse
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Section
-from femb.inertia_tensor import gyroscopic_force, mass_derivative
 from femb.numerics.rotations import exponential, multiply
-from femb.system import System
+from femb.system.inertia_tensor import gyroscopic_force, mass_derivative
+from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
 INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])

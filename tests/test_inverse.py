@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 import femb
 from femb import ModelError, SolveError
-from femb.assembly import coordinate_rows
 from femb.cli import cli
 from femb.elements import (
     Cylindrical,
@@ -31,7 +30,8 @@ from femb.elements import (
 from femb.inverse_dynamics import check_prescribed, prescribed
 from femb.numerics import rotations
 from femb.profiles import Constant, Polynomial, Sine, SmoothStep
-from femb.system import System
+from femb.system.initial_position import coordinate_rows
+from femb.system.system import System
 
 G = 9.81
 

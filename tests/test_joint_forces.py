@@ -40,7 +40,7 @@ from femb.integrate import Event
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 from femb.profiles import Step, Versine
-from femb.system import System
+from femb.system.system import System
 
 TIGHT = {"rtol": 1e-10, "atol": Tolerances(1e-11, 1e-11, 1e-11, time=0.1), "method": "rk"}
 STIFF = TIGHT | {"method": "radau", "rtol": 1e-9}

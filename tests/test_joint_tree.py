@@ -8,7 +8,7 @@ from femb import Ground, Model, ModelError, RigidBody
 from femb.elements import Distance, JointEnd, Revolute
 from femb.formulations.joint_tree import JointTree, Root
 from femb.numerics import kinematics
-from femb.system import System
+from femb.system.system import System
 
 EACH = [pytest.param((kind,), id=kind.kind) for kind in KINDS]
 

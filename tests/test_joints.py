@@ -27,7 +27,6 @@ from femb import (
     Universal,
     simulate,
 )
-from femb.assembly import freedom
 from femb.elements.attachment import Attachment
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint.constraint_kernels import ANGLE
@@ -36,9 +35,10 @@ from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.state import station_motion
 from femb.numerics import rotations
-from femb.pattern import Pattern
 from femb.reactions import joint_reaction
-from femb.system import System
+from femb.system.initial_position import freedom
+from femb.system.pattern import Pattern
+from femb.system.system import System
 
 TURNING = ("DOT1", "DOT2", "ANGLE", "ORIENTATION")
 

@@ -10,7 +10,7 @@ from femb.latching import Event, switched
 from femb.model.model import Model
 from femb.results import Results
 from femb.simulation import simulate
-from femb.system import System
+from femb.system.system import System
 
 METHODS = ["radau", "bdf", "rk", "generalized-alpha"]
 

@@ -47,7 +47,7 @@ from femb.linear.multiblade import labels, transformation
 from femb.linear.point import OperatingPoint
 from femb.linear.steady import Balance, why_unsteady
 from femb.numerics import rotations
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 SPACE_FREE = {"aircraft": 4, "pendulum": 0, "satellite": 12, "connected": 12, "rotorcraft": 2, "wind_turbine": 2}

@@ -8,7 +8,7 @@ from femb.base.options import Tolerances
 from femb.numerics import rotations
 from femb.profiles import Constant, Step, Table, Versine
 from femb.simulation import mass_properties, simulate
-from femb.system import System
+from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
 FORCE, TORQUE = np.array([1.3, -0.7, 0.4]), np.array([0.2, 0.9, -0.5])

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from femb import Attachment, Beam, FembWarning, Model, RigidBody, Section, simulate
 from femb.numerics import rotations
 from femb.simulation import mass_properties
-from femb.system import System
+from femb.system.system import System
 
 
 def section(mass_axis=(0.3, -0.2), stiffness=1.0, name="s"):

@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from femb import Model, Results, Tolerances, load_case, simulate
-from femb.assembly import freedom
 from femb.elements import Ground, JointEnd, Revolute
-from femb.system import System
+from femb.system.initial_position import freedom
+from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 

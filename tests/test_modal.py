@@ -28,9 +28,9 @@ from femb import (
 )
 from femb.cli import cli
 from femb.elements.beam import tangent as beam_tangent
-from femb.inertia_tensor import MassChange
 from femb.numerics.rotations import exponential, multiply, rotate_back
-from femb.system import System
+from femb.system.inertia_tensor import MassChange
+from femb.system.system import System
 
 ROOT = Path(__file__).resolve().parent.parent
 X = (1.0, 0.0, 0.0)

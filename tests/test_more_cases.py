@@ -11,7 +11,7 @@ from scipy.optimize import brentq, least_squares
 from femb import Beam, Model, Results, RigidBody, Section, load_case, simulate
 from femb.equilibrium import steady_start
 from femb.simulation import mass_properties
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 

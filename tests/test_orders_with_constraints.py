@@ -10,7 +10,7 @@ from femb.base.options import Run
 from femb.elements import Ground, JointEnd, Revolute, RigidBody, SpringDamper, SpringEnd, Universal
 from femb.steppers import bdf, make_stepper, radau
 from femb.steppers import generalized_alpha as alpha
-from femb.system import System
+from femb.system.system import System
 
 END = 1.0
 TIGHT = {"rtol": 1e-10, "atol": Tolerances(1e-10, 1e-10, 1e-10, time=1.0)}

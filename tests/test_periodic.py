@@ -18,7 +18,7 @@ from femb import (
 )
 from femb.linear import linearize, periodic
 from femb.profiles import Sine
-from femb.system import System
+from femb.system.system import System
 
 
 def slide(frequency, damping=1.5):

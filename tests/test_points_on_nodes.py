@@ -33,7 +33,7 @@ from femb.elements.spring.batch import SpringBatch
 from femb.elements.spring.pull_batch import PullBatch
 from femb.numerics import rotations
 from femb.profiles import Constant
-from femb.system import System
+from femb.system.system import System
 
 AT = np.array([0.3, -0.4, 0.7])
 FORCE, TORQUE = np.array([1.5, -2.0, 0.7]), np.array([0.3, 0.2, -0.9])

@@ -22,7 +22,7 @@ from femb import (
 from femb.elements.spring.pull_batch import PullBatch
 from femb.equilibrium import steady_start
 from femb.profiles import Step
-from femb.system import System
+from femb.system.system import System
 
 
 def at(body=None, point=(0.0, 0.0, 0.0), **words):

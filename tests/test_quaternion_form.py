@@ -5,10 +5,10 @@ import pytest
 
 from femb import Beam, Load, Model, RigidBody, Run, Section, SpringDamper, SpringEnd, Tolerances, simulate
 from femb.elements import JointEnd, Latch, Revolute, Spherical
-from femb.formulations.augmented import norm_rows, rate_map
 from femb.formulations.quaternion import QuaternionForm
 from femb.numerics.rotations import exponential, multiply, normalise, quaternion_rate, rate_body, rotate_back
-from femb.system import System
+from femb.system.augmented import norm_rows, rate_map
+from femb.system.system import System
 
 
 def satellite(damping=1e-3, **changes):

@@ -11,7 +11,7 @@ from femb import Run, Tolerances, load_case, simulate
 from femb.formulations.quaternion import QuaternionForm
 from femb.steppers.bdf import Bdf
 from femb.steppers.radau import Radau
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 # How long the cases run with implicit and with explicit steps, s.

@@ -35,7 +35,7 @@ from femb.formulations.reduced import ReducedForm, Root
 from femb.formulations.reduced.matrices import matrices_of
 from femb.formulations.reduced.rows import rows
 from femb.numerics.kinematics import error_norm
-from femb.system import System
+from femb.system.system import System
 
 EACH = [pytest.param((kind,), id=kind.kind) for kind in KINDS]
 SHAPES = [*EACH, pytest.param(KINDS, id="all")]

@@ -138,7 +138,7 @@ def test_no_mass_axis_makes_an_inertia_negative(axis):
     """Inertia is about the mass centre: wherever that is, every motion has kinetic energy."""
     model = Model()
     model.add(Beam("b", Section("s", **BAR, mass_axis=axis), 1.0, 2, start=Attachment("ground", direction=(1, 0, 0))))
-    system = femb.system.System(model)
+    system = femb.system.system.System(model)
     assert np.linalg.eigvalsh(system.mass_matrix(system.q0).toarray())[0] > 0.0
 
 

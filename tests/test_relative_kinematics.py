@@ -24,7 +24,7 @@ from femb import (
 )
 from femb.formulations.reduced import ReducedForm
 from femb.formulations.relative_form import RelativeKinematics
-from femb.system import System
+from femb.system.system import System
 
 STRICT = {"rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)}
 CHOICES = ("fixed", "body", "angles")

@@ -9,7 +9,7 @@ import pytest
 from femb import load_case, simulate
 from femb.layout.singularity import PostureError
 from femb.numerics.euler import euler_rates, gimbal_distance
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 AT_REST = "bodies.rod.euler_rates=[0, 0, 0]"

@@ -25,7 +25,7 @@ from femb.elements.spring.torsion_batch import TorsionBatch
 from femb.layout.singularity import PostureError
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, euler_rates, from_euler
-from femb.system import System
+from femb.system.system import System
 
 TIGHT = {"rtol": 1e-11, "atol": Tolerances(1e-12, 1e-12, 1e-12), "method": "rk"}
 A, B = SpringEnd(body="a", at=(0.1, 0.2, -0.3)), SpringEnd(body="b", at=(-0.3, 0.1, 0.2))

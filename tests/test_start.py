@@ -8,7 +8,7 @@ from femb.elements import Attachment, JointEnd, Place, Revolute
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, from_euler, omega_from_euler_rates
 from femb.simulation import mass_properties, summary
-from femb.system import System
+from femb.system.system import System
 
 X = np.array([1.0, 0.0, 0.0])
 

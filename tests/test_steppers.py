@@ -18,7 +18,7 @@ from femb.numerics import rotations
 from femb.profiles import Step, Versine
 from femb.simulation import simulate
 from femb.steppers import make_stepper
-from femb.system import System
+from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
 STEPPERS = {

@@ -10,7 +10,7 @@ from femb.equilibrium import steady_start
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine
-from femb.system import System
+from femb.system.system import System
 
 ALPHA = 2e-5
 X = (1.0, 0.0, 0.0)

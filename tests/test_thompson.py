@@ -15,7 +15,7 @@ from femb.formulations.reduced.table2 import tilde
 from femb.integrate import Frames, Outcome, integrate
 from femb.numerics.rotations import rotation_matrix
 from femb.steppers import make_stepper
-from femb.system import System
+from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 FILES = {path.stem.removeprefix("thompson_"): path for path in CASES.glob("thompson_*")}

@@ -40,7 +40,7 @@ from femb import (
 from femb.cli import cli
 from femb.linear import linearize
 from femb.numerics import euler, rotations
-from femb.system import System
+from femb.system.system import System
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = ("thompson_pendulum", "thompson_satellite", "thompson_connected")

@@ -11,7 +11,7 @@ from femb.elements.load.euler_basis import NEAREST, axes_of, basis, lock_vector
 from femb.layout.singularity import PostureError, first_met
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, euler_axes, euler_rates, from_euler, gimbal_distance, to_euler
-from femb.system import System
+from femb.system.system import System
 
 FRAMES = ("inertial", "body", "euler", "dual_euler")
 every_sequence = pytest.mark.parametrize("sequence", SEQUENCES)

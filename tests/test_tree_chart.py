@@ -11,7 +11,7 @@ from femb.linear.linearise import second_order
 from femb.linear.point import OperatingPoint
 from femb.linear.tree import tree_chart
 from femb.numerics import kinematics, rotations
-from femb.system import System
+from femb.system.system import System
 
 ROOTS = (Root(), Root(velocity="body"), Root(velocity="body", point=(0.1, 0.2, 0.3)), Root(point=(0.1, -0.2, 0.3)))
 

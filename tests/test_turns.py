@@ -8,7 +8,7 @@ from femb import Model, ModelError, OrientationDriver, Place, RigidBody, simulat
 from femb.case import load_case
 from femb.numerics import euler, rotations
 from femb.profiles import SmoothStep
-from femb.system import System
+from femb.system.system import System
 
 SKEW = np.array([[1.0, 0.2, -0.1], [0.3, 1.0, 0.4], [-0.2, 0.5, 1.0]])
 CROSSED = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])  # the second across the others

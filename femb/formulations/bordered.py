@@ -1,4 +1,4 @@
-"""Solver of bordered systems given as scipy.sparse matrices, with the interface of ``femb.blocklu.LinearSolver``."""
+"""Solver of bordered systems given as scipy.sparse matrices, with the interface of ``femb.system.block_lu.LinearSolver``."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import splu
 
 from femb.base.types import Floats
-from femb.blocklu import DEPENDENT, SingularError
+from femb.system.block_lu import DEPENDENT, SingularError
 
 
 class Factors:

@@ -18,13 +18,13 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.blocklu import SingularError
 from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates, velocities
 from femb.formulations.quaternion_solver import Basis, PulledBack, QuaternionFactors, QuaternionSolver
 from femb.layout.discrete import Discrete
 from femb.layout.element import TrialError
 from femb.layout.state import State
-from femb.system import System
+from femb.system.block_lu import SingularError
+from femb.system.system import System
 
 
 class QuaternionForm:

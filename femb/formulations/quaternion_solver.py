@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.blocklu import DEPENDENT, Factorisation, LinearSolver
 from femb.formulations.quaternion_kernels import add_radial_change, multiply_pulled, solve_bordered
+from femb.system.block_lu import DEPENDENT, Factorisation, LinearSolver
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from femb.formulations.relative import (
 from femb.numerics import rotations
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 
 class RelativeCoordinates:

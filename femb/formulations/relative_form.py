@@ -38,7 +38,7 @@ from femb.numerics import rotations
 from femb.results import Results
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 # What is left of driven and latched coordinates by a projection, in their units.
 CLOSED, PASSES = 1e-13, 10
@@ -264,7 +264,7 @@ def relative_kinematics(model: Model, speeds: Speeds = "fixed") -> RelativeKinem
     SolveError where angles are locked at the start. Source: docs/theory/relative.md; Kamman, *Multibody Dynamics -
     Accelerations Using Relative Coordinates*.
     """
-    from femb.system import System
+    from femb.system.system import System
 
     if speeds not in SPEEDS:
         raise ModelError(f"relative_kinematics: speeds: got {shown(speeds)}, wanted {', '.join(map(repr, SPEEDS))}")

@@ -25,7 +25,7 @@ from femb.model.model import Model
 from femb.numerics import euler, rotations
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 # Relative to the largest entry of the stiffness, below which a force does not depend on the position.
 NOTHING = 1e-10
@@ -107,12 +107,12 @@ def nine_blocks(
 ) -> NineBlocks:
     """The nine-block linear equations of a model of one free body, at its start or a state, steady or not.
 
-    q, v : coordinates and velocities of a ``femb.system.System`` of the model. sequence : of the Euler angles.
+    q, v : coordinates and velocities of a ``femb.system.system.System`` of the model. sequence : of the Euler angles.
 
     Raises ModelError: more than one body, joints, beams; forces that depend on the position; loads without
     derivatives; angles that are locked.
     """
-    from femb.system import System
+    from femb.system.system import System
 
     return blocks_at(OperatingPoint.of(System(model), q, v, t), sequence)
 

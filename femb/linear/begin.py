@@ -14,7 +14,7 @@ from femb.linear.trim import trimmed
 from femb.model.model import Model
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 
 def operating_point(
@@ -50,7 +50,7 @@ def prepared(
     t: float = 0.0,
 ) -> tuple[OperatingPoint, dict[str, float]]:
     """The same, and the speeds that a trim brought to rest, by the names of their coordinates."""
-    from femb.system import System
+    from femb.system.system import System
 
     if start not in STARTS:
         raise ModelError(f"start: got {start!r}, must be one of {', '.join(map(repr, STARTS))}")

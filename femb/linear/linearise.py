@@ -27,7 +27,7 @@ from femb.linear.tree import covers, tree_chart
 from femb.model.model import Model
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ def linearize(
             raise ModelError("linearize: got an operating point and a state beside it: give one of the two")
         point = model
     elif q is not None or v is not None:
-        from femb.system import System
+        from femb.system.system import System
 
         point = OperatingPoint.of(System(model) if isinstance(model, Model) else model, q, v, t)
     else:

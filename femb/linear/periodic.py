@@ -92,7 +92,7 @@ def periodic(
     Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where no such
     motion is found, or the motion cannot be integrated.
     """
-    from femb.system import System
+    from femb.system.system import System
 
     if not period > 0.0:
         raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")

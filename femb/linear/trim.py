@@ -56,7 +56,7 @@ class Trimmed:
 
 def trimmed(model: Model | Any, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
     """A steady state as by ``trim``, and what was brought to rest for it."""
-    from femb.system import System
+    from femb.system.system import System
 
     system = System(model) if isinstance(model, Model) else model
     q, v = _near(system)

@@ -21,7 +21,6 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.blocklu import Factorisation, SingularError
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm, solution_limits
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
@@ -38,6 +37,7 @@ from femb.steppers.contract import (
 )
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import frame_turns, turn_frames, turn_frames_back
+from femb.system.block_lu import Factorisation, SingularError
 
 MAX_ITERATIONS = 6
 # Newton's remaining change, as a part of the tolerance of the step.

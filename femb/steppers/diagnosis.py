@@ -11,8 +11,8 @@ import numpy as np
 from femb.base.checks import shown
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.constraints import mass_factors
 from femb.layout.element import TrialError
+from femb.system.constraints import mass_factors
 
 # Times that an input is asked again with the same arguments.
 AGAIN = 4

@@ -21,8 +21,8 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.constraints import mass_factors
 from femb.numerics.kinematics import error_norm
+from femb.system.constraints import mass_factors
 
 # Velocities of so many times their absolute tolerance have an energy that is of no account.
 NEGLIGIBLE = 1000.0

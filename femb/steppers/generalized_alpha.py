@@ -26,7 +26,6 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.blocklu import Factorisation, SingularError
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import (
@@ -42,6 +41,7 @@ from femb.steppers.contract import (
 from femb.steppers.dense import HermiteStep
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.generalized_alpha_kernels import moved
+from femb.system.block_lu import Factorisation, SingularError
 
 MAX_ITERATIONS = 8
 # Newton's remaining change as a part of the tolerance of the step, and what may be rounding.

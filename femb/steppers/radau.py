@@ -22,7 +22,6 @@ import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm, solution_limits
 from femb.steppers.contract import (
@@ -45,6 +44,7 @@ from femb.steppers.radau_kernels import (
     start_stages,
     to_eigenvectors,
 )
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 
 ROOT6 = 6.0**0.5
 C = np.array([(4.0 - ROOT6) / 10.0, (4.0 + ROOT6) / 10.0, 1.0])

@@ -7,7 +7,7 @@ import numpy as np
 from bench_models import best
 
 from femb.formulations import make_formulation
-from femb.system import System
+from femb.system.system import System
 
 SIZES = (2, 5, 10, 20, 50, 100)
 FORMULATIONS = ("velocity", "reduced", "hamiltonian")

@@ -5,7 +5,7 @@ from bench_models import bent, best, chain, satellite
 from scipy.sparse.linalg import splu
 
 from femb.elements.beam.batch import BeamBatch
-from femb.system import System
+from femb.system.system import System
 
 SIZES = (4, 100, 5000)
 

@@ -9,7 +9,7 @@ from numba.core.dispatcher import Dispatcher
 
 from femb import Run
 from femb.steppers import make_stepper
-from femb.system import System
+from femb.system.system import System
 
 
 def stepped(model: Any, duration: float, **options: Any) -> Any:

@@ -6,7 +6,7 @@ from bench_models import best
 from femb import Model, RigidBody
 from femb.elements import JointEnd, Universal
 from femb.formulations.reduced import ReducedForm
-from femb.system import System
+from femb.system.system import System
 
 SIZES = (2, 5, 10, 20, 50, 100, 200, 500)
 

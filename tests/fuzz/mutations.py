@@ -14,7 +14,7 @@ from femb import FembError
 from femb.formulations import make_formulation
 from femb.simulation import started
 from femb.steppers import make_stepper
-from femb.system import System
+from femb.system.system import System
 
 NUMBERS = [0, 1, -1, 2, 3, 7, 0.5, -2.5, 1e-9, 1e-4, 0.1, 10, 100, 1e3, 1e4, 1e6, 1e9, 1e12, 1e20, 1e45, 1e80, -1e6]
 WORDS = ["ground", "body", "dual_euler", "euler", "source", "rk", "bdf", "gauss", "generalized-alpha", "reduced", "rk4",

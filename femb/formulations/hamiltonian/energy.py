@@ -57,7 +57,7 @@ def energy_matrix(
 
     Raises ModelError: beams, closed loops, several trees; an unknown coordinate; small ones on a free base.
     """
-    from femb.system import System
+    from femb.system.system import System
 
     form = MomentumForm(System(model))
     tree = form.tree

@@ -17,7 +17,7 @@ from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.small import SmallMotion, linearise
 from femb.formulations.hamiltonian.tree import Tree
 from femb.model.model import Model
-from femb.system import System
+from femb.system.system import System
 
 # What the equations of a tree on the ground hold, beside linear springs and dashpots of joints.
 KNOWN = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch)

@@ -1,4 +1,4 @@
-"""Solver of dense systems, with the interface of ``femb.blocklu.LinearSolver``."""
+"""Solver of dense systems, with the interface of ``femb.system.block_lu.LinearSolver``."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from femb.base.types import Floats
-from femb.blocklu import SingularError
 from femb.formulations.bordered import BorderedSolver
+from femb.system.block_lu import SingularError
 
 
 class Factors:

@@ -19,7 +19,6 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
-from femb.blocklu import SingularError
 from femb.formulations.bordered import BorderedSolver
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import BALL
@@ -32,6 +31,7 @@ from femb.layout.discrete import Discrete
 from femb.layout.dof_index import turned_places
 from femb.layout.element import TrialError
 from femb.numerics import kinematics
+from femb.system.block_lu import SingularError
 
 # Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250

@@ -25,7 +25,7 @@ from femb.model.model import Model
 from femb.numerics import rotations
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 # The rows of the kinds of table 2, and the function and the axes of the first end that they hold.
 TABLE = {
@@ -147,11 +147,11 @@ class ReducedMatrices:
 def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floats | None = None) -> JointMatrices:
     """Table 2 for a joint of a model: spherical, perpendicular, parallel, universal or revolute; also in closed loops.
 
-    q, v : coordinates and velocities of a ``femb.system.System`` of the model, by default its start.
+    q, v : coordinates and velocities of a ``femb.system.system.System`` of the model, by default its start.
 
     Raises ModelError: an unknown joint, one of another kind (``reduced_matrices`` has those of trees).
     """
-    from femb.system import System
+    from femb.system.system import System
 
     system = System(model)
     if joint not in system.layout.joints:
@@ -218,7 +218,7 @@ def reduced_matrices(
 
     Raises ModelError: closed loops, by their joints; drivers and engaged latches; names or arrays that do not fit.
     """
-    from femb.system import System
+    from femb.system.system import System
 
     form = ReducedForm(System(model), root)
     return matrices_of(form, _given("q", q, form.q0, _coordinates(form)), _given("u", u, form.v0, _speeds(form)), t)

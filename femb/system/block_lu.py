@@ -14,7 +14,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.numerics.block_kernels import factor, kept_parts, multiply, shift, solve
-from femb.pattern import Pattern
+from femb.system.pattern import Pattern
 
 # A row of constraints depends on those before it when they leave this part of its diagonal; and when it nearly does, at
 # an angle of a milliradian, as it may have to be seen near a singular posture.

@@ -13,10 +13,10 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats, Ints
-from femb.blocklu import SingularError
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
 from femb.numerics.rotations import multiply, rotation_matrix
+from femb.system.block_lu import SingularError
 
 # Gaps as large as this (m or rad) are the rounding of typed numbers, and closed without asking.
 TYPED = 1e-6

@@ -14,12 +14,12 @@ from scipy.sparse.linalg import splu
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
-from femb.constraints import mass_factors
 from femb.layout.layout import Layout
 from femb.numerics.rotations import rate_body
+from femb.system.constraints import mass_factors
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 # A quaternion given by a user may be off unit length by so much in p.p.
 NOT_UNIT = 1e-6

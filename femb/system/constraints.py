@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.blocklu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
 from femb.layout.element import TrialError
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
 
 # What is left of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
 POSITION, VELOCITY = 1e-12, 1e-11

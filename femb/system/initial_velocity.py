@@ -64,7 +64,7 @@ def start_velocities(system: Any) -> Floats:
             _set(v, layout, k, *twist.at(frame.position))
     if not layout.rows:
         return v
-    from femb.assembly import consistent_start
+    from femb.system.initial_position import consistent_start
 
     together = [leader.get(group, group) for group in component]
     return consistent_start(system, v, component, together, twists, set(alone))

@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 
 if TYPE_CHECKING:
-    from femb.system import System
+    from femb.system.system import System
 
 
 class MassChange:

@@ -16,13 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb.assembly import assembled, check_pairs
 from femb.base.checks import shown
 from femb.base.errors import FembError, SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
-from femb.blocklu import Factorisation, LinearSolver, SingularError
-from femb.constraints import projected, singular_mass
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import Discrete
@@ -34,11 +31,14 @@ from femb.layout.state import State
 from femb.model.model import Model
 from femb.model.placement import Placement
 from femb.numerics import kinematics
-from femb.pattern import Pattern
-from femb.start import start_velocities
+from femb.system.block_lu import Factorisation, LinearSolver, SingularError
+from femb.system.constraints import projected, singular_mass
+from femb.system.initial_position import assembled, check_pairs
+from femb.system.initial_velocity import start_velocities
+from femb.system.pattern import Pattern
 
 if TYPE_CHECKING:
-    from femb.formulations.augmented import Augmented
+    from femb.system.augmented import Augmented
 
 __all__ = ["FoldedError", "System"]
 
@@ -342,7 +342,7 @@ class System:
         Raises ModelError where q or v has another length, or a quaternion not that of one; TrialError where the mass
         matrix is singular.
         """
-        from femb.formulations.augmented import augmented
+        from femb.system.augmented import augmented
 
         return augmented(self, t, q, v)
 
@@ -377,7 +377,7 @@ class System:
         return rates
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None) -> tuple[Floats, Floats]:
-        """q (n_q,), v (n_v,) projected on the constraints; see ``femb.constraints``."""
+        """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
         return projected(self, u, q, v, factors)
 
     def jacobian(self, u: Floats, q: Floats) -> Any:

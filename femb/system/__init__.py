@@ -1,0 +1,1 @@
+"""The equations of motion of a model in velocity coordinates."""
