@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from femb.model.figure import Figure as Figure
     from femb.model.model import Model as Model
     from femb.numerics.euler import lock_angles as lock_angles
-    from femb.results import Results as Results
+    from femb.results.results import Results as Results
     from femb.simulation import simulate as simulate
     from femb.system.inertia_tensor import gyroscopic_force as gyroscopic_force
     from femb.system.inertia_tensor import mass_derivative as mass_derivative
@@ -89,7 +89,7 @@ _HOMES = {
     "Model": "femb.model.model",
     "Run": "femb.base.options",
     "Tolerances": "femb.base.options",
-    "Results": "femb.results",
+    "Results": "femb.results.results",
     "simulate": "femb.simulation",
     "lock_angles": "femb.numerics.euler",
     "inverse": "femb.inverse_dynamics",

@@ -399,7 +399,7 @@ def _analyse(
         check_writable(file)
         check_free(file, force)
         analysis = getattr(importlib.import_module(module), function)
-        places = (file, importlib.import_module("femb.resultread").part_of(file))
+        places = (file, importlib.import_module("femb.results.read").part_of(file))
         before = [_stamp(each) for each in places]
         progress = Progress(loaded.run.duration, quiet)
         try:
@@ -497,11 +497,11 @@ def check_writable(file: Path) -> None:
 
 def check_free(file: Path, force: bool) -> None:
     """Raise ResultError if a file has results that must not be replaced, or another run writes to it."""
-    if not force and importlib.import_module("femb.resultread").is_finished(file):
+    if not force and importlib.import_module("femb.results.read").is_finished(file):
         raise ResultError(
             f"{file}: has the results of a finished run; --force replaces them, --out DIR writes to another folder"
         )
-    if importlib.import_module("femb.resultread").is_being_written(file):
+    if importlib.import_module("femb.results.read").is_being_written(file):
         raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out DIR")
 
 
@@ -560,7 +560,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
 
 def _unfinished(results: Path) -> tuple[Path, str]:
     """The result file that is meant, and what is to be said of a run beside it."""
-    reading = importlib.import_module("femb.resultread")
+    reading = importlib.import_module("femb.results.read")
     file = reading.find_results(results)
     part = reading.part_of(file)
     return file, f"{part}: a later run, not finished" if file.exists() and part.exists() else ""
@@ -568,7 +568,7 @@ def _unfinished(results: Path) -> tuple[Path, str]:
 
 def _read(file: Path, word: str) -> Any:
     """Results, with a word on stderr where they are not all."""
-    data = importlib.import_module("femb.results").Results.read(file)
+    data = importlib.import_module("femb.results.results").Results.read(file)
     if word:
         click.echo(word, err=True)
     if data.status == "running":

@@ -15,7 +15,7 @@ from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
 from femb.calling import RunOptions, read_call
 from femb.differences import Difference, check_times, differences
 from femb.model.model import Model
-from femb.results import Results
+from femb.results.results import Results
 from femb.simulation import simulate
 
 COLUMNS = ("formulation", "reference", "quantity", "unit", "largest", "time", "where", "scale")

@@ -12,10 +12,10 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.frames import Frames, output_frames, step_frames
 from femb.latching import Event, kinetic_energy, latch_events, switched
 from femb.passage import Passage
-from femb.results import EventRecord
+from femb.results.frames import Frames, output_frames, step_frames
+from femb.results.results import EventRecord
 from femb.steppers.contract import Step, Stepper, located
 from femb.steppers.pace import Pace
 

@@ -20,10 +20,10 @@ from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.calling import RunOptions, read_call
-from femb.frames import Frames, unbalanced
 from femb.model.model import Model
-from femb.recording import Recording
-from femb.results import Results
+from femb.results.frames import Frames, unbalanced
+from femb.results.recording import Recording
+from femb.results.results import Results
 from femb.system.constraints import POSITION
 from femb.system.initial_position import RANK
 from femb.system.system import System

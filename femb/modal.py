@@ -112,7 +112,7 @@ class ModalModel:
         if path.suffix == ".npz":
             np.savez(path, **arrays)  # type: ignore[arg-type]  # its option allow_pickle is no array
             return path
-        from femb.results import Results
+        from femb.results.results import Results
 
         static = {f"modal/{name}": array for name, array in arrays.items()}
         Results({}, static, {"": {"status": "complete"}}).write(path)

@@ -16,7 +16,7 @@ from femb.integrate import Event, Outcome, integrate
 from femb.layout.connections import unconnected
 from femb.layout.layout import Layout
 from femb.model.model import Model
-from femb.results import Results
+from femb.results.results import Results
 
 
 def simulate(
@@ -45,7 +45,7 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.formulations import make_formulation
     from femb.memory import check_memory
-    from femb.recording import Recording
+    from femb.results.recording import Recording
     from femb.steppers import make_stepper
     from femb.system.system import System
     from femb.warmup import compile_first

@@ -15,8 +15,8 @@ import femb
 from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.progress import Progress
 from femb.cli import audit, check_writable, cli
-from femb.resultfile import ResultWriter
-from femb.results import Results
+from femb.results.file import ResultWriter
+from femb.results.results import Results
 
 BAD_CASES = sorted((Path(__file__).parent / "bad_cases").glob("*.toml"))
 

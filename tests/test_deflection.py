@@ -12,7 +12,7 @@ from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 from femb.plots import FIGURES
 from femb.plots.subject import Subject
-from femb.record import Recorder
+from femb.results.record import Recorder
 from femb.system.system import System
 
 X = np.array([1.0, 0.0, 0.0])

@@ -16,7 +16,7 @@ from femb.base.errors import ResultError
 from femb.cli import cli
 from femb.export import EXPORTERS, export_csv, export_vtu, export_xdmf, geometry
 from femb.numerics import rotations
-from femb.results import Results
+from femb.results.results import Results
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))
 satellite, bent_beam = SYNTHETIC["satellite"], SYNTHETIC["bent_beam"]

@@ -24,10 +24,10 @@ from femb import (
 from femb.base.options import Run
 from femb.case import load_case
 from femb.formulations import make_formulation
-from femb.frames import output_frames, step_frames, unbalanced
 from femb.inverse_dynamics import inverse
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
+from femb.results.frames import output_frames, step_frames, unbalanced
 from femb.steppers import make_stepper
 from femb.system.system import System
 

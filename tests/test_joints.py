@@ -35,7 +35,7 @@ from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.state import station_motion
 from femb.numerics import rotations
-from femb.reactions import joint_reaction
+from femb.results.reactions import joint_reaction
 from femb.system.initial_position import freedom
 from femb.system.pattern import Pattern
 from femb.system.system import System

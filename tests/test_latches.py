@@ -8,7 +8,7 @@ from femb.base.options import Tolerances
 from femb.elements import Ground, JointEnd, Latch, Prismatic, Revolute, RigidBody, Universal
 from femb.latching import Event, switched
 from femb.model.model import Model
-from femb.results import Results
+from femb.results.results import Results
 from femb.simulation import simulate
 from femb.system.system import System
 

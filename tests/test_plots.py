@@ -36,7 +36,7 @@ from femb.numerics import rotations
 from femb.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
 from femb.plots.subject import NODES, Subject
 from femb.profiles import SmoothStep, Versine
-from femb.results import Results
+from femb.results.results import Results
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))
@@ -435,7 +435,7 @@ def test_plots_do_without_pyplot(tmp_path, results):
 
 def test_importing_loads_no_heavy_library():
     heavy = "matplotlib", "meshio", "h5py"
-    code = f"import sys, femb.plots, femb.export, femb.resultfile; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, femb.plots, femb.export, femb.results.file; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

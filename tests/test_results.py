@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from femb.base.errors import ResultError
-from femb.resultfile import MemoryWriter, ResultWriter
-from femb.results import Results
+from femb.results.file import MemoryWriter, ResultWriter
+from femb.results.results import Results
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))
 satellite, bent_beam, blocks = (SYNTHETIC[name] for name in ("satellite", "bent_beam", "blocks"))
@@ -294,7 +294,7 @@ def test_series_of_unequal_length_are_trimmed_to_whole_frames(tmp_path):
 
 ENDLESS = """
 import runpy, sys
-from femb.resultfile import ResultWriter
+from femb.results.file import ResultWriter
 satellite = runpy.run_path(sys.argv[1])["satellite"]
 block, static, attributes = satellite(times=7)
 with ResultWriter(sys.argv[2], static, attributes) as writer:

@@ -22,8 +22,8 @@ from femb.export.picture import (
     faces_of,
     things_of,
 )
-from femb.results import Results
-from femb.view import INERTIAL, View
+from femb.results.results import Results
+from femb.results.view import INERTIAL, View
 
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
 LENGTH = 10.0  # s: at most this long where no speed is given

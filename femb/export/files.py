@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from femb.base.errors import ResultError
-from femb.results import Results
+from femb.results.results import Results
 
 
 def chosen_times(results: Results, every: int) -> list[int]:

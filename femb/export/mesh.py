@@ -19,8 +19,8 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.export.files import writing
 from femb.export.scene import Mesh, scenes_of
-from femb.results import Results
-from femb.view import INERTIAL
+from femb.results.results import Results
+from femb.results.view import INERTIAL
 
 XDMF_NUMBERS = {"line": 2, "triangle": 4, "wedge": 8}
 """XDMF's number of a cell type in a mixed topology."""

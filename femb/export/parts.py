@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.export import geometry
 from femb.numerics import rotations
-from femb.results import Beam, Body, Results
+from femb.results.results import Beam, Body, Results
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 from femb.export.files import chosen_times
 from femb.export.parts import Part, State, parts_of
-from femb.results import Results
-from femb.view import View
+from femb.results.results import Results
+from femb.results.view import View
 
 FIELDS: Mapping[str, tuple[int, ...]] = {
     "strain": (),

@@ -8,8 +8,8 @@ from pathlib import Path
 from femb.export.files import writing
 from femb.export.mesh import XdmfSeries
 from femb.export.scene import scenes_of
-from femb.results import Results
-from femb.view import INERTIAL
+from femb.results.results import Results
+from femb.results.view import INERTIAL
 
 
 def export_xdmf(

@@ -35,7 +35,7 @@ from femb.formulations.relative_state import RelativeState
 from femb.layout.element import TrialError
 from femb.model.model import Model
 from femb.numerics import rotations
-from femb.results import Results
+from femb.results.results import Results
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -177,7 +177,7 @@ class RelativeKinematics(RelativeCoordinates):
         way; what was computed is in ``error.results``.
         """
         from femb.integrate import Outcome, integrate
-        from femb.recording import Recording
+        from femb.results.recording import Recording
         from femb.steppers import make_stepper
 
         run = Run(duration=duration, **{"method": "rk", **options})

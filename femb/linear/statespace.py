@@ -88,7 +88,7 @@ class StateSpace:
             arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
             np.savez(path, **arrays)
         elif path.suffix == ".h5":
-            from femb.results import Results
+            from femb.results.results import Results
 
             arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
             static = {f"linear/{key}": array for key, array in arrays.items()}

@@ -28,7 +28,7 @@ from femb.plots.rounding import Scales
 from femb.plots.sheets import FIGURES
 from femb.plots.subject import Rows, Subject
 from femb.plots.words import WORDS
-from femb.results import Results
+from femb.results.results import Results
 
 __all__ = ["FIGURES", "WORDS", "Figure", "animate", "figures_of", "picture", "plot"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from femb.plots.choice import listed, problem_of, split
 from femb.plots.subject import KINDS, matches
 from femb.plots.words import WORDS
-from femb.view import node_of
+from femb.results.view import node_of
 
 if TYPE_CHECKING:
     from femb.model.model import Model

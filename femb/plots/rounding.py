@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from femb.base.types import Floats
-from femb.results import Results
+from femb.results.results import Results
 
 LIMIT = 1e3 * float(np.finfo(float).eps)  # a thousand roundings: what the steps of a run add up to
 

@@ -11,8 +11,8 @@ from femb.base.types import Floats, Ints
 from femb.export.drawing import LEGEND_LIMIT, Panel
 from femb.plots.rounding import Scales, without_noise
 from femb.plots.words import POINTS, WORDS, Channel, channels
-from femb.results import Beam, Body, Group, Results
-from femb.view import node_of
+from femb.results.results import Beam, Body, Group, Results
+from femb.results.view import node_of
 
 Rows = list[list[Panel]]
 Chosen = tuple[str, Group, int | None]  # kind, group, node of a beam

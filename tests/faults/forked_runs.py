@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import femb
-from femb.results import Results
+from femb.results.results import Results
 
 # A run of some 0.1 s, which ends within the time after which most are killed.
 RUN = {"duration": 2.0, "output_interval": 0.002, "method": "rk", "rtol": 1e-6}

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import femb
-from femb.resultfile import ResultWriter
-from femb.results import LazyArrays, Results
+from femb.results.file import ResultWriter
+from femb.results.results import LazyArrays, Results
 
 SCRIPT = Path(__file__).with_name("forked_runs.py")
 SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
@@ -244,7 +244,7 @@ def test_results_of_a_file_are_read_when_they_are_asked_for_and_pickled_whole(tm
 MEMORY = """
 import resource, sys
 import numpy as np
-from femb.resultfile import ResultWriter
+from femb.results.file import ResultWriter
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 block = {"time": np.arange(100.0), "bodies/b/position": np.ones((100, 3)), "x": np.ones((100, 1000))}

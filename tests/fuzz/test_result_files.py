@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from synthetic_results import satellite
 
 from femb.base.errors import ResultError
-from femb.resultfile import ResultWriter
-from femb.results import Results
+from femb.results.file import ResultWriter
+from femb.results.results import Results
 
 SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
 FEW, MANY = 40, 1000

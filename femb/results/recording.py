@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from femb.base.errors import ResultError
-from femb.frames import Frames
-from femb.record import Recorder
-from femb.resultfile import MemoryWriter, ResultWriter
-from femb.results import Results
+from femb.results.file import MemoryWriter, ResultWriter
+from femb.results.frames import Frames
+from femb.results.record import Recorder
+from femb.results.results import Results
 from femb.system.system import System
 
 # Output frames collected before they are turned into named arrays, which is cheaper for many at once.

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.journal import JournalReader, is_journal, is_locked
-from femb.openfile import OpenFile
-from femb.results import LazyArrays, Results, check_shapes
+from femb.results.journal import JournalReader, is_journal, is_locked
+from femb.results.openfile import OpenFile
+from femb.results.results import LazyArrays, Results, check_shapes
 
 # How every HDF5 file begins.
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -104,7 +104,7 @@ def _of_journal(file: OpenFile, path: Path) -> Results:
 def _of_hdf5(file: OpenFile, path: Path) -> Results:
     import h5py
 
-    from femb.hdf5 import Listing, read_array
+    from femb.results.hdf5 import Listing, read_array
 
     with h5py.File(file, "r") as content:
         found = Listing(content)
@@ -126,7 +126,7 @@ def _lazily(file: OpenFile, path: Path) -> Results:
     """Results of a file that this process has written, whose arrays are read when they are asked for."""
     import h5py
 
-    from femb.hdf5 import Listing, read_array
+    from femb.results.hdf5 import Listing, read_array
 
     def load(name: str) -> np.ndarray:
         with _reading(path), h5py.File(file, "r") as content:

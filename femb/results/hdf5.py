@@ -1,4 +1,4 @@
-"""Arrays and attributes in HDF5 files, as `femb.resultfile` lays them out: written whole, read with distrust.
+"""Arrays and attributes in HDF5 files, as `femb.results.file` lays them out: written whole, read with distrust.
 
 Everything has a checksum: arrays by HDF5's filter fletcher32, what holds them by HDF5's format 1.8. Datasets over time
 are those that can grow along their first axis.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.openfile import ForgivingFile
+from femb.results.openfile import ForgivingFile
 
 CHUNK_BYTES = 1 << 16  # what is read and checked at once
 BATCH_BYTES = 1 << 23  # what is gathered before it is written

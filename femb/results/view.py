@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.numerics import rotations
-from femb.results import Beam, Body, Results, listing
+from femb.results.results import Beam, Body, Results, listing
 
 INERTIAL = "inertial"
 MOTION = ("position", "quaternion", "velocity", "angular_velocity")

@@ -1,7 +1,7 @@
 """Results: what an analysis computed, read by names.
 
 Everything is an array named by its path in the result file, such as
-``bodies/hub/position``; the full list is in `femb.resultfile`. This module puts names on the
+``bodies/hub/position``; the full list is in `femb.results.file`. This module puts names on the
 arrays and derives from them (Euler angles, displacements); it computes no dynamics and, files
 aside, needs nothing but numpy.
 """
@@ -509,7 +509,7 @@ class Results:
 
         Raises ResultError for an unknown frame.
         """
-        from femb.view import seen_from
+        from femb.results.view import seen_from
 
         return seen_from(self, frame)
 
@@ -520,7 +520,7 @@ class Results:
         Where there is no ``path`` yet, the run that is to make it is read, from ``path`` with ``.part`` behind it.
         Raises ResultError where there is no such file, or it is damaged or not a result file.
         """
-        from femb.resultread import read_results
+        from femb.results.read import read_results
 
         return read_results(path)
 
@@ -529,7 +529,7 @@ class Results:
 
         An existing file is replaced when the new one is whole. Raises ResultError where it cannot be written.
         """
-        from femb.resultfile import write_results
+        from femb.results.file import write_results
 
         write_results(self, path)
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from femb import __version__
-from femb.audit import AuditWatch
 from femb.base.types import Floats
-from femb.frames import Frames
 from femb.layout.layout import Station
 from femb.layout.state import station_acceleration, station_motion
 from femb.numerics import rotations
-from femb.reactions import joint_reaction
+from femb.results.audit import AuditWatch
+from femb.results.frames import Frames
+from femb.results.reactions import joint_reaction
 from femb.system.system import System
 
 # What is recorded of every body and node, in the order of ``station_motion`` and ``station_acceleration``.

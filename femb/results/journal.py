@@ -13,7 +13,7 @@ reader needs no help of the writer: it takes the records up to the first that is
     MORE   arrays that were not known before
 
 Arrays are a JSON list of (name, kind, shape) and their bytes one after the other. A journal is made into an HDF5 file
-when the run ends, see `femb.resultfile`.
+when the run ends, see `femb.results.file`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.openfile import OpenFile
+from femb.results.openfile import OpenFile
 
 MAGIC = b"femb journal 1\n"
 RECORD = struct.Struct("<4sQI")

@@ -22,10 +22,10 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
     /events/NAME/    time energy_loss (k,), written at the end
     /statistics      attributes: steps, evaluations, wall_time, ...
 
-Units and axes are those of `femb.results`. A *block* is a dictionary of path to (k, ...) array for k consecutive output
+Units and axes are those of `femb.results.results`. A *block* is a dictionary of path to (k, ...) array for k consecutive output
 times.
 
-While a run goes on, its output times are in a journal beside the file, ``results.h5.part``, see `femb.journal`; the
+While a run goes on, its output times are in a journal beside the file, ``results.h5.part``, see `femb.results.journal`; the
 HDF5 file is made of it when the run ends, and then takes the place of the one before. A run that ends early leaves
 finished results as they are, and its own as ``results.h5.part``.
 """
@@ -42,10 +42,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.journal import Journal, JournalReader
-from femb.openfile import OpenFile
-from femb.resultread import attributes_of, is_finished, part_of, read_results
-from femb.results import NOTHING, Arrays, Attributes, Results
+from femb.results.journal import Journal, JournalReader
+from femb.results.openfile import OpenFile
+from femb.results.read import attributes_of, is_finished, part_of, read_results
+from femb.results.results import NOTHING, Arrays, Attributes, Results
 
 Block = Mapping[str, np.ndarray]
 
@@ -144,7 +144,7 @@ class ResultWriter:
     path : path of the HDF5 file
         Its folder is made. An existing file stays until `finish` has written the new one.
     static, attributes
-        As in `femb.results.Results`.
+        As in `femb.results.results.Results`.
 
     Use it as a context: leaving it by an exception finishes it with the status "failed". Until it is finished,
     ``Results.read`` finds what is there in the journal, `part_of` the path. Raises ResultError where the file cannot be
@@ -218,7 +218,7 @@ class ResultWriter:
 
 def write_results(results: Results, path: str | Path) -> None:
     """Write `results` to a new file that `read_results` reads back; it replaces an older one when it is whole."""
-    from femb.hdf5 import write_hdf5
+    from femb.results.hdf5 import write_hdf5
 
     path = Path(path)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
@@ -233,7 +233,7 @@ def write_results(results: Results, path: str | Path) -> None:
 
 
 def _write_journal(path: Path, journal: JournalReader) -> None:
-    from femb.hdf5 import write_hdf5
+    from femb.results.hdf5 import write_hdf5
 
     write_hdf5(path, attributes_of(journal), journal.static, journal.frames, journal.blocks())
 

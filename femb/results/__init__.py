@@ -1,0 +1,1 @@
+"""What an analysis records, in memory and in files."""
