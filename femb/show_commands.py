@@ -9,7 +9,7 @@ from pathlib import Path
 
 from femb.base.errors import ResultError
 from femb.base.progress import counted
-from femb.plots import FIGURES, WORDS, animate, figures_of, picture, plot
+from femb.export.plots import FIGURES, WORDS, animate, figures_of, picture, plot
 from femb.results.results import Results
 
 

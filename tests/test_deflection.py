@@ -7,11 +7,11 @@ import pytest
 from femb import Beam, Ground, Load, Model, Results, RigidBody, Section, simulate
 from femb.elements import Attachment
 from femb.export import export_vtu
+from femb.export.plots import FIGURES
+from femb.export.plots.subject import Subject
 from femb.integrate import output_frames
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
-from femb.plots import FIGURES
-from femb.plots.subject import Subject
 from femb.results.record import Recorder
 from femb.system.system import System
 

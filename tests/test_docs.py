@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from femb import Results
 from femb.cli import cli
-from femb.plots import request, rows
+from femb.export.plots import request, rows
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

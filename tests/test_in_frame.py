@@ -21,9 +21,9 @@ from femb import (
 )
 from femb.base.errors import ResultError
 from femb.export import export_csv
+from femb.export.plots import request, rows
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
-from femb.plots import request, rows
 from femb.profiles import Versine
 
 SYNTHETIC = runpy.run_path(str(Path(__file__).with_name("synthetic_results.py")))

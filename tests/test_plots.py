@@ -32,9 +32,9 @@ from femb.base.errors import ResultError
 from femb.case import CaseError
 from femb.export import drawing
 from femb.export.picture import FOOTER
+from femb.export.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
+from femb.export.plots.subject import NODES, Subject
 from femb.numerics import rotations
-from femb.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
-from femb.plots.subject import NODES, Subject
 from femb.profiles import SmoothStep, Versine
 from femb.results.results import Results
 
@@ -435,7 +435,7 @@ def test_plots_do_without_pyplot(tmp_path, results):
 
 def test_importing_loads_no_heavy_library():
     heavy = "matplotlib", "meshio", "h5py"
-    code = f"import sys, femb.plots, femb.export, femb.results.file; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, femb.export.plots, femb.export, femb.results.file; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
@@ -458,7 +458,9 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
     series = {f"bodies/b{i}/quaternion": np.tile([1.0, 0, 0, 0], (3, 1)) for i in range(9)}
     series |= {f"bodies/b{i}/angular_velocity": np.zeros((3, 3)) for i in range(9)}
     drawn = []
-    monkeypatch.setattr("femb.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append((len(rows), title)))
+    monkeypatch.setattr(
+        "femb.export.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append((len(rows), title))
+    )
     plot(Results({"time": time, **series}), tmp_path / "a.png", "bodies")
     assert drawn == [(ROW_LIMIT, "results: bodies (the first 6 of 9)")]
 
@@ -481,7 +483,7 @@ def test_the_ground_has_nothing_to_show(tmp_path):
 
 def test_the_case_gives_the_title(tmp_path, results, monkeypatch):
     drawn = []
-    monkeypatch.setattr("femb.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append(title))
+    monkeypatch.setattr("femb.export.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append(title))
     plot(results, tmp_path / "a.png", "section_loads")
     plot(Results(*bent_beam()), tmp_path / "a.png", "tips")
     assert drawn == ["satellite: section loads", "results: tips"]

@@ -52,7 +52,7 @@ class Figure:
 
     def problems(self, model: Model) -> list[Problem]:
         """What is wrong with the figure in a model: unknown figures, quantities, items and frames."""
-        from femb.plots.check import frame_problem, item_problem, what_problem
+        from femb.export.plots.check import frame_problem, item_problem, what_problem
 
         found: list[Problem] = []
         for field, problem_of in (("what", what_problem), ("items", item_problem)):

@@ -27,7 +27,7 @@ class Word:
     """A quantity: the label of its axis, unit in the figure, components, and for which kinds of items it exists.
 
     read : from the group to values (T, ...), None for the array of the word's own name. factor : from the unit of the
-    results to that of the figure. scale : name of its size in `femb.plots.rounding.Scales`.
+    results to that of the figure. scale : name of its size in `femb.export.plots.rounding.Scales`.
     """
 
     label: str

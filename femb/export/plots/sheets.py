@@ -11,8 +11,8 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.export.drawing import Panel
-from femb.plots.subject import Rows, Subject, some
-from femb.plots.words import ANGLES, WORDS, XYZ, channels
+from femb.export.plots.subject import Rows, Subject, some
+from femb.export.plots.words import ANGLES, WORDS, XYZ, channels
 from femb.results.results import Beam, Body, Group
 
 LATCHES = "events/latches."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from femb.plots.choice import listed, problem_of, split
-from femb.plots.subject import KINDS, matches
-from femb.plots.words import WORDS
+from femb.export.plots.choice import listed, problem_of, split
+from femb.export.plots.subject import KINDS, matches
+from femb.export.plots.words import WORDS
 from femb.results.view import node_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.export.drawing import LEGEND_LIMIT, Panel
-from femb.plots.rounding import Scales, without_noise
-from femb.plots.words import POINTS, WORDS, Channel, channels
+from femb.export.plots.rounding import Scales, without_noise
+from femb.export.plots.words import POINTS, WORDS, Channel, channels
 from femb.results.results import Beam, Body, Group, Results
 from femb.results.view import node_of
 

@@ -2,9 +2,9 @@
 
 The text is one of::
 
-    NAME                    a figure of `femb.plots.sheets.FIGURES` or a quantity of `femb.plots.words.WORDS`
+    NAME                    a figure of `femb.export.plots.sheets.FIGURES` or a quantity of `femb.export.plots.words.WORDS`
     NAME.COMPONENT          one component of a quantity, such as velocity.x or coordinates.first_angle
-    NAME of ITEM, ITEM      the same of some items only; see `femb.plots.subject.Subject` for patterns of items
+    NAME of ITEM, ITEM      the same of some items only; see `femb.export.plots.subject.Subject` for patterns of items
     KIND/ITEM/QUANTITY      the path of any array of the results, such as bodies/hub/position; * and ? are wildcards
     TEXT | TEXT             two or more of these side by side
 """
@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from femb.base.errors import ResultError
-from femb.plots.sheets import FIGURES
-from femb.plots.subject import KINDS, Rows, Subject, groups_of
-from femb.plots.words import WORDS, plain
+from femb.export.plots.sheets import FIGURES
+from femb.export.plots.subject import KINDS, Rows, Subject, groups_of
+from femb.export.plots.words import WORDS, plain
 
 SIDE_BY_SIDE = " | "
 

@@ -5,7 +5,7 @@
     plot(results, "hinge.png", ["coordinates of hinge", "joints/hinge/torque"], times=(0.0, 2.0))
 
 A figure is a table of `Panel`, and a panel is data; only `femb.export.drawing` knows matplotlib. Figures with a name
-are in `femb.plots.sheets`, quantities in `femb.plots.words`; `femb.plots.choice` reads what is asked for.
+are in `femb.export.plots.sheets`, quantities in `femb.export.plots.words`; `femb.export.plots.choice` reads what is asked for.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from femb.base.errors import ModelError, ResultError
 from femb.export.animation import animate
 from femb.export.drawing import draw_table
 from femb.export.picture import picture
+from femb.export.plots.choice import SIDE_BY_SIDE, check_items, problem_of, rows_of, split
+from femb.export.plots.rounding import Scales
+from femb.export.plots.sheets import FIGURES
+from femb.export.plots.subject import Rows, Subject
+from femb.export.plots.words import WORDS
 from femb.model.figure import INERTIAL, Figure
-from femb.plots.choice import SIDE_BY_SIDE, check_items, problem_of, rows_of, split
-from femb.plots.rounding import Scales
-from femb.plots.sheets import FIGURES
-from femb.plots.subject import Rows, Subject
-from femb.plots.words import WORDS
 from femb.results.results import Results
 
 __all__ = ["FIGURES", "WORDS", "Figure", "animate", "figures_of", "picture", "plot"]
@@ -56,8 +56,8 @@ def plot(
         The suffix gives the format (png, svg, pdf), png without one. Its folder is made.
     what : what to show, one text or several below one another; None is ``"overview"``
         A figure of the case, a name in `FIGURES` or `WORDS`, with ``" of ITEM, ITEM"`` for some items only, or the
-        path of an array; see `femb.plots.choice`.
-    items : patterns of the items to show, see `femb.plots.subject.Subject`; None for all.
+        path of an array; see `femb.export.plots.choice`.
+    items : patterns of the items to show, see `femb.export.plots.subject.Subject`; None for all.
     frame : see the motion from this frame, as `Results.in_frame` does; None for that of the results.
     times : first and last instant, s; None for the first or last of the results.
     dpi : dots per inch; the figure is some 8 to 18 inches wide.
