@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # What type checkers see of the names that are imported on first use.
+    from femb.analysis.compare import compare as compare
+    from femb.analysis.inverse import inverse as inverse
+    from femb.analysis.linear.aircraft import NineBlocks as NineBlocks
+    from femb.analysis.linear.aircraft import nine_blocks as nine_blocks
+    from femb.analysis.modal import ModalModel as ModalModel
+    from femb.analysis.modal import modal_model as modal_model
+    from femb.analysis.relative_kinematics import RelativeKinematics as RelativeKinematics
+    from femb.analysis.relative_kinematics import relative_kinematics as relative_kinematics
+    from femb.analysis.simulate import simulate as simulate
     from femb.base.errors import FembError as FembError
     from femb.base.errors import FembWarning as FembWarning
     from femb.base.errors import ModelError as ModelError
@@ -16,7 +25,6 @@ if TYPE_CHECKING:
     from femb.base.options import Run as Run
     from femb.base.options import Tolerances as Tolerances
     from femb.case import load_case as load_case
-    from femb.comparison import compare as compare
     from femb.elements import AerodynamicLoad as AerodynamicLoad
     from femb.elements import Airload as Airload
     from femb.elements import Attachment as Attachment
@@ -65,20 +73,12 @@ if TYPE_CHECKING:
     from femb.formulations.reduced.matrices import ReducedMatrices as ReducedMatrices
     from femb.formulations.reduced.matrices import joint_matrices as joint_matrices
     from femb.formulations.reduced.matrices import reduced_matrices as reduced_matrices
-    from femb.formulations.relative_form import RelativeKinematics as RelativeKinematics
-    from femb.formulations.relative_form import relative_kinematics as relative_kinematics
     from femb.formulations.relative_state import RelativeState as RelativeState
     from femb.formulations.tree_frame import Root as Root
-    from femb.inverse_dynamics import inverse as inverse
-    from femb.linear.aircraft import NineBlocks as NineBlocks
-    from femb.linear.aircraft import nine_blocks as nine_blocks
-    from femb.modal import ModalModel as ModalModel
-    from femb.modal import modal_model as modal_model
     from femb.model.figure import Figure as Figure
     from femb.model.model import Model as Model
     from femb.numerics.euler import lock_angles as lock_angles
     from femb.results.results import Results as Results
-    from femb.simulation import simulate as simulate
     from femb.system.inertia_tensor import gyroscopic_force as gyroscopic_force
     from femb.system.inertia_tensor import mass_derivative as mass_derivative
 
@@ -90,13 +90,13 @@ _HOMES = {
     "Run": "femb.base.options",
     "Tolerances": "femb.base.options",
     "Results": "femb.results.results",
-    "simulate": "femb.simulation",
+    "simulate": "femb.analysis.simulate",
     "lock_angles": "femb.numerics.euler",
-    "inverse": "femb.inverse_dynamics",
-    "compare": "femb.comparison",
+    "inverse": "femb.analysis.inverse",
+    "compare": "femb.analysis.compare",
     "load_case": "femb.case",
-    "ModalModel": "femb.modal",
-    "modal_model": "femb.modal",
+    "ModalModel": "femb.analysis.modal",
+    "modal_model": "femb.analysis.modal",
     "mass_derivative": "femb.system.inertia_tensor",
     "JointMatrices": "femb.formulations.reduced.matrices",
     "ReducedMatrices": "femb.formulations.reduced.matrices",
@@ -106,12 +106,12 @@ _HOMES = {
     "energy_matrix": "femb.formulations.hamiltonian.energy",
     "SmallMotion": "femb.formulations.hamiltonian.small",
     "small_motion": "femb.formulations.hamiltonian.of_model",
-    "NineBlocks": "femb.linear.aircraft",
-    "nine_blocks": "femb.linear.aircraft",
+    "NineBlocks": "femb.analysis.linear.aircraft",
+    "nine_blocks": "femb.analysis.linear.aircraft",
     "Root": "femb.formulations.tree_frame",
-    "RelativeKinematics": "femb.formulations.relative_form",
+    "RelativeKinematics": "femb.analysis.relative_kinematics",
     "RelativeState": "femb.formulations.relative_state",
-    "relative_kinematics": "femb.formulations.relative_form",
+    "relative_kinematics": "femb.analysis.relative_kinematics",
     "gyroscopic_force": "femb.system.inertia_tensor",
     "Figure": "femb.model.figure",
     "AerodynamicLoad": "femb.elements",

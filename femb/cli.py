@@ -65,7 +65,7 @@ def cli() -> None:
 @QUIET
 def run(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Integrate a case in time and write DIR/results.h5."""
-    _analyse("femb.simulation", "simulate", case, out, overrides, force, quiet)
+    _analyse("femb.analysis.simulate", "simulate", case, out, overrides, force, quiet)
 
 
 @cli.command()
@@ -76,7 +76,7 @@ def run(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, q
 @QUIET
 def inverse(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Find the forces that a motion takes which drivers prescribe in full, and write DIR/results.h5."""
-    _analyse("femb.inverse_dynamics", "inverse", case, out, overrides, force, quiet)
+    _analyse("femb.analysis.inverse", "inverse", case, out, overrides, force, quiet)
 
 
 @cli.command()
@@ -96,7 +96,7 @@ def compare(
         check_writable(folder / "comparison.csv")
         for formulation in importlib.import_module("femb.base.options").FORMULATIONS:
             check_free(folder / formulation / "results.h5", force)
-        module = importlib.import_module("femb.comparison")
+        module = importlib.import_module("femb.analysis.compare")
         progress = Progress(loaded.run.duration, quiet)
         other = None if against is None else _unfinished(against)[0]
         try:
@@ -170,7 +170,7 @@ def linearize(
         loaded = load_case(case, overrides)
         folder = _folder(case, out)
         check_writable(folder / "linear.npz")
-        module = importlib.import_module("femb.linear.report")
+        module = importlib.import_module("femb.analysis.linear.report")
         if no_gravity:
             loaded.model.gravity = 0.0 * loaded.model.gravity
         begin = {"start": start, "at_rest": at_rest, "state": _numbers(states), "vary": vary}
@@ -205,7 +205,7 @@ def modal(case: Path, modes: int, held: str | None, out: Path | None, overrides:
         loaded = load_case(case, overrides)
         folder = _folder(case, out)
         check_writable(folder / "modal.npz")
-        module = importlib.import_module("femb.modal")
+        module = importlib.import_module("femb.analysis.modal")
         start = loaded.run.start if loaded.run is not None else "as_given"
         with _located(loaded):
             found = module.modal_model(loaded.model, modes, held=held, start=start)
@@ -224,7 +224,7 @@ def check(case: Path, overrides: tuple[str, ...]) -> None:
     with _reported():
         loaded = load_case(case, overrides)
         with _located(loaded):
-            click.echo(importlib.import_module("femb.simulation").summary(loaded.model, loaded.run))
+            click.echo(importlib.import_module("femb.analysis.simulate").summary(loaded.model, loaded.run))
 
 
 @cli.command()

@@ -21,9 +21,9 @@ from femb import (
     Spherical,
     simulate,
 )
+from femb.analysis.simulate import summary
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
-from femb.simulation import summary
 from femb.system.initial_position import freedom
 from femb.system.system import System
 

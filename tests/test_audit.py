@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from femb import Ground, JointEnd, Model, PointMass, Results, Revolute, RigidBody, SpringDamper, SpringEnd, simulate
+from femb.analysis.events import Event
 from femb.cli import audit
 from femb.elements import JointDriver, Latch
-from femb.latching import Event
 from femb.profiles import Polynomial
 from femb.results.audit import AuditWatch
 from femb.results.results import EventRecord

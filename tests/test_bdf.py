@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Load, Model, ModelError, RigidBody, Run, Section, SolveError
+from femb.analysis.equilibrium import steady_start
+from femb.analysis.simulate import simulate
 from femb.base.options import Tolerances
-from femb.equilibrium import steady_start
 from femb.profiles import Step, Versine
-from femb.simulation import simulate
 from femb.steppers import bdf, make_stepper
 from femb.steppers.bdf_history import ERROR, History, resampling
 from femb.system.system import System

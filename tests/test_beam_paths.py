@@ -20,7 +20,7 @@ from femb import (
     ThermalLoad,
     simulate,
 )
-from femb.equilibrium import steady_start
+from femb.analysis.equilibrium import steady_start
 from femb.export.parts import BeamLine
 from femb.layout.state import State
 from femb.numerics import rotations

@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import simpson, solve_ivp
 
 from femb import Results, load_case, simulate
+from femb.analysis.simulate import mass_properties
 from femb.numerics import rotations
 from femb.profiles import Versine
-from femb.simulation import mass_properties
 from femb.system.system import System
 
 ROOT = Path(__file__).resolve().parent.parent

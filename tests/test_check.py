@@ -26,8 +26,8 @@ from femb import (
     SpringEnd,
     simulate,
 )
+from femb.analysis.simulate import mass_properties, summary
 from femb.layout.connections import parts
-from femb.simulation import mass_properties, summary
 from femb.system.initial_position import freedom
 from femb.system.system import System
 
@@ -124,7 +124,7 @@ def test_degrees_of_freedom_are_those_of_the_rank(loops):
 CHAIN = """
 import time
 import femb
-from femb.simulation import summary
+from femb.analysis.simulate import summary
 
 model = femb.Model("chain", gravity=(0, 0, -9.81))
 for k in range(1000):

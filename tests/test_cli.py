@@ -47,8 +47,8 @@ def case(tmp_path, monkeypatch):
 
 @pytest.fixture
 def simulation(monkeypatch):
-    """A femb.simulation that writes a few times and then raises ``ending``, if that is set."""
-    module = types.ModuleType("femb.simulation")
+    """A femb.analysis.simulate that writes a few times and then raises ``ending``, if that is set."""
+    module = types.ModuleType("femb.analysis.simulate")
     module.ending = None
     module.calls = []
 
@@ -70,7 +70,7 @@ def simulation(monkeypatch):
 
     module.simulate = simulate
     module.summary = lambda model, run=None: f"{len(model.bodies)} body"
-    monkeypatch.setitem(sys.modules, "femb.simulation", module)
+    monkeypatch.setitem(sys.modules, "femb.analysis.simulate", module)
     return module
 
 

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from femb import ModelError, ResultError, Results
+from femb.analysis.compare import admitted
+from femb.analysis.differences import differences
 from femb.base.options import FORMULATIONS, METHODS_OF, Run
 from femb.cli import cli
-from femb.comparison import admitted
-from femb.differences import differences
 from femb.numerics import rotations
 
 synthetic = runpy.run_path(str(Path(__file__).parent / "synthetic_results.py"))

@@ -8,9 +8,9 @@ from autograd import grad
 from finite_differences import only, residual_change
 
 from femb import Beam, DistributedLoad, Ground, Model, ModelError, RigidBody, Section, simulate
+from femb.analysis.equilibrium import steady_start
 from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.load.line_load_batch import LineLoadBatch
-from femb.equilibrium import steady_start
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine

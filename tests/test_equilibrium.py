@@ -22,12 +22,12 @@ from femb import (
     Section,
     SolveError,
 )
+from femb.analysis.equilibrium import _forces, steady_start
+from femb.analysis.simulate import simulate
+from femb.analysis.statics import Statics
 from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Universal
-from femb.equilibrium import _forces, steady_start
 from femb.layout.state import State
 from femb.numerics import rotations
-from femb.simulation import simulate
-from femb.statics import Statics
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
@@ -461,7 +461,7 @@ def test_closed_loop_in_weight_and_wind():
 
 def test_hinged_beam_is_statically_as_by_trim():
     """A flexible bar hung on a hinge and propped by a spring: the state that trim finds in joint coordinates."""
-    from femb.linear import trim
+    from femb.analysis.linear import trim
 
     model = Model("boom", gravity=(0, 0, -9.81))
     model.add(RigidBody("hub", mass=1.0, inertia=0.1))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Section
+from femb.analysis.simulate import mass_properties, simulate, summary
+from femb.analysis.time_loop import Event
 from femb.case import load_case
 from femb.elements import JointEnd, PositionDriver, Revolute, SpringDamper, SpringEnd
 from femb.elements.attachment import Place
-from femb.integrate import Event
 from femb.profiles import Versine
-from femb.simulation import mass_properties, simulate, summary
 from femb.system.system import System
 
 CASES = Path(__file__).parents[1] / "cases"

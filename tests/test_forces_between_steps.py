@@ -21,10 +21,10 @@ from femb import (
     TorsionSpringDamper,
     simulate,
 )
+from femb.analysis.inverse import inverse
 from femb.base.options import Run
 from femb.case import load_case
 from femb.formulations import make_formulation
-from femb.inverse_dynamics import inverse
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
 from femb.results.frames import output_frames, step_frames, unbalanced

@@ -10,8 +10,8 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from femb import Beam, FembWarning, Ground, Load, Model, PointMass, RigidBody, Section
+from femb.analysis.simulate import simulate
 from femb.elements import Attachment
-from femb.simulation import simulate
 from femb.system.system import System
 
 # Sections without rotary inertia, or with more torsional stiffness than any has: what closed forms leave out.

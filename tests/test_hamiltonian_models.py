@@ -26,6 +26,7 @@ from femb import (
     load_case,
     simulate,
 )
+from femb.analysis.events import Event, switched
 from femb.base.errors import ModelError
 from femb.cli import cli
 from femb.elements import (
@@ -50,7 +51,6 @@ from femb.elements import (
 )
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import small_motion, tree_of
-from femb.latching import Event, switched
 from femb.layout.element import Batch, TrialError
 from femb.profiles import Sine
 from femb.system.system import System

@@ -7,9 +7,9 @@ import pytest
 
 import femb.steppers.energy as energy
 from femb import Model, PointMass, RigidBody, SolveError
+from femb.analysis.simulate import simulate
 from femb.case import load_case
 from femb.elements import JointEnd, JointStops, Prismatic, SpringDamper, SpringEnd
-from femb.simulation import simulate
 
 CASES = Path(__file__).parents[1] / "cases"
 SPEED = 1.0

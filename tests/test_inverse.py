@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import femb
 from femb import ModelError, SolveError
+from femb.analysis.inverse import check_prescribed, prescribed
 from femb.cli import cli
 from femb.elements import (
     Cylindrical,
@@ -27,7 +28,6 @@ from femb.elements import (
     RigidBody,
     Universal,
 )
-from femb.inverse_dynamics import check_prescribed, prescribed
 from femb.numerics import rotations
 from femb.profiles import Constant, Polynomial, Sine, SmoothStep
 from femb.system.initial_position import coordinate_rows

@@ -23,6 +23,7 @@ from femb import (
     Tolerances,
     simulate,
 )
+from femb.analysis.time_loop import Event
 from femb.elements import (
     Cylindrical,
     JointEnd,
@@ -36,7 +37,6 @@ from femb.elements import (
     Universal,
 )
 from femb.elements.joint.force_batch import JointForceBatch
-from femb.integrate import Event
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 from femb.profiles import Step, Versine

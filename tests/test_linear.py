@@ -37,15 +37,15 @@ from femb import (
     SpringEnd,
     load_case,
 )
+from femb.analysis.equilibrium import steady_start
+from femb.analysis.linear import StateSpace, linearize, multiblade, operating_point, trim
+from femb.analysis.linear.chart import resting_chart
+from femb.analysis.linear.linearise import chart_of, second_order, state_space
+from femb.analysis.linear.multiblade import labels, transformation
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.steady import Balance, why_unsteady
 from femb.cli import cli
-from femb.equilibrium import steady_start
 from femb.layout.state import State
-from femb.linear import StateSpace, linearize, multiblade, operating_point, trim
-from femb.linear.chart import resting_chart
-from femb.linear.linearise import chart_of, second_order, state_space
-from femb.linear.multiblade import labels, transformation
-from femb.linear.point import OperatingPoint
-from femb.linear.steady import Balance, why_unsteady
 from femb.numerics import rotations
 from femb.system.system import System
 

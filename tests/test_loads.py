@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, SolveError
+from femb.analysis.simulate import mass_properties, simulate
 from femb.base.options import Tolerances
 from femb.numerics import rotations
 from femb.profiles import Constant, Step, Table, Versine
-from femb.simulation import mass_properties, simulate
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)

@@ -9,8 +9,8 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq, least_squares
 
 from femb import Beam, Model, Results, RigidBody, Section, load_case, simulate
-from femb.equilibrium import steady_start
-from femb.simulation import mass_properties
+from femb.analysis.equilibrium import steady_start
+from femb.analysis.simulate import mass_properties
 from femb.system.system import System
 
 CASES = Path(__file__).resolve().parent.parent / "cases"

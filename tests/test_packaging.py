@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import femb
-from femb import warmup
+from femb.analysis import warmup
 from femb.numerics import compile as jit
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -16,7 +16,7 @@ from femb import (
     RigidBody,
     SolveError,
 )
-from femb.linear import linearize, periodic
+from femb.analysis.linear import linearize, periodic
 from femb.profiles import Sine
 from femb.system.system import System
 

@@ -19,8 +19,8 @@ from femb import (
     SpringEnd,
     simulate,
 )
+from femb.analysis.equilibrium import steady_start
 from femb.elements.spring.pull_batch import PullBatch
-from femb.equilibrium import steady_start
 from femb.profiles import Step
 from femb.system.system import System
 

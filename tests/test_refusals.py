@@ -25,7 +25,7 @@ from femb import (
     SpringEnd,
     simulate,
 )
-from femb import memory as memory_module
+from femb.analysis import memory as memory_module
 from femb.base.options import Tolerances
 from femb.case import load_case
 from femb.cli import cli

@@ -22,8 +22,8 @@ from femb import (
     Universal,
     relative_kinematics,
 )
+from femb.analysis.relative_kinematics import RelativeKinematics
 from femb.formulations.reduced import ReducedForm
-from femb.formulations.relative_form import RelativeKinematics
 from femb.system.system import System
 
 STRICT = {"rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)}

@@ -24,7 +24,7 @@ from femb import (
     SolveError,
     simulate,
 )
-from femb.integrate import Event
+from femb.analysis.time_loop import Event
 from femb.profiles import Versine
 
 X = (1.0, 0.0, 0.0)

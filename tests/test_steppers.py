@@ -12,11 +12,11 @@ from scipy.special import ellipj
 
 import femb.steppers.radau as radau_module
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
+from femb.analysis.simulate import simulate
+from femb.analysis.time_loop import Event, Outcome, integrate
 from femb.elements import JointEnd, Revolute, Spherical
-from femb.integrate import Event, Outcome, integrate
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
-from femb.simulation import simulate
 from femb.steppers import make_stepper
 from femb.system.system import System
 

@@ -5,8 +5,8 @@ import pytest
 from finite_differences import only, residual_change
 
 from femb import Attachment, Beam, Ground, Model, ModelError, RigidBody, Section, ThermalLoad, simulate
+from femb.analysis.equilibrium import steady_start
 from femb.elements.load.thermal_batch import ThermalBatch
-from femb.equilibrium import steady_start
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine

@@ -9,10 +9,10 @@ from random_trees import random_state
 from scipy.integrate import solve_ivp
 
 from femb import load_case, simulate
+from femb.analysis.time_loop import Frames, Outcome, integrate
 from femb.formulations.joint_tree_kernels import TWO
 from femb.formulations.reduced import ReducedForm, Root
 from femb.formulations.reduced.table2 import tilde
-from femb.integrate import Frames, Outcome, integrate
 from femb.numerics.rotations import rotation_matrix
 from femb.steppers import make_stepper
 from femb.system.system import System

@@ -5,7 +5,7 @@ import pytest
 from test_steppers import free_body, jacobi
 
 from femb import Model, PointMass, Run, Tolerances
-from femb.simulation import simulate
+from femb.analysis.simulate import simulate
 
 # By method: duration (s), short for low orders; order; and what rounding leaves of the angular velocity, whatever the
 # tolerance: it gathers with the steps, and a Newton iteration that ends at rounding leaves more than an explicit step.

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from random_trees import random_model, random_state
 
+from femb.analysis.linear.chart import frames_chart
+from femb.analysis.linear.closed import closed_chart
+from femb.analysis.linear.linearise import second_order
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.tree import tree_chart
 from femb.formulations.joint_tree import JointTree, Root
-from femb.linear.chart import frames_chart
-from femb.linear.closed import closed_chart
-from femb.linear.linearise import second_order
-from femb.linear.point import OperatingPoint
-from femb.linear.tree import tree_chart
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 

@@ -12,7 +12,7 @@ import pytest
 
 import femb
 from femb import Model, ModelError, RigidBody, Run, load_case, simulate
-from femb.calling import RunOptions, ToleranceOptions
+from femb.analysis.calling import RunOptions, ToleranceOptions
 
 CASES = Path(__file__).resolve().parent.parent / "cases"
 
@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import femb
 from femb import Model, Revolute, RigidBody, simulate
-from femb.calling import RunOptions
+from femb.analysis.calling import RunOptions
 from femb.elements import Beam, JointEnd, Section
-from femb.linear import StateSpace, linearize, trim
+from femb.analysis.linear import StateSpace, linearize, trim
 
 
 def build() -> Model:
@@ -49,7 +49,7 @@ model: Model = case.model
 WRONG = """
 import femb
 from femb import Model, RigidBody, simulate
-from femb.linear import linearize
+from femb.analysis.linear import linearize
 
 model = Model("pendulum")
 simulate(model, durration=1)  # 1

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from femb import Ground, Load, Model, PointMass, RigidBody, SolveError
+from femb.analysis.simulate import simulate
+from femb.analysis.time_loop import Event
 from femb.elements import (
     DistanceDriver,
     JointEnd,
@@ -17,8 +19,6 @@ from femb.elements import (
     SpringEnd,
 )
 from femb.elements.attachment import Place
-from femb.integrate import Event
-from femb.simulation import simulate
 
 METHODS = {
     "radau": {"method": "radau"},

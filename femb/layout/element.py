@@ -143,7 +143,7 @@ class Batch:
         """out (s,) += potential energy that depends on inputs, such as that of unwrapped angles."""
 
     def records(self, frames: Any) -> dict[str, Floats]:
-        """Arrays (k, ...) by path in the result file at output frames (femb.integrate.Frames)."""
+        """Arrays (k, ...) by path in the result file at output frames (femb.analysis.time_loop.Frames)."""
         return {}
 
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:

@@ -11,8 +11,8 @@ import warnings
 from pathlib import Path
 
 from femb import FembError
+from femb.analysis.simulate import started
 from femb.formulations import make_formulation
-from femb.simulation import started
 from femb.steppers import make_stepper
 from femb.system.system import System
 

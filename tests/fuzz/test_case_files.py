@@ -5,8 +5,8 @@ from fuzz.mutations import CASES, VALUES, first_step, limited, mutated, seeds, t
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from femb.analysis.simulate import summary
 from femb.case import load_case
-from femb.simulation import summary
 
 # Beams of few elements: what is tried is what is read, not how it moves.
 SMALL = {

@@ -260,7 +260,7 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
 
 def _coordinates(form: ReducedForm) -> tuple[str, ...]:
     """Names of q; of a ball or a free body the turn is a quaternion."""
-    from femb.linear.tree import coordinate_names
+    from femb.analysis.linear.tree import coordinate_names
 
     names, out = coordinate_names(form.tree), [""] * form.n_q
     for each in form.tree.frames:
@@ -275,7 +275,7 @@ def _coordinates(form: ReducedForm) -> tuple[str, ...]:
 
 
 def _speeds(form: ReducedForm) -> tuple[str, ...]:
-    from femb.linear.tree import coordinate_names
+    from femb.analysis.linear.tree import coordinate_names
 
     return tuple(f"{name} rate" for name in coordinate_names(form.tree))
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.balanced import ROUNDING, Balanced
+from femb.analysis.linear.chart import Chart
+from femb.analysis.linear.linearise import SecondOrder, chart_of, second_order
+from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.layout.element import Input
-from femb.linear.balanced import ROUNDING, Balanced
-from femb.linear.chart import Chart
-from femb.linear.linearise import SecondOrder, chart_of, second_order
-from femb.linear.point import OperatingPoint
 
 NEAR = 1e-8  # rad, or parts of the structure's size: how near a steady state counts as one
 UNBALANCED = 1e-9  # of the largest force: what may be left over
@@ -197,8 +197,8 @@ def fastest(balance: Balance) -> str:
 
 def _gone_on(balance: Balance, time: float) -> Floats:
     """The free speeds (P,) after a time, shortened where an unstable motion would let rounding grow."""
+    from femb.analysis.time_loop import Outcome, integrate
     from femb.base.options import Run, Tolerances
-    from femb.integrate import Outcome, integrate
     from femb.steppers import make_stepper
 
     point, equations, P = balance.point, balance.equations, balance.chart.free

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from femb.analysis.linear.chart import Chart
+from femb.analysis.linear.linearise import chart_of
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.trim import trimmed
 from femb.base.errors import ModelError
 from femb.base.options import STARTS
-from femb.linear.chart import Chart
-from femb.linear.linearise import chart_of
-from femb.linear.point import OperatingPoint
-from femb.linear.trim import trimmed
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def operating_point(
     start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : with no speeds but those of drivers and of
     ``state``, which has coordinates of joints (rad or m) and speeds (per s) by the names of states, such as
     {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then look for steady motion nearby, as
-    ``femb.linear.trim``. t : time, s.
+    ``femb.analysis.linear.trim``. t : time, s.
 
-    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.equilibrium.steady_start``.
+    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.analysis.equilibrium.steady_start``.
     """
     return prepared(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary, t=t)[0]
 
@@ -58,7 +58,7 @@ def prepared(
         raise ModelError("vary names what a trim may change: ask for trim, too")
     system = System(model, assemble=start == "assembled") if isinstance(model, Model) else model
     if start == "equilibrium":
-        from femb.equilibrium import steady_start
+        from femb.analysis.equilibrium import steady_start
 
         system = system.starting_at(*steady_start(system))
     if at_rest or state:

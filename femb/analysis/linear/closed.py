@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.chart import Chart, parted
+from femb.analysis.linear.motion import Arm, Motion
+from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, ORIENTATION, POINT
-from femb.linear.chart import Chart, parted
-from femb.linear.motion import Arm, Motion
-from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
 
 ZERO = np.zeros(3)

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from femb.analysis.linear.statespace import StateSpace
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.linear.statespace import StateSpace
 
 FEWEST = 3  # two blades are not isotropic: their equations stay periodic
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
 
 STEADY = 1e-6  # m/s2 or rad/s2: what counts as equilibrium

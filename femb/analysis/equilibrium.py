@@ -5,13 +5,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from femb.analysis.statics import Balanced, Statics
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Tolerances
 from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics import rotations
 from femb.numerics.kinematics import error_norm
-from femb.statics import Balanced, Statics
 from femb.system.block_lu import SingularError
 from femb.system.initial_velocity import components
 from femb.system.system import System
@@ -32,7 +32,7 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     static equilibrium. Newton's iteration, regularised by the inertia of the rotation where a structure is free; first
     with the iteration tangent under the whole load, and if that fails with the exact tangent in load steps.
 
-    With joints, drivers and latches the constraints hold too (femb.statics): drivers stay where they begin, and what
+    With joints, drivers and latches the constraints hold too (femb.analysis.statics): drivers stay where they begin, and what
     joints connect moves as one structure.
 
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
@@ -67,7 +67,7 @@ def _held_start(system: System) -> tuple[Floats, Floats]:
         raise ModelError.at(
             ("run", "start"),
             f"'equilibrium' moves what joints connect as one body, but {turning[0]!r} is given rates: leave them out, "
-            "or look for steady motion with femb.linear.trim",
+            "or look for steady motion with femb.analysis.linear.trim",
         )
     motions: list[_Motion] = []
 

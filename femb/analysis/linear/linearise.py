@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from femb.analysis.linear.chart import Chart, frames_chart, resting_chart
+from femb.analysis.linear.closed import closed_chart
+from femb.analysis.linear.outputs import Output, default_outputs, output
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.statespace import StateSpace
+from femb.analysis.linear.tree import covers, tree_chart
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements import OrientationDriver
 from femb.formulations.joint_tree import JointTree
-from femb.linear.chart import Chart, frames_chart, resting_chart
-from femb.linear.closed import closed_chart
-from femb.linear.outputs import Output, default_outputs, output
-from femb.linear.point import OperatingPoint
-from femb.linear.statespace import StateSpace
-from femb.linear.tree import covers, tree_chart
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def linearize(
 
     model : or an OperatingPoint, as ``trim`` and ``operating_point`` return it. q, v : coordinates and velocities of
     the System; or, by name, start, at_rest, state, trim, vary as of ``operating_point``, which the command
-    ``femb linearize`` takes too. t : s. outputs : names (femb.linear.outputs), by default motion of all bodies and
+    ``femb linearize`` takes too. t : s. outputs : names (femb.analysis.linear.outputs), by default motion of all bodies and
     joints. Inputs are the factors of loads and motors, and of every driver what it prescribes with its rate and
     acceleration.
 
@@ -70,7 +70,7 @@ def linearize(
     elsewhere than in equilibrium, unknown outputs, a state given twice; SolveError: no equilibrium or steady motion
     where one is asked for.
     """
-    from femb.linear.begin import operating_point
+    from femb.analysis.linear.begin import operating_point
 
     words = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}
     given = [word for word, value in words.items() if value]

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from femb.analysis.linear.aircraft import NineBlocks, blocks_at
+from femb.analysis.linear.begin import prepared
+from femb.analysis.linear.linearise import state_space
+from femb.analysis.linear.multiblade import multiblade
+from femb.analysis.linear.periodic import Periodic, periodic
+from femb.analysis.linear.statespace import StateSpace
+from femb.analysis.linear.steady import Balance, fastest, moves, why_unsteady
 from femb.base.checks import numbered
 from femb.base.errors import ModelError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.linear.aircraft import NineBlocks, blocks_at
-from femb.linear.begin import prepared
-from femb.linear.linearise import state_space
-from femb.linear.multiblade import multiblade
-from femb.linear.periodic import Periodic, periodic
-from femb.linear.statespace import StateSpace
-from femb.linear.steady import Balance, fastest, moves, why_unsteady
 from femb.model.model import Model
 
 LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
@@ -36,11 +36,11 @@ def linearized(
 ) -> tuple[StateSpace, str, NineBlocks | None]:
     """The state space about a state of a model, a text with its eigenvalues, and its nine blocks if asked for.
 
-    start : by default that of the run. at_rest, state, trim, vary : as of ``femb.linear.operating_point``. blades,
-    rotor : the multi-blade coordinates of a rotor, as of ``femb.linear.multiblade``, and the angle that turns it, by
+    start : by default that of the run. at_rest, state, trim, vary : as of ``femb.analysis.linear.operating_point``. blades,
+    rotor : the multi-blade coordinates of a rotor, as of ``femb.analysis.linear.multiblade``, and the angle that turns it, by
     the name of its state or driver. blocks : whether to give the equations of a single free body in nine blocks too.
 
-    Raises as femb.linear.linearize, femb.linear.trim, femb.linear.multiblade and femb.nine_blocks.
+    Raises as femb.analysis.linear.linearize, femb.analysis.linear.trim, femb.analysis.linear.multiblade and femb.nine_blocks.
     """
     start = start or (run.start if run is not None else "as_given")
     point, rested = prepared(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary)
@@ -70,7 +70,7 @@ def periodic_motion(
 ) -> tuple[Periodic, str]:
     """The motion of a period (s) near a state of a model, and a text with its Floquet multipliers.
 
-    Raises as femb.linear.operating_point and femb.linear.periodic.
+    Raises as femb.analysis.linear.operating_point and femb.analysis.linear.periodic.
     """
     start = start or (run.start if run is not None else "as_given")
     point, _ = prepared(model, start=start, at_rest=at_rest, state=state)

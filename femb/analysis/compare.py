@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.differences import Difference, check_times, differences
+from femb.analysis.simulate import simulate
 from femb.base.errors import FembError, ModelError
 from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
-from femb.calling import RunOptions, read_call
-from femb.differences import Difference, check_times, differences
 from femb.model.model import Model
 from femb.results.results import Results
-from femb.simulation import simulate
 
 COLUMNS = ("formulation", "reference", "quantity", "unit", "largest", "time", "where", "scale")
 
@@ -41,7 +41,7 @@ class Comparison:
     """What came of a comparison.
 
     reference : the formulation, or the file, that the others are compared with. attempts : one for each formulation.
-    table : by formulation its Differences from the reference (femb.differences).
+    table : by formulation its Differences from the reference (femb.analysis.differences).
     """
 
     reference: str

@@ -176,7 +176,7 @@ class RelativeKinematics(RelativeCoordinates):
         options : of ``femb.base.options.Run``, such as rtol and output_interval. Raises SolveError where angles lock on the
         way; what was computed is in ``error.results``.
         """
-        from femb.integrate import Outcome, integrate
+        from femb.analysis.time_loop import Outcome, integrate
         from femb.results.recording import Recording
         from femb.steppers import make_stepper
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.chart import Chart
+from femb.analysis.linear.linearise import chart_of, second_order, state_space
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.time_loop import Outcome, integrate
 from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.options import Run, Tolerances
 from femb.base.types import Floats
-from femb.integrate import Outcome, integrate
-from femb.linear.chart import Chart
-from femb.linear.linearise import chart_of, second_order, state_space
-from femb.linear.point import OperatingPoint
 from femb.model.model import Model
 
 ITERATIONS = 20

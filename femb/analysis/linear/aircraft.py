@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.analysis.linear.chart import frames_chart
+from femb.analysis.linear.linearise import second_order
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.statespace import StateSpace
 from femb.base.checks import shown
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
-from femb.linear.chart import frames_chart
-from femb.linear.linearise import second_order
-from femb.linear.point import OperatingPoint
-from femb.linear.statespace import StateSpace
 from femb.model.model import Model
 from femb.numerics import euler, rotations
 

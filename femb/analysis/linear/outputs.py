@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from femb.analysis.linear.chart import Chart
+from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.layout import Station
-from femb.linear.chart import Chart
-from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
 
 WORDS = ("position", "turn", "velocity", "angular_velocity", "acceleration")

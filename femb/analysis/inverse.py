@@ -16,10 +16,11 @@ from typing import Any, Unpack
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.undriven import suggestions
 from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.calling import RunOptions, read_call
 from femb.model.model import Model
 from femb.results.frames import Frames, unbalanced
 from femb.results.recording import Recording
@@ -27,7 +28,6 @@ from femb.results.results import Results
 from femb.system.constraints import POSITION
 from femb.system.initial_position import RANK
 from femb.system.system import System
-from femb.undriven import suggestions
 
 ITERATIONS = 12
 LARGEST_TURN = 0.3  # rad, from one instant to the next: farther on lies another way to assemble the mechanism

@@ -18,8 +18,8 @@ from femb.model.model import Model
 from femb.numerics import rotations
 
 if TYPE_CHECKING:
-    from femb.linear.linearise import SecondOrder
-    from femb.linear.point import OperatingPoint
+    from femb.analysis.linear.linearise import SecondOrder
+    from femb.analysis.linear.point import OperatingPoint
     from femb.system.inertia_tensor import MassChange
     from femb.system.system import System
 
@@ -151,11 +151,11 @@ def modal_model(
     Raises ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is
     not symmetric, as of forces that follow the motion; an unknown body; more modes than there are.
     """
+    from femb.analysis.linear.chart import frames_chart
+    from femb.analysis.linear.linearise import second_order
+    from femb.analysis.linear.point import OperatingPoint
+    from femb.analysis.simulate import started
     from femb.base.options import Run
-    from femb.linear.chart import frames_chart
-    from femb.linear.linearise import second_order
-    from femb.linear.point import OperatingPoint
-    from femb.simulation import started
     from femb.system.inertia_tensor import MassChange
     from femb.system.system import System
 
@@ -225,7 +225,7 @@ def _frame(system: "System", held: str | None) -> tuple[Floats, Floats]:
     if held is not None:
         i = system.layout.frame_q[system.layout.bodies[held]]
         return system.q0[i : i + 3], rotations.rotation_matrix(system.q0[i + 3 : i + 7])
-    from femb.simulation import mass_properties
+    from femb.analysis.simulate import mass_properties
 
     return mass_properties(system)[1], np.eye(3)
 

@@ -2,7 +2,7 @@
 
     w'(p, w) = 0,    K w = 0,    p and w of independent coordinates in axes that move with the bodies
 
-Newton's iteration with the exact stiffness K at the accelerations of each state (femb.linear.linearise). Coordinates
+Newton's iteration with the exact stiffness K at the accelerations of each state (femb.analysis.linear.linearise). Coordinates
 that nothing depends on, such as the azimuth of a free rotor, keep their speeds and stay near where they are: each step
 is the shortest. The others come to rest, for forces that change along the motion allow no steady one; what would go
 round and round is no oscillation about the equilibrium, and refused.
@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.balanced import ROUNDING, Balanced
+from femb.analysis.linear.chart import Chart
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.steady import Balance, why_unsteady
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
-from femb.linear.balanced import ROUNDING, Balanced
-from femb.linear.chart import Chart
-from femb.linear.point import OperatingPoint
-from femb.linear.steady import Balance, why_unsteady
 from femb.model.model import Model
 
 ITERATIONS = 50
@@ -77,7 +77,7 @@ def trimmed(model: Model | Any, *, vary: Sequence[str] | None = None, t: float =
 
 def _near(system: Any) -> tuple[Floats, Floats]:
     """The start; of beams in the steady motion it describes: they are too stiff to bend in one step."""
-    from femb.equilibrium import steady_start
+    from femb.analysis.equilibrium import steady_start
 
     if system.layout.beams:
         with contextlib.suppress(SolveError, ModelError):
@@ -191,7 +191,7 @@ def _advice(balance: Balance) -> str:
         return "start nearer, or let more vary"
     return (
         f"{names[k]} turns at {rounds[k]:.4g} rad/s and the forces change with it, so that the motion may be periodic: "
-        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.linear.periodic, --periodic), or start "
+        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.analysis.linear.periodic, --periodic), or start "
         "at rest"
     )
 

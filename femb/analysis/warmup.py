@@ -2,7 +2,7 @@
 
 Compiling is single-threaded and takes most of the time of the first run on a machine, so that half of it is done by a
 second process, which leaves its machine code in the same cache. A kernel that both halves call is compiled by the one
-that needs it first; each half therefore begins with what the other does not need. ``python -m femb.warmup`` compiles
+that needs it first; each half therefore begins with what the other does not need. ``python -m femb.analysis.warmup`` compiles
 both halves, after an installation for instance.
 """
 
@@ -35,7 +35,7 @@ def compile_first(system: Any, progress: Any = None) -> None:
     # Both must be of the same files, or neither finds the other's: a checkout in the current folder would come first.
     where = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
     beside = subprocess.Popen(
-        [sys.executable, "-P", "-m", "femb.warmup", "beside"],
+        [sys.executable, "-P", "-m", "femb.analysis.warmup", "beside"],
         env={**os.environ, "PYTHONPATH": where.rstrip(os.pathsep)},
         stdout=silent,
         stderr=silent,
@@ -86,7 +86,7 @@ def _compile_forces(system: Any) -> None:
 
 def _compile_beside() -> None:
     """Compile solving and stepping, by a run without beams, and then the matrices of beams."""
-    from femb.simulation import simulate
+    from femb.analysis.simulate import simulate
 
     # Complex numbers first, while the first process is at real ones and at the vector algebra that a body needs too.
     _compile_solving(1.0j)

@@ -7,12 +7,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.time_loop import Event, Outcome, integrate
 from femb.base.checks import numbered, shown
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.calling import RunOptions, read_call
-from femb.integrate import Event, Outcome, integrate
 from femb.layout.connections import unconnected
 from femb.layout.layout import Layout
 from femb.model.model import Model
@@ -43,12 +43,12 @@ def simulate(
     model, run, text = read_call(model, run, options)
     check_events(events)
     case_text, events = case_text or text, tuple(events)
+    from femb.analysis.memory import check_memory
+    from femb.analysis.warmup import compile_first
     from femb.formulations import make_formulation
-    from femb.memory import check_memory
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
     from femb.system.system import System
-    from femb.warmup import compile_first
 
     for each in run.unused():
         warnings.warn(each, FembWarning, stacklevel=2)
@@ -79,14 +79,14 @@ def simulate(
 def check_events(events: Any) -> None:
     """Refuse what is no sequence of events."""
     if not isinstance(events, list | tuple) or not all(isinstance(each, Event) for each in events):
-        raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.simulation.Event")
+        raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
 
 
 def started(system: Any, run: Run | None) -> Any:
-    """The system at the start that a run asks for; raises as ``femb.equilibrium.steady_start``."""
+    """The system at the start that a run asks for; raises as ``femb.analysis.equilibrium.steady_start``."""
     if run is None or run.start != "equilibrium":
         return system
-    from femb.equilibrium import steady_start
+    from femb.analysis.equilibrium import steady_start
 
     return system.starting_at(*steady_start(system))
 
@@ -105,8 +105,8 @@ def summary(model: Model, run: Run | None = None) -> str:
     run : how it starts, and in which formulation, where that matters. Raises ModelError with every problem of the
     model.
     """
+    from femb.analysis.memory import check_memory
     from femb.formulations import make_formulation
-    from femb.memory import check_memory
     from femb.system.system import System
 
     system = System(model, assemble=run is not None and run.start == "assembled")

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.chart import Chart
+from femb.analysis.linear.joint_turn import JointTurn
+from femb.analysis.linear.motion import Arm, Motion
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.tree_state import apart, in_own_axes, is_root, moved, speeds_in_own_axes
 from femb.base.types import Floats
 from femb.formulations.joint_tree_kernels import BALL
-from femb.linear.chart import Chart
-from femb.linear.joint_turn import JointTurn
-from femb.linear.motion import Arm, Motion
-from femb.linear.point import OperatingPoint
-from femb.linear.tree_state import apart, in_own_axes, is_root, moved, speeds_in_own_axes
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 

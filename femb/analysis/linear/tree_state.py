@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.point import OperatingPoint
 from femb.base.types import Floats
 from femb.formulations.joint_tree_kernels import BALL
-from femb.linear.point import OperatingPoint
 from femb.numerics import kinematics, rotations
 
 

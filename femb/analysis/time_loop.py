@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.events import Event, kinetic_energy, latch_events, switched
+from femb.analysis.singularity_crossing import Passage
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.latching import Event, kinetic_energy, latch_events, switched
-from femb.passage import Passage
 from femb.results.frames import Frames, output_frames, step_frames
 from femb.results.results import EventRecord
 from femb.steppers.contract import Step, Stepper, located

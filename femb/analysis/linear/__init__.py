@@ -1,0 +1,11 @@
+"""Linearisation: state spaces of small motions about an operating point, exact; trim; multi-blade coordinates."""
+
+from femb.analysis.linear.begin import operating_point
+from femb.analysis.linear.linearise import linearize
+from femb.analysis.linear.multiblade import multiblade
+from femb.analysis.linear.periodic import Periodic, periodic
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.statespace import StateSpace
+from femb.analysis.linear.trim import trim
+
+__all__ = ["OperatingPoint", "Periodic", "StateSpace", "linearize", "multiblade", "operating_point", "periodic", "trim"]
