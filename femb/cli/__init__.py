@@ -285,7 +285,7 @@ def plot(
     array as bodies/hub/position; " | " puts two side by side. A beam's node is NAME[NODE].
     """
     with _reported():
-        shown = importlib.import_module("femb.show_commands")
+        shown = importlib.import_module("femb.cli.show")
         file, word = _unfinished(results)
         data = _read(file, word)
         click.echo(
@@ -314,7 +314,7 @@ def picture(
 ) -> None:
     """Draw bodies and beams at several instants."""
     with _reported():
-        shown = importlib.import_module("femb.show_commands")
+        shown = importlib.import_module("femb.cli.show")
         file, word = _unfinished(results)
         data = _read(file, word)
         click.echo(shown.draw_picture(data, file, out, times, count, frame or "inertial", azimuth, elevation, dpi))
@@ -347,7 +347,7 @@ def animate(
 ) -> None:
     """Draw the motion as a film."""
     with _reported():
-        shown = importlib.import_module("femb.show_commands")
+        shown = importlib.import_module("femb.cli.show")
         view = (frame or "inertial", azimuth, elevation)
         file, word = _unfinished(results)
         data = _read(file, word)
