@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     # What type checkers see of the names that are imported on first use.
     from femb.analysis.compare import compare as compare
+    from femb.analysis.differences import differences as differences
+    from femb.analysis.events import Event as Event
     from femb.analysis.inverse import inverse as inverse
+    from femb.analysis.linear import OperatingPoint as OperatingPoint
+    from femb.analysis.linear import Periodic as Periodic
+    from femb.analysis.linear import StateSpace as StateSpace
+    from femb.analysis.linear import linearize as linearize
+    from femb.analysis.linear import multiblade as multiblade
+    from femb.analysis.linear import operating_point as operating_point
+    from femb.analysis.linear import periodic as periodic
+    from femb.analysis.linear import trim as trim
     from femb.analysis.linear.aircraft import NineBlocks as NineBlocks
     from femb.analysis.linear.aircraft import nine_blocks as nine_blocks
     from femb.analysis.modal import ModalModel as ModalModel
@@ -65,6 +75,12 @@ if TYPE_CHECKING:
     from femb.elements import ThermalLoad as ThermalLoad
     from femb.elements import TorsionSpringDamper as TorsionSpringDamper
     from femb.elements import Universal as Universal
+    from femb.export import export_csv as export_csv
+    from femb.export import export_vtu as export_vtu
+    from femb.export import export_xdmf as export_xdmf
+    from femb.export.plots import animate as animate
+    from femb.export.plots import picture as picture
+    from femb.export.plots import plot as plot
     from femb.formulations.hamiltonian.energy import EnergyMatrix as EnergyMatrix
     from femb.formulations.hamiltonian.energy import energy_matrix as energy_matrix
     from femb.formulations.hamiltonian.of_model import small_motion as small_motion
@@ -81,6 +97,7 @@ if TYPE_CHECKING:
     from femb.results.results import Results as Results
     from femb.system.inertia_tensor import gyroscopic_force as gyroscopic_force
     from femb.system.inertia_tensor import mass_derivative as mass_derivative
+    from femb.system.system import System as System
 
 __version__ = "0.1.0"
 
@@ -159,6 +176,23 @@ _HOMES = {
     "ModelError": "femb.base.errors",
     "ResultError": "femb.base.errors",
     "SolveError": "femb.base.errors",
+    "System": "femb.system.system",
+    "Event": "femb.analysis.events",
+    "linearize": "femb.analysis.linear",
+    "trim": "femb.analysis.linear",
+    "multiblade": "femb.analysis.linear",
+    "operating_point": "femb.analysis.linear",
+    "periodic": "femb.analysis.linear",
+    "OperatingPoint": "femb.analysis.linear",
+    "Periodic": "femb.analysis.linear",
+    "StateSpace": "femb.analysis.linear",
+    "plot": "femb.export.plots",
+    "picture": "femb.export.plots",
+    "animate": "femb.export.plots",
+    "export_vtu": "femb.export",
+    "export_xdmf": "femb.export",
+    "export_csv": "femb.export",
+    "differences": "femb.analysis.differences",
 }
 
 if not TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Trees at random, and their accelerations by Newton-Euler in maximal coordinates with multipliers.
 
-Everything here is written from the description of a tree alone: poses from femb.numerics.rotations, six velocities a body at its
-mass centre (inertial axes), five constraint rows a hinge, one bordered system.
+Everything here is written from the description of a tree alone: poses from femb.numerics.rotations, six velocities a
+body at its mass centre (inertial axes), five constraint rows a hinge, one bordered system.
 """
 
 import numpy as np

@@ -23,10 +23,10 @@ class Load:
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
     force, torque : three numbers, multiplied with the profile; or a callable ``(t, state) -> (3,)`` where state
-    gives the named bodies and beams at that instant (femb.layout.state.State), for reading. body and at (m, body axes), or
-    beam, node and at (m, section axes) : where it acts. profile : a Profile of femb.profiles or any callable of time.
-    Either callable must depend on its arguments alone; it may have an attribute ``breakpoints``, the instants (s) at
-    which it jumps.
+    gives the named bodies and beams at that instant (femb.layout.state.State), for reading. body and at (m, body
+    axes), or beam, node and at (m, section axes) : where it acts. profile : a Profile of femb.profiles or any callable
+    of time. Either callable must depend on its arguments alone; it may have an attribute ``breakpoints``, the instants
+    (s) at which it jumps.
 
     frame : what the three components are along. "inertial" or "body" (the beam node's section axes) for both; a torque
     also "euler", the axes g_m of the three Euler turns of the body (unit vectors), or "dual_euler", the vectors g^m

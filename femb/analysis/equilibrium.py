@@ -32,8 +32,8 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     static equilibrium. Newton's iteration, regularised by the inertia of the rotation where a structure is free; first
     with the iteration tangent under the whole load, and if that fails with the exact tangent in load steps.
 
-    With joints, drivers and latches the constraints hold too (femb.analysis.statics): drivers stay where they begin, and what
-    joints connect moves as one structure.
+    With joints, drivers and latches the constraints hold too (femb.analysis.statics): drivers stay where they begin,
+    and what joints connect moves as one structure.
 
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
     not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start, and
@@ -67,7 +67,7 @@ def _held_start(system: System) -> tuple[Floats, Floats]:
         raise ModelError.at(
             ("run", "start"),
             f"'equilibrium' moves what joints connect as one body, but {turning[0]!r} is given rates: leave them out, "
-            "or look for steady motion with femb.analysis.linear.trim",
+            "or look for steady motion with femb.trim",
         )
     motions: list[_Motion] = []
 

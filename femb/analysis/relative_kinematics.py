@@ -173,8 +173,8 @@ class RelativeKinematics(RelativeCoordinates):
     def simulate(self, duration: float, **options: Any) -> Results:
         """Integrate these equations by "rk" from the start, into results as ``femb.simulate`` gives them.
 
-        options : of ``femb.base.options.Run``, such as rtol and output_interval. Raises SolveError where angles lock on the
-        way; what was computed is in ``error.results``.
+        options : of ``femb.Run``, such as rtol and output_interval. Raises SolveError where angles lock
+        on the way; what was computed is in ``error.results``.
         """
         from femb.analysis.time_loop import Outcome, integrate
         from femb.results.recording import Recording

@@ -2,8 +2,8 @@
 
 Compiling is single-threaded and takes most of the time of the first run on a machine, so that half of it is done by a
 second process, which leaves its machine code in the same cache. A kernel that both halves call is compiled by the one
-that needs it first; each half therefore begins with what the other does not need. ``python -m femb.analysis.warmup`` compiles
-both halves, after an installation for instance.
+that needs it first; each half therefore begins with what the other does not need. ``python -m femb.analysis.warmup``
+compiles both halves, after an installation for instance.
 """
 
 import gc

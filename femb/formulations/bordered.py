@@ -1,4 +1,5 @@
-"""Solver of bordered systems given as scipy.sparse matrices, with the interface of ``femb.system.block_lu.LinearSolver``."""
+"""Solver of bordered systems given as scipy.sparse matrices, with the interface of
+``femb.system.block_lu.LinearSolver``."""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
 """Kernels of the form in quaternion coordinates: the velocity form's blocks pulled back by omega = 2 rate_body(p) p'.
 
-Arrays linear_q, linear_v, quaternion_q, omega_v are those of ``femb.numerics.kinematics``; n_q coordinates, n_v velocities,
-n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: docs/theory/quaternion_form.md, (5) to (15).
+Arrays linear_q, linear_v, quaternion_q, omega_v are those of ``femb.numerics.kinematics``; n_q coordinates, n_v
+velocities, n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: docs/theory/quaternion_form.md, (5) to
+(15).
 """
 
 from femb.numerics.block_kernels import multiply, solve
@@ -180,8 +181,8 @@ def solve_bordered(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Solve in place for x (n_q + n_c,), with each quaternion and its multiplier eliminated in its own block.
 
-    p, omega, spin : ``basis``. start to own : as ``femb.numerics.block_kernels.solve`` takes them. mass, damping : block data of
-    the velocity form. reach : what p changes by for one of p', 1/mu in most methods.
+    p, omega, spin : ``basis``. start to own : as ``femb.numerics.block_kernels.solve`` takes them. mass, damping :
+    block data of the velocity form. reach : what p changes by for one of p', 1/mu in most methods.
     work (3, n), of the numbers that x is of.
     """
     y, z, product = work[0], work[1], work[2]

@@ -19,10 +19,10 @@ class Places:
     """Numbers of components by kind of quantity.
 
     coordinates : places in q and in v of what is linear, then of quaternions and of angular velocities, as the kernels
-    of ``femb.numerics.kinematics`` take them. turning : of frames that stiff members are on, places of quaternions in q (F,) and
-    (F, 2) of the first velocity and, where velocities are rates of quaternions, the first of those; else -1. A Newton
-    iteration turns their forces back to the attitude of its matrices; those of others it leaves as they are, so that
-    their sum, the change of linear momentum, is kept to rounding.
+    of ``femb.numerics.kinematics`` take them. turning : of frames that stiff members are on, places of quaternions in
+    q (F,) and (F, 2) of the first velocity and, where velocities are rates of quaternions, the first of those; else
+    -1. A Newton iteration turns their forces back to the attitude of its matrices; those of others it leaves as they
+    are, so that their sum, the change of linear momentum, is kept to rounding.
     """
 
     def __init__(self, layout: Layout) -> None:

@@ -1,4 +1,5 @@
-"""Kernels of block elimination; see ``femb.system.block_lu``. Blocks are rows in a flat array of numbers, real or complex.
+"""Kernels of block elimination; see ``femb.system.block_lu``. Blocks are rows in a flat array of numbers, real or
+complex.
 
 Matrices without multipliers, whose ``own`` is None, have kernels of their own, without what only multipliers need.
 """

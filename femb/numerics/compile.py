@@ -36,7 +36,7 @@ def cache_place() -> Place:
 
 def _source_folders() -> list[Path]:
     """Those that femb and its elements are imported from, wherever an installation has put them."""
-    folders = [Path(__file__).resolve().parent]
+    folders = [Path(__file__).resolve().parents[1]]
     elements = importlib.util.find_spec("femb.elements")
     if elements is not None:
         folders += [Path(each).resolve() for each in elements.submodule_search_locations or ()]

@@ -15,7 +15,8 @@ so two arctangents and two lengths give everything, with no inverse sine and not
 sequence ijk follows since a quarter turn about j takes axis i to -e k:
 ``ijk(a, b, c)`` followed by that quarter turn is ``iji(a, b + pi/2, -e c)``.
 
-In the place of letters, all functions take any three axes, (3, 3) with a unit vector a row: see ``femb.numerics.turns``.
+In the place of letters, all functions take any three axes, (3, 3) with a unit vector a row: see
+``femb.numerics.turns``.
 
 Gimbal lock is where the first and third axis are parallel: only the sum or the difference of their
 angles is then determined. Its distance is ``gimbal_distance``, the sine of the angle between them.

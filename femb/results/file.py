@@ -22,12 +22,12 @@ Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, 
     /events/NAME/    time energy_loss (k,), written at the end
     /statistics      attributes: steps, evaluations, wall_time, ...
 
-Units and axes are those of `femb.results.results`. A *block* is a dictionary of path to (k, ...) array for k consecutive output
-times.
+Units and axes are those of `femb.results.results`. A *block* is a dictionary of path to (k, ...) array for k
+consecutive output times.
 
-While a run goes on, its output times are in a journal beside the file, ``results.h5.part``, see `femb.results.journal`; the
-HDF5 file is made of it when the run ends, and then takes the place of the one before. A run that ends early leaves
-finished results as they are, and its own as ``results.h5.part``.
+While a run goes on, its output times are in a journal beside the file, ``results.h5.part``, see
+`femb.results.journal`; the HDF5 file is made of it when the run ends, and then takes the place of the one before. A
+run that ends early leaves finished results as they are, and its own as ``results.h5.part``.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class ResultWriter:
     path : path of the HDF5 file
         Its folder is made. An existing file stays until `finish` has written the new one.
     static, attributes
-        As in `femb.results.results.Results`.
+        As in `femb.Results`.
 
     Use it as a context: leaving it by an exception finishes it with the status "failed". Until it is finished,
     ``Results.read`` finds what is there in the journal, `part_of` the path. Raises ResultError where the file cannot be

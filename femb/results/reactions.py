@@ -16,9 +16,9 @@ from femb.numerics import rotations
 def joint_reaction(system: Any, joint: JointLayout, frames: Any) -> tuple[Floats, Floats]:
     """Force (k, 3) N and torque (k, 3) N m on the second end at its point, in the joint's axes at the first end.
 
-    frames : output frames (femb.analysis.time_loop.Frames). The multipliers are those of least norm, so that components which
-    the equations of motion leave open are the smallest ones. Where the second end does not move, it takes the opposite
-    of what the first end gets.
+    frames : output frames (femb.analysis.time_loop.Frames). The multipliers are those of least norm, so that
+    components which the equations of motion leave open are the smallest ones. Where the second end does not move, it
+    takes the opposite of what the first end gets.
     """
     layout = system.layout
     held = np.zeros_like(frames.v)

@@ -180,8 +180,11 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
         femb.__path__ = [femb.__path__[0] + "/nothing", sys.argv[1]]
         import importlib.util
         spec = importlib.util.spec_from_file_location("femb.numerics.compile", sys.argv[2])
-        sys.modules["femb.numerics.kernel_cache"] = __import__("types").SimpleNamespace(Place=None, keep=None, find_place=str)
-        sys.modules["femb.numerics.kernel_compiler"] = __import__("types").SimpleNamespace(InnerKernel=None, KernelCompiler=None)
+        types = __import__("types")
+        sys.modules["femb.numerics.kernel_cache"] = types.SimpleNamespace(Place=None, keep=None, find_place=str)
+        sys.modules["femb.numerics.kernel_compiler"] = types.SimpleNamespace(
+            InnerKernel=None, KernelCompiler=None
+        )
         jit = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(jit)
         print(jit.cache_place())

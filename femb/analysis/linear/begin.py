@@ -32,7 +32,7 @@ def operating_point(
     start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : with no speeds but those of drivers and of
     ``state``, which has coordinates of joints (rad or m) and speeds (per s) by the names of states, such as
     {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then look for steady motion nearby, as
-    ``femb.analysis.linear.trim``. t : time, s.
+    ``femb.trim``. t : time, s.
 
     Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.analysis.equilibrium.steady_start``.
     """

@@ -62,9 +62,9 @@ def linearize(
 
     model : or an OperatingPoint, as ``trim`` and ``operating_point`` return it. q, v : coordinates and velocities of
     the System; or, by name, start, at_rest, state, trim, vary as of ``operating_point``, which the command
-    ``femb linearize`` takes too. t : s. outputs : names (femb.analysis.linear.outputs), by default motion of all bodies and
-    joints. Inputs are the factors of loads and motors, and of every driver what it prescribes with its rate and
-    acceleration.
+    ``femb linearize`` takes too. t : s. outputs : names (femb.analysis.linear.outputs), by default motion of all
+    bodies and joints. Inputs are the factors of loads and motors, and of every driver what it prescribes with its rate
+    and acceleration.
 
     Raises ModelError: loads that are functions of the state without derivatives, orientations that are driven
     elsewhere than in equilibrium, unknown outputs, a state given twice; SolveError: no equilibrium or steady motion

@@ -36,11 +36,13 @@ def linearized(
 ) -> tuple[StateSpace, str, NineBlocks | None]:
     """The state space about a state of a model, a text with its eigenvalues, and its nine blocks if asked for.
 
-    start : by default that of the run. at_rest, state, trim, vary : as of ``femb.analysis.linear.operating_point``. blades,
-    rotor : the multi-blade coordinates of a rotor, as of ``femb.analysis.linear.multiblade``, and the angle that turns it, by
-    the name of its state or driver. blocks : whether to give the equations of a single free body in nine blocks too.
+    start : by default that of the run. at_rest, state, trim, vary : as of ``femb.operating_point``.
+    blades, rotor : the multi-blade coordinates of a rotor, as of ``femb.multiblade``, and the angle
+    that turns it, by the name of its state or driver. blocks : whether to give the equations of a single free body in
+    nine blocks too.
 
-    Raises as femb.analysis.linear.linearize, femb.analysis.linear.trim, femb.analysis.linear.multiblade and femb.nine_blocks.
+    Raises as femb.linearize, femb.trim, femb.multiblade and
+    femb.nine_blocks.
     """
     start = start or (run.start if run is not None else "as_given")
     point, rested = prepared(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary)
@@ -70,7 +72,7 @@ def periodic_motion(
 ) -> tuple[Periodic, str]:
     """The motion of a period (s) near a state of a model, and a text with its Floquet multipliers.
 
-    Raises as femb.analysis.linear.operating_point and femb.analysis.linear.periodic.
+    Raises as femb.operating_point and femb.analysis.linear.periodic.
     """
     start = start or (run.start if run is not None else "as_given")
     point, _ = prepared(model, start=start, at_rest=at_rest, state=state)

@@ -2,10 +2,10 @@
 
     w'(p, w) = 0,    K w = 0,    p and w of independent coordinates in axes that move with the bodies
 
-Newton's iteration with the exact stiffness K at the accelerations of each state (femb.analysis.linear.linearise). Coordinates
-that nothing depends on, such as the azimuth of a free rotor, keep their speeds and stay near where they are: each step
-is the shortest. The others come to rest, for forces that change along the motion allow no steady one; what would go
-round and round is no oscillation about the equilibrium, and refused.
+Newton's iteration with the exact stiffness K at the accelerations of each state (femb.analysis.linear.linearise).
+Coordinates that nothing depends on, such as the azimuth of a free rotor, keep their speeds and stay near where they
+are: each step is the shortest. The others come to rest, for forces that change along the motion allow no steady one;
+what would go round and round is no oscillation about the equilibrium, and refused.
 Source: docs/theory/linearisation.md, section 6.
 """
 
@@ -191,7 +191,7 @@ def _advice(balance: Balance) -> str:
         return "start nearer, or let more vary"
     return (
         f"{names[k]} turns at {rounds[k]:.4g} rad/s and the forces change with it, so that the motion may be periodic: "
-        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.analysis.linear.periodic, --periodic), or start "
+        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.periodic, --periodic), or start "
         "at rest"
     )
 

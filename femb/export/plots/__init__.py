@@ -5,7 +5,8 @@
     plot(results, "hinge.png", ["coordinates of hinge", "joints/hinge/torque"], times=(0.0, 2.0))
 
 A figure is a table of `Panel`, and a panel is data; only `femb.export.drawing` knows matplotlib. Figures with a name
-are in `femb.export.plots.sheets`, quantities in `femb.export.plots.words`; `femb.export.plots.choice` reads what is asked for.
+are in `femb.export.plots.sheets`, quantities in `femb.export.plots.words`; `femb.export.plots.choice` reads what is
+asked for.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The text is one of::
 
-    NAME                    a figure of `femb.export.plots.sheets.FIGURES` or a quantity of `femb.export.plots.words.WORDS`
+    NAME                    a figure of `FIGURES` (sheets.py) or a quantity of `WORDS` (words.py)
     NAME.COMPONENT          one component of a quantity, such as velocity.x or coordinates.first_angle
-    NAME of ITEM, ITEM      the same of some items only; see `femb.export.plots.subject.Subject` for patterns of items
+    NAME of ITEM, ITEM      the same of some items only; see `Subject` (subject.py) for patterns of items
     KIND/ITEM/QUANTITY      the path of any array of the results, such as bodies/hub/position; * and ? are wildcards
     TEXT | TEXT             two or more of these side by side
 """

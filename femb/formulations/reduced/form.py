@@ -109,7 +109,8 @@ class ReducedForm:
 
     @property
     def coordinates(self) -> Any:
-        """Places as ``femb.numerics.kinematics`` takes them. Raises ModelError where velocities in body axes have none."""
+        """Places as ``femb.numerics.kinematics`` takes them. Raises ModelError where velocities in body axes have
+        none."""
         if self._body_roots:
             raise ModelError.at(
                 ("run", "method"), "velocities in body axes are no rates of coordinates: use 'rk', or inertial ones"

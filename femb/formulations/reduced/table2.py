@@ -10,9 +10,9 @@ With b_b = -A_b p~ and b_c = -A_c s~, A_b and A_c taking body to inertial compon
     parallel         Phi = [g h]^T A^T f,                Y = f~ A [g h]      u = (v_b, w_b, v_c, theta')
     joint            the first with one of the others                        u = (v_b, w_b, theta')
 
-The sign of the spherical rows is the opposite of that of ``femb.elements.joint.joint``. All functions accept complex entries,
-so that they can be differentiated by a complex step. Sources: docs/theory/reduced_order.md, section 6; Thompson, AIAA
-2011-6277, table 2, with Y (Y^T Y)^-1 for axes that are not at a right angle.
+The sign of the spherical rows is the opposite of that of ``femb.elements.joint.joint``. All functions accept complex
+entries, so that they can be differentiated by a complex step. Sources: docs/theory/reduced_order.md, section 6;
+Thompson, AIAA 2011-6277, table 2, with Y (Y^T Y)^-1 for axes that are not at a right angle.
 """
 
 from dataclasses import dataclass
