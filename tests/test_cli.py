@@ -361,7 +361,19 @@ def test_version():
 def test_help_lists_every_command():
     code, stdout, _ = invoke("--help")
     assert code == 0
-    commands = ["run", "inverse", "compare", "linearize", "modal", "check", "export", "plot", "picture", "animate"]
+    commands = [
+        "run",
+        "inverse",
+        "compare",
+        "linearize",
+        "modal",
+        "warmup",
+        "check",
+        "export",
+        "plot",
+        "picture",
+        "animate",
+    ]
     assert re.findall(r"^  (\w+)  ", stdout, re.MULTILINE) == commands
 
 

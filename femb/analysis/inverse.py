@@ -21,6 +21,7 @@ from femb.analysis.undriven import suggestions
 from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
+from femb.export.plots.check import check_figures
 from femb.model.model import Model
 from femb.results.frames import Frames, unbalanced
 from femb.results.recording import Recording
@@ -64,6 +65,7 @@ def inverse(
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
     system = System(model, assemble=run.start == "assembled")
+    check_figures(model)
     check_prescribed(system)
     clock, cpu = time.perf_counter(), time.process_time()
     with Recording(system, "inverse", out, case_text) as recording:

@@ -44,7 +44,7 @@ def simulate(
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
-    from femb.analysis.warmup import compile_first
+    from femb.export.plots.check import check_figures
     from femb.formulations import make_formulation
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
@@ -53,8 +53,8 @@ def simulate(
     for each in run.unused():
         warnings.warn(each, FembWarning, stacklevel=2)
     system = System(model, assemble=run.start == "assembled")
+    check_figures(model)
     check_memory(system, run)
-    compile_first(system, progress)
     system = started(system, run)
     form, outcome = make_formulation(system, run.formulation), Outcome([])
     with Recording(system, run.method, out, case_text) as recording:
@@ -106,10 +106,12 @@ def summary(model: Model, run: Run | None = None) -> str:
     model.
     """
     from femb.analysis.memory import check_memory
+    from femb.export.plots.check import check_figures
     from femb.formulations import make_formulation
     from femb.system.system import System
 
     system = System(model, assemble=run is not None and run.start == "assembled")
+    check_figures(model)
     if run is not None:
         make_formulation(system, run.formulation)
         check_memory(system, run)

@@ -3,7 +3,8 @@
 Compiling is single-threaded and takes most of the time of the first run on a machine, so that half of it is done by a
 second process, which leaves its machine code in the same cache. A kernel that both halves call is compiled by the one
 that needs it first; each half therefore begins with what the other does not need. ``python -m femb.analysis.warmup``
-compiles both halves, after an installation for instance.
+compiles both halves, after an installation for instance; so do ``femb warmup`` and the first run on the command line. A
+call of the library compiles in its own process.
 """
 
 import gc
@@ -18,11 +19,15 @@ from typing import Any
 import numpy as np
 
 
-def compile_first(system: Any, progress: Any = None) -> None:
-    """Compile what a run of this system needs first, if nothing is in the cache yet; a message goes to ``progress``."""
+def compile_first(model: Any, progress: Any = None) -> None:
+    """Compile what a run of a model with beams needs first, if nothing is in the cache yet.
+
+    A message goes to ``progress``. Starts a second process, which no other function of femb does. Raises ModelError
+    with every problem of the model.
+    """
     from femb.numerics.compile import cache_place, is_compiled
 
-    if is_compiled() or not system.layout.beams:
+    if is_compiled() or not model.beams:
         return
     if cache_place().folder is None:
         # A second process could not hand on what it compiles.
@@ -33,7 +38,7 @@ def compile_first(system: Any, progress: Any = None) -> None:
         progress.message("compiling kernels: once on this machine, 10 to 15 s")
     silent = subprocess.DEVNULL
     # Both must be of the same files, or neither finds the other's: a checkout in the current folder would come first.
-    where = os.pathsep.join([str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")])
+    where = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
     beside = subprocess.Popen(
         [sys.executable, "-P", "-m", "femb.analysis.warmup", "beside"],
         env={**os.environ, "PYTHONPATH": where.rstrip(os.pathsep)},
@@ -42,7 +47,9 @@ def compile_first(system: Any, progress: Any = None) -> None:
     )
     try:
         with _no_collection():
-            _compile_forces(system)
+            from femb.system.system import System
+
+            _compile_forces(System(model, assemble=True))
     except BaseException:
         # What it has written so far is whole, and the next run goes on from there.
         beside.terminate()
@@ -129,7 +136,7 @@ def main(arguments: list[str]) -> None:
         with _no_collection():
             _compile_beside()
     else:
-        compile_first(_clamped_beam())
+        compile_first(_clamped_beam().model)
 
 
 if __name__ == "__main__":

@@ -138,7 +138,9 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
     from femb.case.script import build_script
 
     model, run = build_script(path, text)
-    problems = model.problems()
+    from femb.export.plots.check import figure_problems
+
+    problems = [*model.problems(), *figure_problems(model)]
     set_paths: Paths = ()
     if overrides:
         from femb.case.overrides import apply_override, refused

@@ -10,6 +10,7 @@ from femb.base.options import Run
 from femb.case.lines import Path
 from femb.case.schema import close_to, unknown_key
 from femb.case.tables import given, read_table
+from femb.export.plots.check import figure_problems
 from femb.model.figure import Figure
 from femb.model.model import Model
 
@@ -52,7 +53,8 @@ class _Builder:
             elif table in document:
                 self.options[table] = self.read((table,), kind, values)
         sure = _Certainty(document, self.kinds, self.problems)
-        self.problems += [problem for problem in self.model.problems() if sure.of(problem)]
+        of_model = [*self.model.problems(), *figure_problems(self.model)]
+        self.problems += [problem for problem in of_model if sure.of(problem)]
 
     def fail(self, item: Path, message: str) -> None:
         self.problems.append(Problem(item, message))

@@ -215,6 +215,18 @@ def modal(case: Path, modes: int, held: str | None, out: Path | None, overrides:
 
 
 @cli.command()
+@QUIET
+def warmup(quiet: bool) -> None:
+    """Compile the kernels of beams now, in two processes, so that no run has to."""
+    from femb.numerics.compile import cache_place, is_compiled
+
+    with _reported():
+        importlib.import_module("femb.analysis.warmup").main([])
+        if not quiet and is_compiled():
+            click.echo(f"compiled kernels are in {cache_place().folder}")
+
+
+@cli.command()
 @CASE
 @SET
 def check(case: Path, overrides: tuple[str, ...]) -> None:
@@ -404,6 +416,7 @@ def _analyse(
         progress = Progress(loaded.run.duration, quiet)
         try:
             with _located(loaded):
+                importlib.import_module("femb.analysis.warmup").compile_first(loaded.model, progress)
                 results = analysis(loaded.model, loaded.run, out=file, case_text=loaded.text, progress=progress)
         except ModelError:
             progress.close()

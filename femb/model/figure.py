@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from femb.base.checks import Checks, shown
-from femb.base.errors import Problem
 from femb.base.types import Pair
-
-if TYPE_CHECKING:
-    from femb.model.model import Model
 
 INERTIAL = "inertial"
 
@@ -49,21 +45,6 @@ class Figure:
             check.require("frame", isinstance(self.frame, str), "wanted the name of a body, or inertial")
             if self.times is not None and "times" not in check.bad:
                 check.require("times", self.times[0] < self.times[1], "the first must be before the last")
-
-    def problems(self, model: Model) -> list[Problem]:
-        """What is wrong with the figure in a model: unknown figures, quantities, items and frames."""
-        from femb.export.plots.check import frame_problem, item_problem, what_problem
-
-        found: list[Problem] = []
-        for field, problem_of in (("what", what_problem), ("items", item_problem)):
-            for k, text in enumerate(getattr(self, field)):
-                self._add(found, (field, str(k)), text, problem_of(model, text))
-        self._add(found, ("frame",), self.frame, frame_problem(model, self.frame))
-        return found
-
-    def _add(self, found: list[Problem], field: tuple[str, ...], given: str, problem: str | None) -> None:
-        if problem is not None:
-            found.append(Problem((self.table, self.name, *field), f"got {given!r}: {problem}"))
 
     def words(self) -> dict[str, Any]:
         """What the results keep of it."""

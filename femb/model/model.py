@@ -118,9 +118,6 @@ class Model:
                 found += self._place_problems((item.table, item.name, *field), item, on)
             if hasattr(item, "joint"):
                 found += self._joint_problems(item)
-        for figure in self.figures.values():
-            if isinstance(figure.what, tuple):  # else a case file's, which has a problem already
-                found += figure.problems(self)
         return found
 
     def check(self) -> None:

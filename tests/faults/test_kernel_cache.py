@@ -128,7 +128,7 @@ def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
     upper.mkdir()
     upper.chmod(0o777)
     done = subprocess.run(
-        [sys.executable, "-c", "from femb import jit; print(jit.cache_place())"],
+        [sys.executable, "-c", "from femb.numerics import compile; print(compile.cache_place())"],
         env=environment,
         capture_output=True,
         text=True,

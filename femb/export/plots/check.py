@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from femb.base.errors import ModelError, Problem
 from femb.export.plots.choice import listed, problem_of, split
 from femb.export.plots.subject import KINDS, matches
 from femb.export.plots.words import WORDS
@@ -12,6 +13,29 @@ from femb.results.view import node_of
 
 if TYPE_CHECKING:
     from femb.model.model import Model
+
+
+def check_figures(model: Model) -> None:
+    """Raise ModelError with every problem of a model's figures."""
+    problems = figure_problems(model)
+    if problems:
+        raise ModelError(*problems)
+
+
+def figure_problems(model: Model) -> list[Problem]:
+    """Figures, quantities, items and frames that the figures of a model name and that there are not."""
+    found: list[Problem] = []
+    for figure in model.figures.values():
+        if not isinstance(figure.what, tuple):
+            continue  # a case file's, which has a problem already
+        problems = [("what", str(k), text, what_problem(model, text)) for k, text in enumerate(figure.what)]
+        problems += [("items", str(k), text, item_problem(model, text)) for k, text in enumerate(figure.items)]
+        problems.append(("frame", "", figure.frame, frame_problem(model, figure.frame)))
+        for field, number, given, problem in problems:
+            if problem is not None:
+                place = (figure.table, figure.name, *filter(None, (field, number)))
+                found.append(Problem(place, f"got {given!r}: {problem}"))
+    return found
 
 
 def what_problem(model: Model, text: str) -> str | None:
