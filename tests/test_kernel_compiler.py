@@ -1,10 +1,16 @@
 """The compiler of kernels: the same results as numba's own, and numba as it was afterwards."""
 
+import os
+import subprocess
+import sys
+
+import numba
 import numpy as np
 import pytest
 from numba import njit
 from numba.core import errors, types
 
+from femb.numerics import kernel_compiler
 from femb.numerics.kernel_compiler import KernelCompiler
 from femb.numerics.vector3 import turn
 
@@ -75,3 +81,40 @@ def test_inner_kernels_say_that_python_cannot_call_them():
     assert np.array_equal(moved, 2.0 * x)
     with pytest.raises(TypeError, match="turn is called by kernels only"):
         turn(np.eye(3), x, moved)
+
+
+PLAIN = """
+import sys
+import numpy as np
+from femb.numerics import compile, kernel_compiler, kinematics
+q = np.array([1.0, 3.0, 0.0, 4.0, 0.0])
+print(kernel_compiler.KNOWN, type(kinematics.normalise).__name__, kinematics.normalise(np.array([1]), q), q.tolist())
+"""
+
+
+def test_numba_alone_compiles_where_its_inside_is_another(tmp_path):
+    """The same numbers, compiled for a cache of their own."""
+    found = []
+    for plain in ("", "1"):
+        environment = {**os.environ, "FEMB_PLAIN_NUMBA": plain, "FEMB_CACHE": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True, check=True
+        )
+        found.append(done.stdout.split(maxsplit=2))
+    (known, _, own), (not_known, _, plain) = found
+    assert (known, not_known) == ("True", "False")
+    assert own == plain
+    assert own.startswith("24.0 [1.0, 0.6")
+    assert len(list((tmp_path / "femb").iterdir())) == 2
+
+
+@pytest.mark.parametrize("version", ["0.59.1", "0.69.0", "1.0.0rc1"])
+def test_versions_that_were_not_tested_are_not_known(version, monkeypatch):
+    assert kernel_compiler._known()
+    monkeypatch.setattr(numba, "__version__", version)
+    assert not kernel_compiler._known()
+
+
+def test_an_inside_that_lacks_a_name_is_not_known(monkeypatch):
+    monkeypatch.delattr("numba.core.compiler.CompilerBase.compile_extra")
+    assert not kernel_compiler._known()

@@ -15,17 +15,13 @@ from typing import Any
 import numba
 
 from femb.numerics.kernel_cache import Place, find_place, keep
-from femb.numerics.kernel_compiler import InnerKernel, KernelCompiler
-
-OPTIONS = {"error_model": "numpy", "no_cfunc_wrapper": True}
-# What a kernel can make arrays with.
-ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
+from femb.numerics.kernel_compiler import KNOWN, compiled, compiled_inside
 
 
 @cache
 def cache_place() -> Place:
     """Where compiled kernels of exactly these sources are kept."""
-    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__}".encode())
+    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN}".encode())
     for folder in _source_folders():
         for source in sorted(folder.rglob("*.py")):
             text = source.read_bytes()
@@ -50,24 +46,10 @@ def is_compiled() -> bool:
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first call and keep the machine code on disk.
-
-    Division by zero gives inf, as in numpy: the steppers test what they get for finiteness.
-    """
-    compiled = numba.njit(pipeline_class=KernelCompiler, **_options(function))(function)
-    return keep(compiled, function, cache_place())
+    """Compile on first call and keep the machine code on disk."""
+    return keep(compiled(function), function, cache_place())
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
     """A ``kernel`` that only kernels call. It takes an eighth less time to compile; called from Python it raises."""
-    if numba.config.DISABLE_JIT:
-        return function
-    options = {"nopython": True, "no_cpython_wrapper": True, **_options(function)}
-    dispatcher = InnerKernel(function, targetoptions=options, pipeline_class=KernelCompiler)
-    return keep(dispatcher, function, cache_place())
-
-
-def _options(function: Callable[..., Any]) -> dict[str, Any]:
-    """numba's options. Only what allocates counts references: for every part of an array that takes longer than to
-    compute with it, since the counts are atomic."""
-    return {**OPTIONS, "_nrt": bool(ALLOCATING & set(function.__code__.co_names))}
+    return keep(compiled_inside(function), function, cache_place())
