@@ -1,60 +1,79 @@
 """Trees at random, and their accelerations by Newton-Euler in maximal coordinates with multipliers.
 
-Everything here is written from the description of a tree alone: poses from femb.numerics.rotations, six velocities a
-body at its mass centre (inertial axes), five constraint rows a hinge, one bordered system.
+The oracle is written from the arrays of a tree alone: poses from femb.numerics.rotations, six velocities a body at its
+mass centre (inertial axes), five constraint rows a hinge, one bordered system.
 """
 
 import numpy as np
+from random_trees import random_model
 
-from femb.formulations.hamiltonian import Hinge, TreeBuilder
+from femb.elements import Cylindrical, JointSpringDamper, Planar, Prismatic, Revolute, Spherical, Universal
+from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.numerics.rotations import from_axis_angle, rotation_matrix
+from femb.system.system import System
+
+# Joints of one to three degrees of freedom: those that turn alone, those with a stroke, and those whose freedoms are
+# all coordinates that a spring, a motor or a driver can act on.
+TURNING = (Revolute, Universal, Spherical)
+KINDS = (*TURNING, Prismatic, Cylindrical, Planar)
+NAMED = (Revolute, Universal, Prismatic, Cylindrical, Planar)
 
 
-def random_inertia(rng, size=0.3):
-    """Of six points at random."""
-    x, m = size * rng.standard_normal((6, 3)), rng.uniform(0.1, 1.0, 6)
-    return np.einsum("k,kij->ij", m, np.einsum("k,ij->kij", (x * x).sum(1), np.eye(3)) - x[:, :, None] * x[:, None, :])
+def random_tree(rng, bodies, free=False, kinds=KINDS, springs=True, gravity=True):
+    """A Model of bodies on random parents by joints of one to three degrees of freedom, on the ground or a free body.
+
+    springs : with springs and dampers on every coordinate of a joint.
+    """
+    model = random_model(rng, bodies + free, kinds, ground=not free)
+    model.gravity = tuple(5.0 * rng.standard_normal(3)) if gravity else (0.0, 0.0, 0.0)
+    if springs:
+        for joint, coordinate in coordinates_of(model):
+            words = {word: rng.uniform(0.0, 2.0) for word in ("stiffness", "free", "damping")}
+            model.add(JointSpringDamper(f"{joint} {coordinate}", joint, coordinate, **words))
+    return model
 
 
-def random_tree(rng, bodies, free=False, serial=False, sliding=0.2, springs=True, gravity=True):
-    """Bodies on random parents by hinges of one to three degrees of freedom."""
-    builder = TreeBuilder(gravity=5.0 * rng.standard_normal(3) if gravity else (0.0, 0.0, 0.0))
-    names = [None]
-    if free:
-        names = [builder.base("bus", 3.0, random_inertia(rng), 0.3 * rng.standard_normal(3))]
-    for k in range(bodies):
-        parent = names[-1] if serial else names[rng.integers(len(names))]
-        hinges = [Hinge(rng.standard_normal(3), bool(rng.random() < sliding)) for _ in range(rng.integers(1, 4))]
-        words = {}
-        if springs:
-            for word in ("stiffness", "rest", "damping"):
-                words[word] = rng.uniform(0.0, 2.0, len(hinges))
-        name = builder.add(
-            f"b{k}",
-            parent,
-            hinge=hinges,
-            mass=rng.uniform(0.5, 2.0),
-            inertia=random_inertia(rng),
-            center_of_mass=0.4 * rng.standard_normal(3),
-            at=0.5 * rng.standard_normal(3),
-            from_point=0.3 * rng.standard_normal(3),
-            rotation=rng.standard_normal(4),
-            **words,
-        )
-        names.append(name)
-    return builder.build()
+def coordinates_of(model):
+    """(joint, coordinate) of all joints of a Model."""
+    return [(name, each.name) for name, joint in model.tables["joints"].items() for each in joint.coordinates]
+
+
+def momentum_form(model):
+    """A Model in momenta, its joints closed."""
+    return MomentumForm(System(model, assemble=True))
+
+
+def state_of(form, q=None, rate=None, base=None, pose=None):
+    """Coordinates and momenta of a MomentumForm from hinge coordinates and rates (n,), the base's velocity (6,) and
+    its pose (7,); those of the start, and zero rates, by default."""
+    at, first = form.q0.copy(), form.equations.first
+    if pose is not None:
+        at[:first] = pose
+    if q is not None:
+        at[first:] = q
+    rate = np.zeros(form.tree.n) if rate is None else np.asarray(rate, dtype=float)
+    return at, form.equations.momenta(at, rate, np.zeros(6) if base is None else base)
 
 
 def random_state(form, rng, size=1.0):
-    """y of a HamiltonianForm, and the q and rates it was made of."""
+    """Coordinates and momenta of a MomentumForm, and the hinges' q and rates that they were made of."""
     n = form.tree.n
     q, rate = rng.uniform(-1.0, 1.0, n), size * rng.standard_normal(n)
-    base = {}
+    pose = base = None
     if form.tree.floating:
-        base["quaternion"] = rng.standard_normal(4)
-        for word in ("position", "velocity", "angular_velocity"):
-            base[word] = rng.standard_normal(3)
-    return form.state(q, rate, **base), q, rate
+        e = rng.standard_normal(4)
+        pose, base = np.concatenate([rng.standard_normal(3), e / np.linalg.norm(e)]), rng.standard_normal(6)
+    return *state_of(form, q, rate, base, pose), q, rate
+
+
+def rates_of(form, loads=None):
+    """(t, Y) -> (s, n_q + n_v) of states Y = (q, p) of a MomentumForm without drivers, all of them at once."""
+
+    def rates(t, Y):
+        q, v = np.ascontiguousarray(Y[:, : form.n_q]), np.ascontiguousarray(Y[:, form.n_q :])
+        return np.concatenate(form.equations.rates(q, v, loads or form.equations.no_loads), axis=1)
+
+    return rates
 
 
 def skew(x):

@@ -50,7 +50,7 @@ from femb.elements import (
     TorsionSpringDamper,
 )
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
-from femb.formulations.hamiltonian.of_model import small_motion, tree_of
+from femb.formulations.hamiltonian.of_model import small_motion
 from femb.layout.element import Batch, TrialError
 from femb.profiles import Sine
 from femb.system.system import System
@@ -85,16 +85,16 @@ def both_accelerations(form, q, v, t=0.0):
     u = system.inputs_at(t, Q, V)
     found = form.accelerations(u, q, v)
     mine, motion = np.empty(system.n_v), found.motion
-    for frame, carrier in form.map.carriers.items():
-        if not carrier.moves:
+    for frame, on in form.map.frames.items():
+        if not on.moves:
             mine[layout.frame_v[frame] : layout.frame_v[frame] + 6] = 0.0
             continue
-        k, j = carrier.segment + 1, layout.frame_v[frame]
-        x = motion.hinge[k] + motion.R[k] @ carrier.origin
+        k, j = on.segment + 1, layout.frame_v[frame]
+        x = motion.hinge[k] + motion.R[k] @ on.origin
         spin, turning = motion.v[k, :3], found.a[k, :3]
         speed = motion.v[k, 3:] + np.cross(spin, x)
         mine[j : j + 3] = found.a[k, 3:] + np.cross(turning, x) + np.cross(spin, speed)
-        mine[j + 3 : j + 6] = carrier.axes.T @ motion.R[k].T @ turning
+        mine[j + 3 : j + 6] = on.axes.T @ motion.R[k].T @ turning
     return system.acceleration(u, Q, V), mine
 
 
@@ -454,7 +454,7 @@ def test_flapping_of_the_rotor_on_a_fixed_mast():
 
 
 def test_names_of_the_tree():
-    tree = tree_of(load_case(CASES / "chain_universal.py").model)
+    tree = MomentumForm(System(load_case(CASES / "chain_universal.py").model)).tree
     assert tree.n == 10
     assert tree.names[:3] == ("joint_1.first_angle", "joint_1.second_angle", "joint_2.first_angle")
     np.testing.assert_array_equal(tree.mass[:4], [0.0, 1.0, 0.0, 1.0])

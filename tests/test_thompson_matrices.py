@@ -279,7 +279,7 @@ def test_nine_blocks_refuse_what_they_have_no_place_for():
 
 @pytest.mark.parametrize("ground", [True, False])
 def test_energy_matrix_is_twice_the_kinetic_energy(ground):
-    """By the source's recursion against the System's energy, and against H2^T M H2 on the ground."""
+    """By composite inertias against the System's energy, and against H2^T M H2 on the ground."""
     model = random_model(np.random.default_rng(4), 5, (Revolute, Universal, Prismatic), ground)
     model.gravity = np.zeros(3)
     found = energy_matrix(model)

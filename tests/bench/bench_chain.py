@@ -1,4 +1,4 @@
-"""What the rates of a chain in momenta cost by the energy matrix and by recursion, from 2 to 500 segments.
+"""What the rates of a chain in momenta cost by recursion, and its energy matrix, from 1 to 500 segments.
 
 With Pinocchio (extra ``bench``), in this interpreter or that of PINOCCHIO, its articulated-body accelerations of the
 same chain stand beside them, and are compared.
@@ -14,8 +14,12 @@ from pathlib import Path
 import numpy as np
 from bench_models import best
 
-from femb.formulations.hamiltonian import HamiltonianForm, TreeBuilder
-from femb.formulations.hamiltonian.reference import energy_matrix
+from femb import Ground, JointEnd, Model, Revolute, RigidBody
+from femb.formulations.hamiltonian.momentum_form import MomentumForm
+from femb.system.system import System
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from oracle_energy_matrix import energy_matrix
 
 SIZES = (1, 2, 3, 4, 6, 10, 20, 50, 100, 200, 500)
 STATES = 8
@@ -23,19 +27,16 @@ STATES = 8
 
 def chain(segments):
     """Uniform links of 1 kg and 1 m on hinges about y and z in turn."""
-    builder = TreeBuilder(gravity=(0, 0, -9.81))
-    parent = None
+    model = Model("chain", gravity=(0, 0, -9.81))
+    model.add(Ground())
+    end, x = "ground", (1.0, 0.0, 0.0)
     for k in range(segments):
-        parent = builder.add(
-            f"s{k}",
-            parent,
-            hinge="yz"[k % 2],
-            mass=1.0,
-            inertia=(1e-3, 1 / 12, 1 / 12),
-            center_of_mass=(0.5, 0, 0),
-            at=(1.0 if k else 0.0, 0, 0),
-        )
-    return builder.build()
+        axis, at = (0.0, float(k % 2 == 0), float(k % 2)), (1.0 if k else 0.0, 0.0, 0.0)
+        model.add(RigidBody(f"s{k}", 1.0, (1e-3, 1 / 12, 1 / 12), center_of_mass=(0.5, 0, 0)))
+        first = JointEnd(end, at=at, axis=axis, reference=x)
+        model.add(Revolute(f"j{k}", first, JointEnd(f"s{k}", axis=axis, reference=x)))
+        end = f"s{k}"
+    return MomentumForm(System(model))
 
 
 def state(segments):
@@ -66,37 +67,31 @@ def peers():
 
 def main() -> None:
     theirs, version = peers()
-    print(f"us a call; in brackets us a state of {STATES} at once; Pinocchio {version}")
-    header = ("segments", "dense", "recursive", "a segment", "acceleration", "pinocchio", "difference")
+    print(f"us a call of one state; in brackets us a state of {STATES} at once; Pinocchio {version}")
+    header = ("segments", "rates", "a segment", "energy matrix", "acceleration", "pinocchio", "difference")
     print(" ".join(f"{word:>16}" for word in header))
-    cheapest = 0
     for n in SIZES:
-        tree = chain(n)
+        form = chain(n)
         q, rate = state(n)
-        cost: dict[str, tuple[float, float]] = {}
-        for method in ("dense", "recursive"):
-            form = HamiltonianForm(tree, method=method)
-            y = form.state(q, rate)
-            one, many = y[None], np.repeat(y[None], STATES, 0)
-            cost[method] = 1e6 * best(lambda: form.rates(0.0, one)), 1e6 / STATES * best(lambda: form.rates(0.0, many))  # noqa: B023
-        if cost["dense"][1] < cost["recursive"][1]:
-            cheapest = n
-        acceleration = 1e6 * best(lambda: form.accelerations(0.0, y))  # noqa: B023
-        row = [
-            f"{n:16d}",
-            *(f"{a:8.2f}{f'({b:.2f})':>8}" for a, b in cost.values()),
-            f"{cost['recursive'][1] / n:16.3f}",
-        ]
+        v = form.equations.momenta(q, rate, np.zeros(6))
+        no_loads, motion = form.equations.no_loads, form.equations.motion(q, v)
+        one, many = ((np.repeat(q[None], s, 0), np.repeat(v[None], s, 0)) for s in (1, STATES))
+        single = 1e6 * best(lambda: form.equations.rates(*one, no_loads))  # noqa: B023
+        cost = 1e6 / STATES * best(lambda: form.equations.rates(*many, no_loads))  # noqa: B023
+        matrix = 1e6 * best(lambda: motion.energy_matrix)  # noqa: B023
+        zero = np.zeros(n)
+        acceleration = 1e6 * best(lambda: form.equations.accelerations(q, v, no_loads, zero))  # noqa: B023
+        row = [f"{n:16d}", f"{single:8.2f}{f'({cost:.2f})':>8}", f"{cost / n:16.3f}", f"{matrix:16.2f}"]
         row.append(f"{acceleration:16.1f}")
         if theirs:
-            got, wanted = form.accelerations(0.0, y).second, np.array(theirs[n]["acceleration"])
+            got = form.equations.accelerations(q, v, no_loads, zero).second
+            wanted = np.array(theirs[n]["acceleration"])
             row += [f"{1e6 * theirs[n]['time']:16.2f}", f"{np.abs(got - wanted).max() / np.abs(wanted).max():16.1e}"]
         print(" ".join(row))
         if n == 50:
-            assert cost["recursive"][1] < n, "more than 1 us a segment at 50"
-    print(f"the energy matrix is the cheaper way up to {cheapest} segments (0: never)")
+            assert cost < n, "more than 1 us a segment at 50"
     for n in (10, 30):  # as it is written in the source
-        tree, (q, _) = chain(n), state(n)
+        tree, (q, _) = chain(n).tree, state(n)
         cost = 1e3 * best(lambda: energy_matrix(tree, q))  # noqa: B023
         print(f"energy matrix of {n} segments by the source's recursion in numpy: {cost:.2f} ms")
 

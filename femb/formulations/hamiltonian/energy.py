@@ -1,4 +1,4 @@
-"""The energy matrix of a Model, by the source's recursion; docs/theory/hamiltonian.md, sections 5, 8 and 9."""
+"""The energy matrix of a Model; docs/theory/hamiltonian.md, sections 4 and 8."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,10 @@ from numpy.typing import ArrayLike
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.formulations.hamiltonian import reference
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import completed
 from femb.formulations.hamiltonian.small import expanded_energy_matrix
 from femb.model.model import Model
-from femb.numerics import rotations
 
 BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz")
 
@@ -50,7 +48,7 @@ class EnergyMatrix:
 def energy_matrix(
     model: Model, q: ArrayLike | Mapping[str, float] | None = None, *, small: Sequence[str] = ()
 ) -> EnergyMatrix:
-    """The energy matrix of a tree of rigid bodies at joint coordinates q, by the recursion from segment to segment.
+    """The energy matrix of a tree of rigid bodies at joint coordinates q, by equation (7).
 
     q : numbers by name, the others as at the model's start, or an array (n,). small : names of coordinates that are
     small: A to the orders that equations linear in them need, for a tree on the ground.
@@ -66,8 +64,9 @@ def energy_matrix(
     names = tuple(tree.names)
     if small:
         return EnergyMatrix(names, expanded_energy_matrix(tree, at, small), at)
+    pose = form.q0.copy()
+    pose[form.equations.first :] = at
+    A = form.equations.moving(pose, np.zeros(tree.n), np.zeros(6)).energy_matrix
     if tree.base is None:
-        return EnergyMatrix(names, np.asarray(reference.energy_matrix(tree, at)), at)
-    attitude = rotations.rotation_matrix(rotations.normalise(form.q0[3:7]))
-    names = (*(f"{tree.base.name}.{word}" for word in BASE), *names)
-    return EnergyMatrix(names, np.asarray(reference.energy_matrix(tree, at, attitude)), at)
+        return EnergyMatrix(names, A[6:, 6:], at)
+    return EnergyMatrix((*(f"{tree.base.name}.{word}" for word in BASE), *names), A, at)

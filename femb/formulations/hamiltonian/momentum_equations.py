@@ -19,7 +19,7 @@ from femb.layout.element import TrialError
 from femb.numerics import rotations
 
 Loads = tuple[Ints, Floats]
-"""Rows (m, 2): row of the base or segment, and whether components are its own. Loads (m, 9): point, force, torque."""
+"""Rows (m,) of the base (0) and segments, and their loads (m, 9): point (segment axes), force, torque (inertial)."""
 
 
 class MomentumEquations:
@@ -29,7 +29,7 @@ class MomentumEquations:
         self.tree, self.held = tree, held
         self.first, self.first_v = (7, 6) if tree.floating else (0, 0)
         self.n_q, self.n_v = self.first + tree.n, self.first_v + tree.n
-        self.no_loads: Loads = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 9))
+        self.no_loads: Loads = np.zeros(0, dtype=np.int64), np.zeros((0, 9))
 
     def rates(self, q: Floats, v: Floats, loads: Loads) -> tuple[Floats, Floats]:
         """q' (s, n_q) and v' (s, n_v) of s states, v' of held hinges zero. Raises TrialError at a singular one."""
@@ -45,10 +45,9 @@ class MomentumEquations:
         Y = np.concatenate([q, v], axis=1)
         out, rate, velocity = np.empty_like(Y), np.empty((count, tree.n)), np.empty((count, tree.n + 1, 6))
         given = np.where(self.held, v[:, self.first_v :], 0.0)
-        switches = np.array([tree.floating, False, only_speeds], dtype=np.int64)
         failed = state_rates(
-            tree.parent_rows, tree.data, switches, self.held, given, tree.gravity, *loads,
-            np.ones((1, len(loads[0]))), np.zeros((1, tree.n)), Y, rate, velocity, out,
+            tree.parent_rows, tree.data, tree.floating, only_speeds, self.held, given, tree.gravity, *loads,
+            Y, rate, velocity, out,
         )  # fmt: skip
         if failed or not np.all(np.isfinite(rate)):
             raise TrialError(self._singular(failed - 1, q))
@@ -98,8 +97,7 @@ class MomentumEquations:
         """Accelerations and forces through the hinges, those that are held accelerating as ``given`` (n,)."""
         tree, motion = self.tree, self.motion(q, v)
         W = np.empty((tree.n + 1, 6))
-        factors = np.ones(len(loads[0]))
-        wrenches(tree.data, tree.gravity, *loads, factors, motion.R, motion.hinge, motion.center, W)
+        wrenches(tree.data, tree.gravity, *loads, motion.R, motion.hinge, motion.center, W)
         force = -tree.stiffness * (motion.q - tree.rest) - tree.damping * motion.rate
         return self._solved(motion, given, force, W)
 
@@ -139,3 +137,35 @@ class MomentumEquations:
         turn = rotations.quaternion_rate(rotations.quaternion_rate(q[3:7], omega), omega)
         turn += rotations.quaternion_rate(q[3:7], alpha)
         return np.concatenate([base[3:] + np.cross(spin, speed), turn, found.second])
+
+    def stiff_jacobian(self, q: Floats, v: Floats) -> Floats:
+        """(n_q + n_v, n_q + n_v): the stiff part of the derivative of the rates, for simplified Newton iteration.
+
+        Springs and dampers of hinges over the energy matrix; derivatives of that matrix, of gravity and of loads are
+        left out, which the iteration makes good as long as the step resolves the motion itself.
+        """
+        tree, free = self.tree, ~self.held
+        mobility = self._mobility(q, v)[6:, 6:]
+        at_q, at_v = slice(self.first, self.n_q), slice(self.n_q + self.first_v, None)
+        J = np.zeros((self.n_q + self.n_v, self.n_q + self.n_v))
+        J[at_q, at_v] = mobility
+        J[at_v, at_q] = -np.diag(tree.stiffness * free)
+        J[at_v, at_v] = -(tree.damping * free)[:, None] * mobility
+        return J
+
+    def inertia(self, q: Floats, v: Floats) -> Floats:
+        """(6 + n,): the inertia that each velocity of the base and each hinge rate moves, all others free to follow.
+
+        The reciprocals of the diagonal of the inverse energy matrix, inf where that is zero: a momentum's error over
+        this is a velocity's.
+        """
+        mobility = np.diag(self._mobility(q, v))
+        return np.divide(1.0, mobility, out=np.full(mobility.size, np.inf), where=mobility > 0.0)
+
+    def _mobility(self, q: Floats, v: Floats) -> Floats:
+        """(6 + n, 6 + n): the inverse of the energy matrix, zero for held hinges and a base on the ground."""
+        A = self.motion(q, v).energy_matrix
+        moving = np.concatenate([np.full(6, self.tree.floating), ~self.held])
+        mobility = np.zeros_like(A)
+        mobility[np.ix_(moving, moving)] = np.linalg.inv(A[np.ix_(moving, moving)])
+        return mobility

@@ -19,8 +19,6 @@ from femb.base.types import Floats, Ints
 from femb.elements.body.mass_batch import MassBatch
 from femb.elements.joint.constraint_batch import ConstraintBatch
 from femb.elements.joint.force_batch import JointForceBatch
-from femb.formulations.hamiltonian.actions import Drive
-from femb.formulations.hamiltonian.form import HamiltonianForm
 from femb.formulations.hamiltonian.held import held_hinges, motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
@@ -51,19 +49,19 @@ class MomentumForm:
 
     def _list_forces(self) -> None:
         """The batches whose forces the kernels do not know, and where frames are on the segments."""
-        native = set(map(id, self.map.native))
+        tree_springs = set(map(id, self.map.tree_springs))
         self._others: list[Batch] = []
         for batch in self.system.batches:
             if isinstance(batch, JointForceBatch):
-                batch = _without(batch, native)
+                batch = _without(batch, tree_springs)
             if not isinstance(batch, MassBatch | ConstraintBatch) and batch is not None:
                 self._others.append(batch)
                 self._check_massless(batch)
         self._works = any(_does_work(batch) for batch in self.system.batches)
-        carried = [(frame, each) for frame, each in self.map.carriers.items() if each.moves]
+        carried = [(frame, each) for frame, each in self.map.frames.items() if each.moves]
         frames = np.array([frame for frame, _ in carried], dtype=np.int64)
         self._frames = self.layout.frame_q[frames], self.layout.frame_v[frames]
-        self._rows = np.array([[each.segment + 1, 0] for _, each in carried], dtype=np.int64).reshape(-1, 2)
+        self._rows = np.array([each.segment + 1 for _, each in carried], dtype=np.int64)
         self._points = np.array([each.origin for _, each in carried]).reshape(-1, 3)
 
     def _check_massless(self, batch: Batch) -> None:
@@ -156,11 +154,7 @@ class MomentumForm:
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats) -> Floats:
         """(n_q + n_v square) what is stiff in the derivative of the rates: springs and dampers of hinges."""
-        return self._library().jacobian(t, np.concatenate([q, v]))
-
-    def _library(self) -> HamiltonianForm:
-        """The tree alone, with the hinges that are held latched."""
-        return HamiltonianForm(self.tree, drives=[Drive(self.tree.names[k]) for k in self._hinges])
+        return self.equations.stiff_jacobian(q, v)
 
     # States
 
@@ -179,7 +173,7 @@ class MomentumForm:
         Q, V = self.configuration(q, v)
         out = np.zeros_like(V)
         at_q, at_v = (each[:, None] for each in self._frames)
-        rows = self._rows[:, 0]
+        rows = self._rows
         for k in range(len(q)):
             found = self.equations.changing(q[k], v[k], a[k])
             alpha, spin = found.a[rows, :3], found.motion.v[rows, :3]
@@ -249,7 +243,7 @@ class MomentumForm:
         """Momenta to the tolerance of their velocities, times the inertia that these move at the start."""
         position, turn, _ = atol.values(rtol)
         hinges = np.where(self.tree.sliding, position, turn)
-        inertia = self._library().inertia(0.0, np.concatenate([self.q0, self.v0]))
+        inertia = self.equations.inertia(self.q0, self.v0)
         of_q, of_v = hinges, hinges * np.where(self.equations.held, 1.0, inertia[6:])
         first, sizes_q, sizes_v = np.zeros(0, dtype=np.int64), [1] * self.tree.n, [1] * self.tree.n
         if self.tree.floating:
@@ -262,9 +256,9 @@ class MomentumForm:
         return (start_q, np.array(sizes_q), of_q, rtol), (start_v, np.array(sizes_v), of_v / atol.time, rtol)
 
 
-def _without(batch: JointForceBatch, native: set[int]) -> JointForceBatch | None:
+def _without(batch: JointForceBatch, tree_springs: set[int]) -> JointForceBatch | None:
     """The batch with the linear springs and dampers that the hinges have taken over set to zero; None of nothing."""
-    taken = np.array([id(item) in native for item in batch.items])
+    taken = np.array([id(item) in tree_springs for item in batch.items])
     if taken.all():
         return None
     other = copy(batch)

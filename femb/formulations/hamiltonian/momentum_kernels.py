@@ -1,14 +1,11 @@
-"""From momenta to velocities, two ways: a recursion of cost O(n), and the energy matrix with its factorisation.
+"""From momenta to velocities by a recursion of cost O(n), and the energy matrix of composite inertias.
 
-Both take the momenta p (n,) of the hinges and h0 (6,) of the whole tree about the base, and give the rates of the
-hinges, the velocities v (rows, 6) of the segments and the momenta h (rows, 6) each hinge transmits; both return the
-number of the first segment whose pivot is not above rounding, or zero. A driven hinge (``driven[k]``) has the rate
-``given[k]`` and its p is not read. Source: docs/theory/hamiltonian.md, sections 4 and 5.
+Source: docs/theory/hamiltonian.md, sections 4 and 5.
 """
 
 import numpy as np
 
-from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve, multiply, sum_outboard, velocities
+from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve
 from femb.numerics.compile import inner, kernel
 
 # A pivot at most this much of the inertia with all outboard hinges locked is rounding of a subtraction.
@@ -17,7 +14,13 @@ ROUNDING = 1e-13
 
 @inner
 def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
-    """Articulated recursion, equations (9) to (11); M (rows, 6, 6) becomes the articulated inertias."""
+    """Articulated recursion, equations (9) to (11); M (rows, 6, 6) becomes the articulated inertias.
+
+    Takes the momenta p (n,) of the hinges and h0 (6,) of the whole tree about the base; sets the rates (n,) of the
+    hinges, the velocities v (rows, 6) of the segments and the momenta h (rows, 6) each hinge transmits. A driven hinge
+    (``driven[k]``) has the rate ``given[k]`` and its p is not read. Returns the number of the first segment whose pivot
+    is not above rounding, or zero.
+    """
     rows = parent.size
     U, W, composite = np.empty((rows, 6)), np.empty(rows), np.empty((rows, 3))
     D, bias = np.empty(rows), np.zeros((rows, 6))
@@ -116,54 +119,3 @@ def energy_matrix(parent, S, M, A):  # type: ignore[no-untyped-def]
     for i in range(6):
         for j in range(6):
             A[i, j] = M[0, i, j]
-
-
-@inner
-def dense_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
-    """Energy matrix, factored L^T D L from the tips inwards, which fills in nothing; equations (7) and (8)."""
-    rows = parent.size
-    size = 5 + rows
-    first = 0 if floating else 6
-    A, x, above = np.zeros((size, size)), np.empty(size), np.empty(size)
-    own = M.copy()
-    energy_matrix(parent, S, M, A)
-    for i in range(6):
-        x[i] = h0[i]
-    for k in range(1, rows):
-        x[5 + k] = p[k - 1]
-    for i in range(size):
-        above[i] = A[i, i]
-    for k in range(1, rows):  # rows of driven hinges become q' = r
-        if driven[k - 1]:
-            d, r = 5 + k, given[k - 1]
-            for j in range(d):
-                x[j] -= A[d, j] * r
-                A[d, j] = 0.0
-            for j in range(d + 1, size):
-                x[j] -= A[j, d] * r
-                A[j, d] = 0.0
-            A[d, d], x[d], above[d] = 1.0, r, 1.0
-    failed = 0
-    for k in range(size - 1, first - 1, -1):
-        if not A[k, k] > ROUNDING * above[k]:
-            failed = max(k - 5, 0)
-        inverse = 1.0 / A[k, k]
-        for i in range(first, k):
-            e = A[k, i] * inverse
-            if e == 0.0:  # not on the path to k
-                continue
-            for j in range(first, i + 1):
-                A[i, j] -= e * A[k, j]
-            x[i] -= e * x[k]
-    for k in range(first, size):
-        for i in range(first, k):
-            x[k] -= A[k, i] * x[i]
-        x[k] /= A[k, k]
-    for i in range(6):
-        v[0, i] = x[i] if floating else 0.0
-    for k in range(1, rows):
-        rate[k - 1] = x[5 + k]
-    velocities(parent, S, rate, v)
-    multiply(own, v, h)
-    sum_outboard(parent, h)
-    return failed

@@ -1,4 +1,4 @@
-"""From a Model: its tree of segments, and small motions of some joint coordinates beside large motions of the others.
+"""From a Model: small motions of some joint coordinates beside large motions of the others.
 
 Coordinates are named 'joint.coordinate', as 'yoke.angle' or 'flap.second_angle'; those of a ball joint are
 'joint.turn_x', 'joint.turn_y' and 'joint.turn_z'. Source: docs/theory/hamiltonian.md, sections 8 and 11.
@@ -6,30 +6,22 @@ Coordinates are named 'joint.coordinate', as 'yoke.angle' or 'flap.second_angle'
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base.checks import shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements import Ground, JointDriver, Latch, PointMass, RigidBody, Section
+from femb.elements import Ground, JointDriver, JointSpringDamper, Latch, PointMass, RigidBody, Section
 from femb.elements.joint.joint import Joint
-from femb.formulations.hamiltonian.form import HamiltonianForm
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
-from femb.formulations.hamiltonian.small import SmallMotion, linearise
+from femb.formulations.hamiltonian.small import Law, SmallMotion, linearise
 from femb.formulations.hamiltonian.tree import Tree
 from femb.model.model import Model
 from femb.system.system import System
 
 # What the equations of a tree on the ground hold, beside linear springs and dashpots of joints.
 KNOWN = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch)
-
-
-def tree_of(model: Model) -> Tree:
-    """The tree of a Model's rigid bodies and joints, with its weight and the linear springs and dashpots of joints.
-
-    Loads and other springs are left out. Raises ModelError with every problem of the model, and for what is no tree
-    of rigid bodies.
-    """
-    return MomentumForm(System(model)).tree
 
 
 def small_motion(
@@ -43,20 +35,45 @@ def small_motion(
     q, rate : numbers by name, others as at the model's start; or arrays (n,). Terms of second order that large motions
     bring into the equations, such as the stiffness of rotation, are kept: equations (19) and (20).
 
-    Raises ModelError: as ``tree_of``; a free base; a load or a spring that is not linear in one joint coordinate, since
-    its derivatives are not known here.
+    Springs of joints with a law of their own (``JointSpringDamper.force``) take part by the derivatives it returns.
+
+    Raises ModelError with every problem of the model: what is no tree of rigid bodies; a free base; a load or another
+    spring, or a law without derivatives.
     """
     form = MomentumForm(System(model))
-    native = set(map(id, form.map.native))
+    laws: list[tuple[int, Law]] = []
     for item in model.items():
-        if not isinstance(item, KNOWN) and id(item) not in native:
+        if isinstance(item, JointSpringDamper):
+            laws += _laws(form, item)
+        elif not isinstance(item, KNOWN):
             raise ModelError.at(
                 (item.table, item.name),
                 "partial linearisation knows weight and linear springs of joints only; leave it out, or use another "
                 "linearisation",
             )
     tree, start = form.tree, form.equations.motion(form.q0, form.v0)
-    return linearise(HamiltonianForm(tree), small, completed(tree, q, start.q), completed(tree, rate, start.rate))
+    return linearise(tree, small, completed(tree, q, start.q), completed(tree, rate, start.rate), laws)
+
+
+def _laws(form: MomentumForm, item: JointSpringDamper) -> list[tuple[int, Law]]:
+    """The hinge of a spring with a law of its own, and what resists there; none for one that the tree has."""
+    given = item.force
+    if given is None:
+        return []
+
+    def law(coordinate: float, rate: float) -> tuple[float, float, float]:
+        value = given(coordinate, rate)
+        if np.shape(value) != (3,):
+            raise ModelError.at(
+                (item.table, item.name, "force"),
+                f"got {shown(value)}, but partial linearisation needs (force, by coordinate, by rate): return the two "
+                "derivatives as well",
+            )
+        force, by_coordinate, by_rate = (float(each) for each in value)
+        moved = item.stiffness * (coordinate - item.free) + item.damping * rate
+        return force + moved, by_coordinate + item.stiffness, by_rate + item.damping
+
+    return [(int(form.map.hinge_of[item.number(form.layout)]), law)]
 
 
 def completed(tree: Tree, values: ArrayLike | Mapping[str, float] | None, start: Floats) -> Floats:

@@ -7,18 +7,18 @@ coordinates, angular momentum of the whole tree about the inertial origin, linea
 import numpy as np
 
 from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
-from femb.formulations.hamiltonian.momentum_kernels import dense_velocities, recursive_velocities
+from femb.formulations.hamiltonian.momentum_kernels import recursive_velocities
 from femb.formulations.hamiltonian.sweep_kernels import place, spatial_inertias, sum_outboard, turn_rate
 from femb.numerics.compile import inner, kernel
 from femb.numerics.vector3 import rotation
 
 
 @kernel
-def wrenches(data, gravity, places, loads, factors, R, hinge, c, W):  # type: ignore[no-untyped-def]
+def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):  # type: ignore[no-untyped-def]
     """W (rows, 6): weight and loads of each segment about the common point, equation (12).
 
-    places (m, 2): row, and whether components are the segment's. loads (m, 9): point (segment axes, from its frame's
-    origin), force, torque; each times its factor.
+    load_rows (m,): the row that each load acts on. loads (m, 9): its point (segment axes, from the origin of the
+    segment's frame), force and torque (inertial axes).
     """
     x, f, t = np.empty(3), np.empty(3), np.empty(3)
     for k in range(W.shape[0]):
@@ -28,15 +28,11 @@ def wrenches(data, gravity, places, loads, factors, R, hinge, c, W):  # type: ig
         W[k, 0] = c[k, 1] * f[2] - c[k, 2] * f[1]
         W[k, 1] = c[k, 2] * f[0] - c[k, 0] * f[2]
         W[k, 2] = c[k, 0] * f[1] - c[k, 1] * f[0]
-    for m in range(places.shape[0]):
-        k, s = places[m, 0], factors[m]
+    for m in range(load_rows.shape[0]):
+        k = load_rows[m]
         for i in range(3):
             x[i] = hinge[k, i] + R[k, i, 0] * loads[m, 0] + R[k, i, 1] * loads[m, 1] + R[k, i, 2] * loads[m, 2]
-            if places[m, 1]:
-                f[i] = s * (R[k, i, 0] * loads[m, 3] + R[k, i, 1] * loads[m, 4] + R[k, i, 2] * loads[m, 5])
-                t[i] = s * (R[k, i, 0] * loads[m, 6] + R[k, i, 1] * loads[m, 7] + R[k, i, 2] * loads[m, 8])
-            else:
-                f[i], t[i] = s * loads[m, 3 + i], s * loads[m, 6 + i]
+            f[i], t[i] = loads[m, 3 + i], loads[m, 6 + i]
             W[k, 3 + i] += f[i]
         W[k, 0] += t[0] + x[1] * f[2] - x[2] * f[1]
         W[k, 1] += t[1] + x[2] * f[0] - x[0] * f[2]
@@ -44,7 +40,7 @@ def wrenches(data, gravity, places, loads, factors, R, hinge, c, W):  # type: ig
 
 
 @inner
-def momentum_rates(parent, data, driven, q, rate, S, v, h, W, extra, out):  # type: ignore[no-untyped-def]
+def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):  # type: ignore[no-untyped-def]
     """out (n,) = p' of the hinges; W becomes its sums outboard. Equation (13)."""
     sum_outboard(parent, W)
     b = np.empty(6)
@@ -53,22 +49,21 @@ def momentum_rates(parent, data, driven, q, rate, S, v, h, W, extra, out):  # ty
             out[k - 1] = 0.0
             continue
         turn_rate(S, v, k, b)
-        total = extra[k - 1] - data[k, STIFFNESS] * (q[k - 1] - data[k, REST]) - data[k, DAMPING] * rate[k - 1]
+        total = -data[k, STIFFNESS] * (q[k - 1] - data[k, REST]) - data[k, DAMPING] * rate[k - 1]
         for i in range(6):
             total += h[k, i] * b[i] + S[k, i] * W[k, i]
         out[k - 1] = total
 
 
 @kernel
-def state_rates(parent, data, switches, driven, given, gravity, places, loads, factors, extra, Y, rate, velocity, out):  # type: ignore[no-untyped-def]
+def state_rates(parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out):  # type: ignore[no-untyped-def]
     """out (s, n_y) of states Y (s, n_y); also hinge rates (s, n) and segment velocities (s, rows, 6).
 
-    switches: (free base, dense, velocities only). factors, given and extra have a row a state, or one for all of them.
-    Returns the first segment with a vanishing pivot, or zero.
+    given (s, n): rates of driven hinges. only_speeds: leave out as it is. Returns the first segment with a vanishing
+    pivot, or zero.
     """
     rows = parent.size
     n = rows - 1
-    floating, dense = switches[0] != 0, switches[1] != 0
     R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.empty((rows, 6))
     M, h, W, h0 = np.empty((rows, 6, 6)), np.empty((rows, 6)), np.empty((rows, 6)), np.zeros(6)
     start = 7 if floating else 0
@@ -90,22 +85,13 @@ def state_rates(parent, data, switches, driven, given, gravity, places, loads, f
                     R[0, i, j] = 1.0 if i == j else 0.0
         place(parent, data, q, R, hinge, c, S)
         spatial_inertias(data, R, c, M)
-        if dense:
-            failed = dense_velocities(
-                parent, floating, driven, given[min(s, given.shape[0] - 1)], S, M, p, h0, rate[s], v, h
-            )
-        else:
-            failed = recursive_velocities(
-                parent, floating, driven, given[min(s, given.shape[0] - 1)], S, M, p, h0, rate[s], v, h
-            )
+        failed = recursive_velocities(parent, floating, driven, given[s], S, M, p, h0, rate[s], v, h)
         if failed:
             return failed
-        if switches[2]:
+        if only_speeds:
             continue
-        wrenches(data, gravity, places, loads, factors[min(s, factors.shape[0] - 1)], R, hinge, c, W)
-        momentum_rates(
-            parent, data, driven, q, rate[s], S, v, h, W, extra[min(s, extra.shape[0] - 1)], out[s, p_start:]
-        )
+        wrenches(data, gravity, load_rows, loads, R, hinge, c, W)
+        momentum_rates(parent, data, driven, q, rate[s], S, v, h, W, out[s, p_start:])
         for k in range(n):
             out[s, start + k] = rate[s, k]
         if floating:

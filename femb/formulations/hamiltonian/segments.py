@@ -11,15 +11,15 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.body.mass_batch import MassBatch
+from femb.formulations.hamiltonian.composite_body import CompositeBody
 from femb.formulations.hamiltonian.hinges import links_of, steps_of
-from femb.formulations.hamiltonian.lump import Lump
 from femb.formulations.hamiltonian.tree import GROUND
 from femb.formulations.joint_tree import BALL, JointTree, TreeFrame
 from femb.numerics import rotations
 
 
 @dataclass(frozen=True, eq=False)
-class Carrier:
+class FrameOnSegment:
     """Where a frame is: its segment, -1 the base, and its axes (3, 3) and origin (3,) in those of the segment.
 
     A frame welded to the ground is on the base of a tree on the ground: ``moves`` is false.
@@ -45,58 +45,56 @@ class Ball:
 class Segments:
     """Collects segments frame by frame.
 
-    start (n_q,) : coordinates of the joint tree at the start. carriers : by number of the layout's frames. plain :
-    (hinge, place in q, place in u) of the joint tree's coordinates that are a hinge's. balls : the others.
+    start (n_q,) : coordinates of the joint tree at the start. frames : by number of the layout's frames.
+    single_dof_hinges : (hinge, place in q, place in u) of the joint tree's coordinates that are a hinge's. balls : the
+    others.
     """
 
     def __init__(self, system: Any, joints: JointTree, start: Floats) -> None:
         self.layout, self.start = system.layout, start
-        self.carriers: dict[int, Carrier] = {}
-        self.plain: list[tuple[int, int, int]] = []
+        self.frames: dict[int, FrameOnSegment] = {}
+        self.single_dof_hinges: list[tuple[int, int, int]] = []
         self.balls: list[Ball] = []
         self._rows: list[dict[str, Any]] = []
         for frame in joints.frames:
             if frame.joint is None:
-                self.carriers[frame.frame] = Carrier(GROUND, np.eye(3), np.zeros(3))
+                self.frames[frame.frame] = FrameOnSegment(GROUND, np.eye(3), np.zeros(3))
             else:
                 self._hang(frame)
-        self._lumps = [Lump() for _ in range(len(self._rows) + 1)]
+        self._bodies = [CompositeBody() for _ in range(len(self._rows) + 1)]
         for batch in system.batches:
             if isinstance(batch, MassBatch):
                 self._add_masses(batch)
 
     @property
-    def base(self) -> Lump:
+    def base(self) -> CompositeBody:
         """What the base is made of, where it is a free body."""
-        return self._lumps[GROUND]
+        return self._bodies[GROUND]
 
     def columns(self) -> dict[str, Any]:
-        """Fields of a Tree: names, topology, hinges, masses and bodies."""
-        rows, lumps, n = self._rows, self._lumps[:-1], len(self._rows)
+        """Fields of a Tree: names, topology, hinges and masses."""
+        rows, bodies, n = self._rows, self._bodies[:-1], len(self._rows)
         found: dict[str, Any] = {"names": tuple(row["name"] for row in rows)}
         shapes: dict[str, tuple[int, ...]] = {"parent": (n,), "axis": (n, 3), "at": (n, 3), "mounting": (n, 3, 3)}
         found |= {word: np.array([row[word] for row in rows]).reshape(shape) for word, shape in shapes.items()}
+        found["axis"] /= np.linalg.norm(found["axis"], axis=1, keepdims=True)
         found["sliding"] = np.array([row["sliding"] for row in rows], dtype=bool)
-        found["mass"] = np.array([each.mass for each in lumps])
-        found["center"] = np.array([each.center for each in lumps]).reshape(n, 3)
-        found["inertia"] = np.array([each.inertia for each in lumps]).reshape(n, 3, 3)
-        found["origin"], found["bodies"] = np.zeros((n, 3)), {}
-        for name, frame in self.layout.bodies.items():
-            carrier = self.carriers.get(frame)
-            # of bodies welded together only the one that has the hinge has the segment's axes
-            if carrier is not None and carrier.segment != GROUND and np.array_equal(carrier.axes, np.eye(3)):
-                found["bodies"][name], found["origin"][carrier.segment] = carrier.segment, carrier.origin
+        found["mass"] = np.array([each.mass for each in bodies])
+        found["center"] = np.array([each.center for each in bodies]).reshape(n, 3)
+        found["inertia"] = np.array([each.inertia for each in bodies]).reshape(n, 3, 3)
         return found
 
     def _hang(self, frame: TreeFrame) -> None:
         """The segments of a frame that hangs on its parent by a joint."""
-        parent = self._carrier(frame.above.frame)
+        parent = self._frame(frame.above.frame)
         ball = self.start[frame.angles] if frame.turn == BALL else np.array([1.0, 0.0, 0.0, 0.0])
         links, turn = links_of(steps_of(frame, ball))
         at = parent.origin + parent.axes @ frame.above.offset
         if not links:
             axes = parent.axes @ turn
-            self.carriers[frame.frame] = Carrier(parent.segment, axes, at - axes @ frame.below.offset, parent.moves)
+            self.frames[frame.frame] = FrameOnSegment(
+                parent.segment, axes, at - axes @ frame.below.offset, parent.moves
+            )
             return
         names, row, hinges = self._names(frame), parent.segment, {}
         for d, link in enumerate(links):
@@ -111,17 +109,19 @@ class Segments:
                 }
             )
             row = hinges[link.place] = len(self._rows) - 1
-        self.carriers[frame.frame] = Carrier(row, np.eye(3), -frame.below.offset)
+        self.frames[frame.frame] = FrameOnSegment(row, np.eye(3), -frame.below.offset)
         q, u, first = frame.q.start, frame.u.start, len(frame.strokes)
         if frame.turn == BALL:
             self.balls.append(Ball(q + first, u + first, [hinges.pop(first + k) for k in range(3)], ball))
-        self.plain += [(hinge, q + place, u + place) for place, hinge in hinges.items()]
+        self.single_dof_hinges += [(hinge, q + place, u + place) for place, hinge in hinges.items()]
 
-    def _carrier(self, frame: int) -> Carrier:
-        if frame not in self.carriers:
+    def _frame(self, frame: int) -> FrameOnSegment:
+        if frame not in self.frames:
             fixed = self.layout.frames[frame]
-            return Carrier(GROUND, rotations.rotation_matrix(fixed.quaternion), np.asarray(fixed.position), False)
-        return self.carriers[frame]
+            return FrameOnSegment(
+                GROUND, rotations.rotation_matrix(fixed.quaternion), np.asarray(fixed.position), False
+            )
+        return self.frames[frame]
 
     def _names(self, frame: TreeFrame) -> list[str]:
         """'joint.coordinate' of a joint's hinges, strokes first."""
@@ -135,10 +135,10 @@ class Segments:
         return [f"{frame.joint}.{word}" for word in words]
 
     def _add_masses(self, batch: MassBatch) -> None:
-        at = {int(self.layout.frame_v[frame]): carrier for frame, carrier in self.carriers.items()}
+        at = {int(self.layout.frame_v[frame]): on for frame, on in self.frames.items()}
         for (_, place), numbers in zip(batch.index, batch.data, strict=True):
-            carrier = at[int(place)]
-            if carrier.moves:
-                inertia = carrier.axes @ numbers[4:13].reshape(3, 3) @ carrier.axes.T
-                center = carrier.origin + carrier.axes @ numbers[1:4]
-                self._lumps[carrier.segment].add(numbers[0], center, inertia)
+            on = at[int(place)]
+            if on.moves:
+                inertia = on.axes @ numbers[4:13].reshape(3, 3) @ on.axes.T
+                center = on.origin + on.axes @ numbers[1:4]
+                self._bodies[on.segment].add(numbers[0], center, inertia)

@@ -6,7 +6,7 @@ the block between small ones at theta = 0. Nothing of it enters the integration 
 enough. Source: docs/theory/hamiltonian.md, section 8, equations (17) to (21).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.formulations.hamiltonian.motion import Motion
 from femb.formulations.hamiltonian.tree import Tree
+
+Law = Callable[[float, float], tuple[float, float, float]]
+"""(coordinate, rate) -> what resists, N m or N, and its derivatives by the coordinate and by the rate."""
 
 
 @dataclass(frozen=True)
@@ -150,52 +153,42 @@ def expanded_energy_matrix(tree: Tree, q: ArrayLike, small: Sequence[str]) -> Fl
 
 
 def linearise(
-    form: Any, small: Sequence[str], q: ArrayLike | None = None, rate: ArrayLike | None = None
+    tree: Tree,
+    small: Sequence[str],
+    q: ArrayLike | None = None,
+    rate: ArrayLike | None = None,
+    laws: Sequence[tuple[int, Law]] = (),
 ) -> SmallMotion:
-    """Small motion of some coordinates of a HamiltonianForm while the others are at q and move at constant rates.
+    """Small motion of some coordinates of a tree while the others are at q and move at constant rates.
 
-    q, rate: arrays (n,) or numbers by name; entries of small coordinates are not read. Hinge springs and dampers,
-    gravity and potentials with a ``hessian`` are included. Raises ModelError for loads and generalized forces, whose
-    derivatives are not known. Equations (19) and (20).
+    q, rate: arrays (n,) or numbers by name; entries of small coordinates are not read. laws: hinges, and what resists
+    there beside the tree's own springs and dampers. Equations (19) and (20).
     """
-    tree = form.tree
-    if form.loads or form.forces:
-        raise ModelError("partial linearisation knows no derivatives of loads and generalized forces; leave them out")
     places = [tree.index(name) for name in small]
     x, v = tree.array(q).copy(), tree.array(rate, "rates").copy()
     x[places], v[places] = 0.0, 0.0
     d, moving = Derivatives(tree, x), [int(m) for m in np.flatnonzero(v)]
     k = len(places)
     mass, damping, stiffness, force = np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
-    gradient, hessian = _potentials(form, x)
     for a, i in enumerate(places):
-        force[a] = -gradient[i] - d.pull(i) + tree.stiffness[i] * tree.rest[i]
+        force[a] = -d.pull(i) + tree.stiffness[i] * tree.rest[i]
         for m in moving:
             for n in moving:
                 force[a] -= v[m] * v[n] * (d.first(m, i, n) - 0.5 * d.first(m, n, i))
         for b, j in enumerate(places):
             mass[a, b] = d.entry(i, j)
-            stiffness[a, b] = hessian[i, j] + d.weight(i, j)
+            stiffness[a, b] = d.weight(i, j)
             for m in moving:
                 damping[a, b] += v[m] * (d.first(m, i, j) - d.first(m, j, i) + d.first(i, j, m))
                 for n in moving:
                     stiffness[a, b] += v[m] * v[n] * (d.second(m, i, n, j) - 0.5 * d.second(m, n, i, j))
         damping[a, a] += tree.damping[i]
         stiffness[a, a] += tree.stiffness[i]
+        for resisting, by_coordinate, by_rate in (law(0.0, 0.0) for hinge, law in laws if hinge == i):
+            force[a] -= resisting
+            stiffness[a, a] += by_coordinate
+            damping[a, a] += by_rate
     return SmallMotion(tuple(small), mass, damping, stiffness, force)
-
-
-def _potentials(form: Any, q: Floats) -> tuple[Floats, Floats]:
-    gradient, hessian = np.zeros(q.size), np.zeros((q.size, q.size))
-    for potential in form.potentials:
-        second = getattr(potential, "hessian", None)
-        if second is None:
-            raise ModelError(
-                f"potential {potential!r} gives no hessian; partial linearisation needs its second derivatives"
-            )
-        gradient += potential.gradient(q)
-        hessian += second(q)
-    return gradient, hessian
 
 
 def _motion_cross(S: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.checks import frozen_array
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.joint.force_batch import JointForceBatch
@@ -24,9 +25,9 @@ PLACE = ("run", "formulation")
 class SystemTree:
     """The Tree of a System, and the way between its coordinates and those of the joint tree.
 
-    tree : Tree. joints : JointTree. carriers : of the layout's frames (femb.formulations.hamiltonian.segments).
-    hinge_of (m,) : the hinge of every joint coordinate of the System. native : the items whose forces are those of the
-    tree's own hinge springs and dampers.
+    tree : Tree. joints : JointTree. frames : of the layout's frames, where each is on the segments.
+    hinge_of (m,) : the hinge of every joint coordinate of the System. tree_springs : the items whose forces are those
+    of the tree's own hinge springs and dampers.
 
     Raises ModelError for what is no tree of rigid bodies, with the item that makes it none.
     """
@@ -37,19 +38,25 @@ class SystemTree:
         self.joints = JointTree(system, "hamiltonian")
         self._root = self._find_root()
         segments = Segments(system, self.joints, self.joints.coordinates_at(system.q0))
-        self.carriers, self._balls = segments.carriers, segments.balls
-        self._plain: Ints = np.array(segments.plain, dtype=np.int64).reshape(-1, 3).T
+        self.frames, self._balls = segments.frames, segments.balls
+        self._single_dof_hinges: Ints = np.array(segments.single_dof_hinges, dtype=np.int64).reshape(-1, 3).T
         hinges = np.full(self.joints.n_q, -1)
-        hinges[self._plain[1]] = self._plain[0]
+        hinges[self._single_dof_hinges[1]] = self._single_dof_hinges[0]
         self.hinge_of: Ints = np.where(self.joints.place >= 0, hinges[self.joints.place], -1)
-        self.native = _linear_springs(system)
+        self.tree_springs = _linear_springs(system)
         base = None
         if self._root is not None:
-            lump, name = segments.base, self.layout.frames[self._root.frame].label
-            base = Base(name, lump.mass, lump.inertia, tuple(lump.center))
+            body, name = segments.base, self.layout.frames[self._root.frame].label
+            base = Base(name, body.mass, body.inertia, body.center)
         columns = segments.columns()
         stiffness, damping, rest = self._springs(len(columns["names"]))
-        gravity = tuple(system.model.gravity)
+        if base is None and not columns["names"]:
+            raise ModelError.at(
+                PLACE,
+                "'hamiltonian' is for bodies that move in joints: got none, wanted at least one joint with a "
+                "coordinate; use 'velocity'",
+            )
+        gravity = frozen_array(system.model.gravity)
         self.tree = Tree(**columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=base)
 
     def _find_root(self) -> TreeFrame | None:
@@ -68,7 +75,7 @@ class SystemTree:
     def _springs(self, n: int) -> tuple[Floats, Floats, Floats]:
         """Stiffness, damping and rest (n,) of the hinges: springs on the same one add up."""
         stiffness, damping, moment = np.zeros((3, n))
-        for item in self.native:
+        for item in self.tree_springs:
             k = self.hinge_of[item.number(self.layout)]
             stiffness[k] += item.stiffness
             damping[k] += item.damping
@@ -88,7 +95,7 @@ class SystemTree:
             x[:, i : i + 7] = q[:, :7]
             u[:, j : j + 3] = base[:, 3:]
             u[:, j + 3 : j + 6] = rotations.rotate_back(rotations.normalise(q[:, 3:7]), base[:, :3])
-        hinge, place, speed = self._plain
+        hinge, place, speed = self._single_dof_hinges
         x[:, place], u[:, speed] = hinges[:, hinge], rate[:, hinge]
         for ball in self._balls:
             angles = hinges[:, ball.hinges]
@@ -109,7 +116,7 @@ class SystemTree:
             pose = x[i : i + 7]
             base[3:], base[:3] = u[j : j + 3], rotations.rotate(pose[3:], u[j + 3 : j + 6])
         q, rate = np.empty((2, self.tree.n))
-        hinge, place, speed = self._plain
+        hinge, place, speed = self._single_dof_hinges
         q[hinge], rate[hinge] = x[place], u[speed]
         for ball in self._balls:
             relative = rotations.multiply(rotations.conjugate(ball.start), x[ball.q : ball.q + 4])

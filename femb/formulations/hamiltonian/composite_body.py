@@ -5,8 +5,8 @@ import numpy as np
 from femb.base.types import Floats
 
 
-class Lump:
-    """mass (kg), center (3,) and inertia (3, 3) about it of what was added; nothing to begin with."""
+class CompositeBody:
+    """mass (kg), center (3,) and inertia (3, 3) about it of the bodies added; none to begin with."""
 
     def __init__(self) -> None:
         self.mass, self.center, self.inertia = 0.0, np.zeros(3), np.zeros((3, 3))
