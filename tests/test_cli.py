@@ -369,6 +369,7 @@ def test_help_lists_every_command():
         "modal",
         "warmup",
         "check",
+        "schema",
         "export",
         "plot",
         "picture",

@@ -17,6 +17,7 @@ from femb.elements.joint.driver import Driver, Follow, asked, check_motion, chec
 from femb.layout.element import Input
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.numerics import euler, rotations
+from femb.numerics.turns import EulerSequence
 from femb.profiles import Profile
 
 ANGLES = ("first_angle", "second_angle", "third_angle")
@@ -47,7 +48,7 @@ class OrientationDriver(Driver):
     first_angle: Profile | Callable[..., Any] | None = None
     second_angle: Profile | Callable[..., Any] | None = None
     third_angle: Profile | Callable[..., Any] | None = None
-    sequence: str | Matrix3 = "xyz"
+    sequence: EulerSequence | Matrix3 = "xyz"
     motion: Callable[..., Any] | None = None
 
     def check(self, check: Checks) -> None:

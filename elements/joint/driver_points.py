@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import SolveError
-from femb.base.types import Floats, Vector
+from femb.base.types import Floats, OneOf, Vector
 from femb.elements.attachment import Place
 from femb.elements.joint.constraint_batch import Row
 from femb.elements.joint.constraint_kernels import DOT2, POINT
@@ -23,7 +23,7 @@ AXES = ("x", "y", "z")
 
 
 class _BetweenPoints(Driver):
-    frame: str = "inertial"
+    frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
 
     @property
     def turns(self) -> bool:
@@ -114,13 +114,12 @@ class PositionDriver(_BetweenPoints):
     x: Profile | Callable[..., Any] | None = None
     y: Profile | Callable[..., Any] | None = None
     z: Profile | Callable[..., Any] | None = None
-    frame: str = "inertial"
+    frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
     axis: Vector | None = None
     reference: Vector | None = None
 
     def check(self, check: Checks) -> None:
         check_places(check, "first", "second")
-        check.one_of("frame", ("inertial", "first"))
         if not {"axis", "reference"} & check.bad:
             # an end of a joint knows what is wrong with its axes
             end = JointEnd("ground", axis=self.axis, reference=self.reference)

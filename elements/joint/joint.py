@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Coordinates, Floats
 from femb.elements.attachment import Place
 from femb.elements.joint import constraint_kernels as primitives
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
@@ -73,8 +73,8 @@ class Joint:
     name: str
     first: JointEnd
     second: JointEnd
-    start: Any = None
-    rates: Any = None
+    start: Coordinates = None
+    rates: Coordinates = None
 
     def __post_init__(self) -> None:
         with Checks(self, "joints", self.name) as check:

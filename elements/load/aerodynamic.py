@@ -59,9 +59,10 @@ class AerodynamicLoad:
 
         force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
 
-    and the torque alike; each matrix is 3 x 3, zero by default. Or law : in Python, a function
-    ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the velocity through the air and the angular
-    velocity in body axes and the attitude, which also gives its derivatives, for Newton's iterations and linearisation.
+    and the torque alike, with torque_by_velocity and torque_by_angular_velocity; each matrix is 3 x 3, zero by
+    default. Or law : in Python, a function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the
+    velocity through the air and the angular velocity in body axes and the attitude, which also gives its derivatives,
+    for Newton's iterations and linearisation.
 
     profile : multiplies the whole; a Profile of femb.profiles or any callable of time.
 
