@@ -141,16 +141,16 @@ PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def value_problem(options: Iterable[Any], value: Any) -> str | None:
-    """Why a value fits none of the alternatives of an annotation; None if it fits one."""
+def fit(options: Iterable[Any], value: Any) -> tuple[Any, str | None]:
+    """The alternative of an annotation that a value fits, and None; or None and why it fits none of them."""
     problems = []
     for option in options:
         problem = _option_problem(option, value)
         if problem is None:
-            return None
+            return option, None
         if option is not type(None):
             problems.append(problem)
-    return joined(problems) if problems else None
+    return None, joined(problems) if problems else None
 
 
 def _option_problem(option: Any, value: Any) -> str | None:
@@ -159,10 +159,9 @@ def _option_problem(option: Any, value: Any) -> str | None:
         case Shape(dims):
             return array_problem(value, dims)
         case OneOf(allowed):
-            if not isinstance(value, str):
-                return f"got {shown(value)}, wanted text in quotes"
-            listed = ", ".join(map(repr, allowed))
-            return None if value in allowed else f"got {shown(value)}, must be one of {listed}"
+            if not isinstance(value, str) or value in allowed:
+                return _option_problem(str, value)
+            return f"got {shown(value)}, must be one of {', '.join(map(repr, allowed))}"
     if option is float:
         return number_problem(value)
     if option is type(None):
@@ -223,12 +222,10 @@ class Checks:
             if options == (float,) or (len(options) == 1 and isinstance(mark_of(options[0]), Shape)):
                 self.fail(name, "is missing")
             return
-        problem = value_problem(options, value)
+        fitting, problem = fit(options, value)
         if problem:
             self.fail(name, problem)
-            return
-        fitting = next((each for each in options if _option_problem(each, value) is None), None)
-        if isinstance(mark_of(fitting), Shape):
+        elif isinstance(mark_of(fitting), Shape):
             object.__setattr__(self.item, name, frozen_array(value))
         elif fitting is float:
             object.__setattr__(self.item, name, float(value))

@@ -9,12 +9,11 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from femb.base.checks import alternatives, mark_of
+from femb.base.checks import mark_of
 from femb.base.types import Forms, OneOf, Shape
 from femb.case.build import OPTIONS, kinds
 from femb.case.describe import described
 from femb.case.schema import choices, keys_of, required_keys
-from femb.elements import CATALOGUE
 from femb.profiles import PROFILES, Profile
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -98,7 +97,7 @@ class _Writer:
             hints, texts = keys_of(kind), described(kind)
             properties = dict(tags or {})
             for key, hint in hints.items():
-                if options := _choices(hint):
+                if options := choices(hint):
                     properties[key] = _with(
                         self.value(options), **_only(description=texts.get(key), default=_default(kind, key))
                     )
@@ -141,11 +140,6 @@ class _Writer:
         if origin in (list, tuple):
             return {"type": "array", "items": self.value(choices(get_args(option)[0]))}
         return {"type": "object"} if origin is dict else dict(PLAIN.get(origin, {}))
-
-
-def _choices(hint: Any) -> list[Any]:
-    """The alternatives of an annotation that a file can express; an item of the model is named by a text."""
-    return choices(hint) or [str for each in alternatives(hint) if each in CATALOGUE]
 
 
 def _array(dims: tuple[int | None, ...]) -> dict[str, Any]:
