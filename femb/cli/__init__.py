@@ -1,5 +1,5 @@
-"""The command line: ``femb run | inverse | compare | linearize | modal | check | schema | export | plot | picture |
-animate``.
+"""The command line: ``femb run | inverse | compare | linearize | modal | warmup | check | schema | export | plot |
+picture | animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
