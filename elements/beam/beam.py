@@ -8,10 +8,10 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Floats, Ints, OneOf, Vector
-from femb.elements.attachment import Attachment, Place, check_place
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Shape, path_shape, uniform_shape
+from femb.elements.marker import Attachment, Place, check_markers
 from femb.layout.element import Batch
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
@@ -65,12 +65,7 @@ class Beam:
             if "elements" not in check.bad:
                 check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
             check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
-            for name in ("start", "end"):
-                value = getattr(self, name)
-                if value is not None and not isinstance(value, Attachment):
-                    check.fail(name, f"got {value!r}, wanted an Attachment such as hub.at((0.1, 0, 0))")
-                else:
-                    check_place(check, name)
+            check_markers(check, Attachment, *(each for each in ("start", "end") if getattr(self, each) is not None))
             self._check_shape(check)
             if not check.bad:
                 self._check_ends(check)

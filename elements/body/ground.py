@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import Matrix3, Quaternion, Vector
-from femb.elements.attachment import Attachment
 from femb.elements.body.rigid_body import check_sequence, check_unit
+from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics.turns import EulerSequence

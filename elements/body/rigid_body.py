@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks, inertia_matrix
 from femb.base.types import Inertia, Matrix3, Quaternion, Vector
-from femb.elements.attachment import Attachment
+from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics.turns import EulerSequence, axes_problem

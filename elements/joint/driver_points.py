@@ -9,12 +9,12 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import SolveError
 from femb.base.types import Floats, OneOf, Vector
-from femb.elements.attachment import Place
+from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_batch import Row
 from femb.elements.joint.constraint_kernels import DOT2, POINT
-from femb.elements.joint.driver import Driver, check_motion, check_places, followed, motion_input
-from femb.elements.joint.end import JointEnd, axes_of
+from femb.elements.joint.driver import Driver, check_motion, followed, motion_input
 from femb.elements.joint.joint import make_row
+from femb.elements.marker import JointEnd, Place, check_markers
 from femb.layout.element import Input
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
@@ -59,7 +59,7 @@ class DistanceDriver(_BetweenPoints):
     motion: Profile | Callable[..., Any]
 
     def check(self, check: Checks) -> None:
-        check_places(check, "first", "second")
+        check_markers(check, Place, "first", "second")
         check_motion(check, "motion")
 
     def components(self, layout: Layout) -> tuple[str, ...]:
@@ -119,12 +119,10 @@ class PositionDriver(_BetweenPoints):
     reference: Vector | None = None
 
     def check(self, check: Checks) -> None:
-        check_places(check, "first", "second")
+        check_markers(check, Place, "first", "second")
         if not {"axis", "reference"} & check.bad:
             # an end of a joint knows what is wrong with its axes
-            end = JointEnd("ground", axis=self.axis, reference=self.reference)
-            for part, message in end.problems():
-                check.fail(part, message)
+            JointEnd("ground", axis=self.axis, reference=self.reference).report(check)
             if self.reference is not None and self.axis is None:
                 check.fail("reference", "given without an axis: give both")
         for axis in self.driven:

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks, shown
 from femb.base.types import Floats, Matrix3, Vector
-from femb.elements.attachment import Place, check_on
+from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
@@ -93,7 +93,7 @@ class AerodynamicLoad:
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
-            check_on(check)
+            self.on.report(check)
             if self.law is not None and not callable(self.law):
                 check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
             words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))

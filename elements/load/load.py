@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.types import OneOf, Vector
-from femb.elements.attachment import Place, check_on
+from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics.euler import gimbal_distance
@@ -74,7 +74,7 @@ class Load:
                     f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "
                     "own, in the frame 'inertial' or 'body'",
                 )
-            check_on(check)
+            self.on.report(check)
 
     @property
     def on(self) -> Place:
