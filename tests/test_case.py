@@ -159,6 +159,17 @@ def test_an_element_of_the_catalogue_needs_no_change_here(tmp_path, stiffness):
 
 
 @pytest.mark.usefixtures("with_springs")
+def test_an_element_of_the_catalogue_is_in_the_schema():
+    written = femb.schema()
+    found = written["definitions"]["Spring"]
+    assert found["description"] == "An element that femb does not have."
+    assert [option["type"] for option in found["properties"]["stiffness"]["anyOf"]] == ["number", "array"]
+    assert found["properties"]["colours"]["items"] == {"type": "string"}
+    assert found["required"] == ["start", "stiffness"]
+    assert "gadgets" in written["properties"]
+
+
+@pytest.mark.usefixtures("with_springs")
 def test_mistakes_in_an_element_of_the_catalogue(tmp_path):
     text = BODY + '[gadgets.s]\nstiffness = "x"\ncolours = ["red", 3]\ndamping = -1\nstart = { bdy = "hub" }\n'
     assert messages(written(tmp_path, text)) == [
