@@ -6,7 +6,6 @@ Adding an element is one file here and one line in the catalogue; see docs/howto
 if __name__ != "femb.elements":
     raise ImportError("the element library is imported as femb.elements, not as a top-level package")
 
-from femb.elements.attachment import Attachment, Place
 from femb.elements.beam.beam import Beam
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
@@ -16,7 +15,6 @@ from femb.elements.body.rigid_body import RigidBody
 from femb.elements.joint.driver_joint import JointDriver
 from femb.elements.joint.driver_orientation import OrientationDriver
 from femb.elements.joint.driver_points import DistanceDriver, PositionDriver
-from femb.elements.joint.end import JointEnd
 from femb.elements.joint.friction import JointFriction
 from femb.elements.joint.kinds import (
     JOINTS,
@@ -42,7 +40,7 @@ from femb.elements.load.aerodynamic import AerodynamicLoad, Airload
 from femb.elements.load.line_load import DistributedLoad
 from femb.elements.load.load import Load
 from femb.elements.load.thermal import ThermalLoad
-from femb.elements.spring.end import SpringEnd
+from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.spring.euler import EulerSpringDamper
 from femb.elements.spring.point import SpringDamper
 from femb.elements.spring.pull import Pull

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from femb.base.options import Run as Run
     from femb.base.options import Tolerances as Tolerances
     from femb.case import load_case as load_case
+    from femb.case.json_schema import schema as schema
     from femb.elements import AerodynamicLoad as AerodynamicLoad
     from femb.elements import Airload as Airload
     from femb.elements import Attachment as Attachment
@@ -112,6 +113,7 @@ _HOMES = {
     "inverse": "femb.analysis.inverse",
     "compare": "femb.analysis.compare",
     "load_case": "femb.case",
+    "schema": "femb.case.json_schema",
     "ModalModel": "femb.analysis.modal",
     "modal_model": "femb.analysis.modal",
     "mass_derivative": "femb.system.inertia_tensor",

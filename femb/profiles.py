@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from femb.base.checks import LARGEST, Checks
-from femb.base.types import Pair
+from femb.base.types import Numbers, Pair
 
 Derivatives = tuple[float, float, float]
 
@@ -66,7 +66,7 @@ class Polynomial:
     is a steady rate of two."""
 
     shape: ClassVar[str] = "polynomial"
-    coefficients: Any
+    coefficients: Numbers
     start: float = 0.0
 
     def __post_init__(self) -> None:
@@ -240,8 +240,8 @@ class Table:
     """
 
     shape: ClassVar[str] = "table"
-    times: Any
-    values: Any
+    times: Numbers
+    values: Numbers
 
     def __post_init__(self) -> None:
         _check_table(self)
@@ -269,8 +269,8 @@ class Spline:
     """
 
     shape: ClassVar[str] = "spline"
-    times: Any
-    values: Any
+    times: Numbers
+    values: Numbers
     slopes: Pair = (0.0, 0.0)
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.case import CaseError, load_case
 from femb.case.lines import key_lines, line_of
+from femb.case.tables import read_table
 from femb.elements import Attachment
 from femb.profiles import PROFILES, Versine
 
@@ -158,6 +159,17 @@ def test_an_element_of_the_catalogue_needs_no_change_here(tmp_path, stiffness):
 
 
 @pytest.mark.usefixtures("with_springs")
+def test_an_element_of_the_catalogue_is_in_the_schema():
+    written = femb.schema()
+    found = written["definitions"]["Spring"]
+    assert found["description"] == "An element that femb does not have."
+    assert [option["type"] for option in found["properties"]["stiffness"]["anyOf"]] == ["number", "array"]
+    assert found["properties"]["colours"]["items"] == {"type": "string"}
+    assert found["required"] == ["start", "stiffness"]
+    assert "gadgets" in written["properties"]
+
+
+@pytest.mark.usefixtures("with_springs")
 def test_mistakes_in_an_element_of_the_catalogue(tmp_path):
     text = BODY + '[gadgets.s]\nstiffness = "x"\ncolours = ["red", 3]\ndamping = -1\nstart = { bdy = "hub" }\n'
     assert messages(written(tmp_path, text)) == [
@@ -255,6 +267,33 @@ def test_files_that_are_no_cases(tmp_path, data, message):
 def test_folder_and_missing_file(tmp_path):
     assert messages(tmp_path)[0].endswith("is a folder, wanted a case file (TOML or Python)")
     assert messages(tmp_path / "no.toml") == ["no.toml: there is no such file"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (femb.RigidBody, {"mass": "1", "inertia": 1.0}),
+        (femb.RigidBody, {"mass": True, "inertia": 1.0}),
+        (femb.RigidBody, {"mass": 1.0, "inertia": [1.0, 2.0]}),
+        (femb.RigidBody, {"mass": 1.0, "inertia": 1.0, "position": [1.0, 2.0]}),
+        (femb.RigidBody, {"mass": 1.0, "inertia": 1.0, "moves_alone": 1}),
+        (femb.RigidBody, {"mass": 1.0, "inertia": 1.0, "euler_sequence": "xxx"}),
+        (femb.RigidBody, {"mass": 1.0, "inertia": 1.0, "euler_sequence": 3}),
+        (femb.Load, {"body": "hub", "force": [1.0, 0.0, 0.0], "frame": "hub"}),
+        (femb.Load, {"body": "hub", "force": [1.0, 0.0, 0.0], "frame": 3}),
+        (femb.Load, {"body": 3, "force": [1.0, 0.0, 0.0]}),
+        (femb.Load, {"body": "hub", "torque": "strong"}),
+        (femb.Load, {"body": "hub", "torque": [1.0, 0.0, float("inf")], "damping": "x"}),
+        (femb.AerodynamicLoad, {"body": "hub", "law": "drag"}),
+    ],
+)
+def test_the_same_mistake_has_the_same_message_in_a_file_and_in_python(kind, values):
+    with pytest.raises(femb.ModelError) as error:
+        kind(name="x", **values)
+    said = {tuple(problem.item[2:]): problem.message for problem in error.value.problems}
+    _, found = read_table(kind, values, name="x")
+    assert found == {place: text.replace(" or a function", "") for place, text in said.items() if place[0] in values}
+    assert found
 
 
 # Lines
@@ -409,6 +448,11 @@ def test_python_case_may_import_its_neighbours(tmp_path):
         ("return model", "raise SystemExit", "case.py:7: the script ended Python (sys.exit)"),
         ("mass=1.0", "mass=0.0", "case.py:6: bodies.hub.mass: got 0.0, must be greater than 0"),
         ("femb.Run(duration=2.0, rtol=1e-5)", "{'duraton': 1}", "case.py: run.duraton: unknown key; did you mean 'd"),
+        (
+            "femb.Run(duration=2.0, rtol=1e-5)",
+            "{'duration': 1, 2: 3}",
+            "case.py: run.2: unknown key; the keys here are",
+        ),
         ("femb.Run(duration=2.0, rtol=1e-5)", "3", "case.py: run is 3, wanted a femb.Run or a dictionary"),
         ("rtol=1e-5", "rtol=5", "case.py:9: run.rtol: got 5.0, must be from 1e-14 to below 1"),
     ],

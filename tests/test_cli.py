@@ -369,6 +369,7 @@ def test_help_lists_every_command():
         "modal",
         "warmup",
         "check",
+        "schema",
         "export",
         "plot",
         "picture",
@@ -378,6 +379,6 @@ def test_help_lists_every_command():
 
 
 def test_help_loads_no_numerical_library():
-    code = "import sys, femb.cli; print([m for m in ('numpy', 'numba', 'pydantic', 'h5py') if m in sys.modules])"
+    code = "import sys, femb.cli; print([m for m in ('numpy', 'numba', 'scipy', 'h5py') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -10,7 +10,7 @@ from femb.analysis.simulate import mass_properties, simulate, summary
 from femb.analysis.time_loop import Event
 from femb.case import load_case
 from femb.elements import JointEnd, PositionDriver, Revolute, SpringDamper, SpringEnd
-from femb.elements.attachment import Place
+from femb.elements.marker import Place
 from femb.profiles import Versine
 from femb.system.system import System
 

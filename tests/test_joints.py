@@ -28,9 +28,9 @@ from femb import (
     simulate,
 )
 from femb.analysis.time_loop import output_frames
-from femb.elements.attachment import Attachment
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint.constraint_kernels import ANGLE
+from femb.elements.marker import Attachment
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.state import station_motion

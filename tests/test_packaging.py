@@ -17,9 +17,7 @@ from femb.numerics import compile as jit
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
-# The distribution that brings a module of another name (of pydantic_core pydantic asks for one exact version).
-DISTRIBUTIONS = {"typing_extensions": "typing-extensions", "pydantic_core": "pydantic"}
-HEAVY = ("numpy", "numba", "scipy", "matplotlib", "sparse", "meshio", "h5py", "pydantic", "click", "tqdm")
+HEAVY = ("numpy", "numba", "scipy", "matplotlib", "sparse", "meshio", "h5py", "click", "tqdm")
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -113,7 +111,7 @@ def test_everything_imported_is_declared():
                 found.add(str(node.module).split(".")[0])
     ours = {name for name in found if name != "femb" and name not in sys.stdlib_module_names}
     optional = {"mpl_toolkits", "control"}  # the latter an extra
-    missing = {DISTRIBUTIONS.get(name, name) for name in ours - optional} - declared
+    missing = ours - optional - declared
     assert missing == set()
 
 

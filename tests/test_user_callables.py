@@ -18,7 +18,7 @@ from femb.elements import (
     SpringDamper,
     SpringEnd,
 )
-from femb.elements.attachment import Place
+from femb.elements.marker import Place
 
 METHODS = {
     "radau": {"method": "radau"},

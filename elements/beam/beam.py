@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Floats, Ints, Vector
-from femb.elements.attachment import Attachment, Place, check_place
+from femb.base.types import Floats, Ints, OneOf, Vector
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Shape, path_shape, uniform_shape
+from femb.elements.marker import Attachment, Place, check_markers
 from femb.layout.element import Batch
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
@@ -51,7 +51,7 @@ class Beam:
     elements: int = 1
     start: Attachment | None = None
     end: Attachment | None = None
-    strain: str = "exact"
+    strain: Annotated[str, OneOf(("exact", "source"))] = "exact"
     share_strain: bool = False
     curvature: Vector | None = None
     velocity: Vector | None = None
@@ -64,14 +64,8 @@ class Beam:
             check.whole("elements", 1)
             if "elements" not in check.bad:
                 check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
-            check.one_of("strain", ("exact", "source"))
             check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
-            for name in ("start", "end"):
-                value = getattr(self, name)
-                if value is not None and not isinstance(value, Attachment):
-                    check.fail(name, f"got {value!r}, wanted an Attachment such as hub.at((0.1, 0, 0))")
-                else:
-                    check_place(check, name)
+            check_markers(check, Attachment, *(each for each in ("start", "end") if getattr(self, each) is not None))
             self._check_shape(check)
             if not check.bad:
                 self._check_ends(check)

@@ -5,17 +5,18 @@ from typing import Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import Matrix3, Quaternion, Vector
-from femb.elements.attachment import Attachment
 from femb.elements.body.rigid_body import check_sequence, check_unit
+from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.numerics.turns import EulerSequence
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
     """A frame fixed in inertial space. Every model has one named ``"ground"`` at the origin without asking.
 
-    position : m. quaternion or euler_angles (rad, intrinsic) : its attitude.
+    position : m. quaternion or euler_angles (rad, in ``euler_sequence``, intrinsic) : its attitude.
     """
 
     table: ClassVar[str] = "bodies"
@@ -25,7 +26,7 @@ class Ground:
     position: Vector = (0.0, 0.0, 0.0)
     quaternion: Quaternion | None = None
     euler_angles: Vector | None = None
-    euler_sequence: str | Matrix3 = "xyz"
+    euler_sequence: EulerSequence | Matrix3 = "xyz"
 
     def __post_init__(self) -> None:
         with Checks(self, "bodies", self.name) as check:

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
-from femb.elements.attachment import Attachment, Place, check_place
+from femb.elements.marker import Place, check_markers
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 
@@ -35,10 +35,8 @@ class PointMass:
     def __post_init__(self) -> None:
         with Checks(self, "bodies", self.name) as check:
             check.positive("mass")
-            if isinstance(self.on, Attachment):
-                object.__setattr__(self, "on", Place(self.on.body, self.on.beam, self.on.at, self.on.node))
-            check_place(check, "on")
             if self.on is not None:
+                check_markers(check, Place, "on")
                 for name in ("position", "velocity"):
                     check.require(name, getattr(self, name) is None, "but the mass is fixed by 'on': give one of them")
 

@@ -9,7 +9,6 @@ import numpy as np
 from femb.base.checks import Checks, as_numbers, shown
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.types import Floats
-from femb.elements.attachment import Attachment, Place
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.layout.element import Batch, Input, raised
 from femb.layout.layout import DriverLayout, Layout, Station
@@ -102,20 +101,6 @@ def check_motion(check: Checks, field: str) -> None:
             field,
             f"got {shown(value)}, wanted a profile, or a function of time that returns three numbers (f, f', f'')",
         )
-
-
-def check_places(check: Checks, *names: str) -> None:
-    """Convert and refuse what is wrong with fields that hold places."""
-    for name in names:
-        value = getattr(check.item, name)
-        if isinstance(value, Attachment):
-            value = Place(value.body, value.beam, value.at, value.node)
-            object.__setattr__(check.item, name, value)
-        if not isinstance(value, Place):
-            check.fail(name, f"got {shown(value)}, wanted a Place, body.at(...) or beam.node(...)")
-            continue
-        for part, message in value.problems():
-            check.fail(f"{name}.{part}", message)
 
 
 def motion_input(name: str, field: str, motion: Any) -> Input:

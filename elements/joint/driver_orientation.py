@@ -9,14 +9,15 @@ import numpy as np
 from femb.base.checks import Checks, shown
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Matrix3
-from femb.elements.attachment import Place
 from femb.elements.body.rigid_body import check_sequence
 from femb.elements.joint.constraint_batch import Row
 from femb.elements.joint.constraint_kernels import ORIENTATION
-from femb.elements.joint.driver import Driver, Follow, asked, check_motion, check_places, checked, followed
+from femb.elements.joint.driver import Driver, Follow, asked, check_motion, checked, followed
+from femb.elements.marker import Place, check_markers
 from femb.layout.element import Input
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.numerics import euler, rotations
+from femb.numerics.turns import EulerSequence
 from femb.profiles import Profile
 
 ANGLES = ("first_angle", "second_angle", "third_angle")
@@ -47,11 +48,11 @@ class OrientationDriver(Driver):
     first_angle: Profile | Callable[..., Any] | None = None
     second_angle: Profile | Callable[..., Any] | None = None
     third_angle: Profile | Callable[..., Any] | None = None
-    sequence: str | Matrix3 = "xyz"
+    sequence: EulerSequence | Matrix3 = "xyz"
     motion: Callable[..., Any] | None = None
 
     def check(self, check: Checks) -> None:
-        check_places(check, "first", "second")
+        check_markers(check, Place, "first", "second")
         check_sequence(check, "sequence")
         given = [angle for angle in ANGLES if getattr(self, angle) is not None]
         for angle in given:

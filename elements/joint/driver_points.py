@@ -2,19 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import SolveError
-from femb.base.types import Floats, Vector
-from femb.elements.attachment import Place
+from femb.base.types import Floats, OneOf, Vector
+from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_batch import Row
 from femb.elements.joint.constraint_kernels import DOT2, POINT
-from femb.elements.joint.driver import Driver, check_motion, check_places, followed, motion_input
-from femb.elements.joint.end import JointEnd, axes_of
+from femb.elements.joint.driver import Driver, check_motion, followed, motion_input
 from femb.elements.joint.joint import make_row
+from femb.elements.marker import JointEnd, Place, check_markers
 from femb.layout.element import Input
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
@@ -23,7 +23,7 @@ AXES = ("x", "y", "z")
 
 
 class _BetweenPoints(Driver):
-    frame: str = "inertial"
+    frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
 
     @property
     def turns(self) -> bool:
@@ -59,7 +59,7 @@ class DistanceDriver(_BetweenPoints):
     motion: Profile | Callable[..., Any]
 
     def check(self, check: Checks) -> None:
-        check_places(check, "first", "second")
+        check_markers(check, Place, "first", "second")
         check_motion(check, "motion")
 
     def components(self, layout: Layout) -> tuple[str, ...]:
@@ -114,18 +114,15 @@ class PositionDriver(_BetweenPoints):
     x: Profile | Callable[..., Any] | None = None
     y: Profile | Callable[..., Any] | None = None
     z: Profile | Callable[..., Any] | None = None
-    frame: str = "inertial"
+    frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
     axis: Vector | None = None
     reference: Vector | None = None
 
     def check(self, check: Checks) -> None:
-        check_places(check, "first", "second")
-        check.one_of("frame", ("inertial", "first"))
+        check_markers(check, Place, "first", "second")
         if not {"axis", "reference"} & check.bad:
             # an end of a joint knows what is wrong with its axes
-            end = JointEnd("ground", axis=self.axis, reference=self.reference)
-            for part, message in end.problems():
-                check.fail(part, message)
+            JointEnd("ground", axis=self.axis, reference=self.reference).report(check)
             if self.reference is not None and self.axis is None:
                 check.fail("reference", "given without an axis: give both")
         for axis in self.driven:

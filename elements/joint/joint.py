@@ -7,11 +7,11 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats
-from femb.elements.attachment import Place
+from femb.base.types import Coordinates, Floats
 from femb.elements.joint import constraint_kernels as primitives
+from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
-from femb.elements.joint.end import ALONG, JointEnd, axes_of, check_joint_ends
+from femb.elements.marker import ALONG, JointEnd, Place, check_markers
 from femb.layout.element import Batch
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
@@ -73,8 +73,8 @@ class Joint:
     name: str
     first: JointEnd
     second: JointEnd
-    start: Any = None
-    rates: Any = None
+    start: Coordinates = None
+    rates: Coordinates = None
 
     def __post_init__(self) -> None:
         with Checks(self, "joints", self.name) as check:
@@ -82,11 +82,9 @@ class Joint:
 
     def check(self, check: Checks) -> None:
         """Refuse what is wrong with the joint itself."""
-        check_joint_ends(check, "first", "second")
+        check_markers(check, JointEnd, "first", "second")
         if self.needs_axis and isinstance(self.first, JointEnd) and self.first.axis is None:
-            check.fail(
-                "first.axis", f"is missing: the axis of the {self.kind} joint, in the axes of {_host(self.first)}"
-            )
+            check.fail("first.axis", f"is missing: the axis of the {self.kind} joint, in the axes of {self.first.host}")
         for word in ("start", "rates"):
             self._check_coordinates(check, word)
 
@@ -252,7 +250,3 @@ def row_words(spec: tuple[Any, ...]) -> str:
     if word == "component":
         return f"component {axes[0] + 1}"
     return str(word)
-
-
-def _host(end: JointEnd) -> str:
-    return repr(end.body) if end.body is not None else f"{end.beam!r}, node {end.node}"

@@ -4,13 +4,13 @@ Source: docs/theory/constraints.md, section 4; the axis of a joint is z.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks, as_numbers, finite_problem, frozen_array, shown
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Coordinates, Floats, OneOf, Rows
 from femb.elements.joint import constraint_kernels as primitives
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint.joint import (
@@ -210,13 +210,12 @@ class Components(Joint):
     kind: ClassVar[str] = "components"
     needs_axis: ClassVar[bool] = False
 
-    directions: Any = None
-    values: Any = None
-    frame: str = "inertial"
+    directions: Rows = None
+    values: Coordinates = None
+    frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.one_of("frame", ("inertial", "first"))
         given = as_numbers(self.directions)
         wanted = "one to three directions of three numbers each, not in one plane"
         if given is None or given.ndim not in (1, 2) or given.shape[-1] != 3 or not 1 <= given.size <= 9:

@@ -8,9 +8,9 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.attachment import Place
 from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint.coordinates import coordinate_row
+from femb.elements.marker import Place
 from femb.layout.element import Batch, Input
 from femb.layout.layout import LatchLayout, Layout
 

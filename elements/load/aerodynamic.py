@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks, shown
 from femb.base.types import Floats, Matrix3, Vector
-from femb.elements.attachment import Place, check_on
+from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
@@ -59,9 +59,10 @@ class AerodynamicLoad:
 
         force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
 
-    and the torque alike; each matrix is 3 x 3, zero by default. Or law : in Python, a function
-    ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the velocity through the air and the angular
-    velocity in body axes and the attitude, which also gives its derivatives, for Newton's iterations and linearisation.
+    and the torque alike, with torque_by_velocity and torque_by_angular_velocity; each matrix is 3 x 3, zero by
+    default. Or law : in Python, a function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the
+    velocity through the air and the angular velocity in body axes and the attitude, which also gives its derivatives,
+    for Newton's iterations and linearisation.
 
     profile : multiplies the whole; a Profile of femb.profiles or any callable of time.
 
@@ -92,7 +93,7 @@ class AerodynamicLoad:
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
-            check_on(check)
+            self.on.report(check)
             if self.law is not None and not callable(self.law):
                 check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
             words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))

@@ -1,14 +1,14 @@
 """Distributed load: a force and a moment per length along a beam."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks, as_numbers, frozen_array, shown
 from femb.base.errors import ModelError
-from femb.base.types import Floats
-from femb.elements.attachment import Place
+from femb.base.types import Floats, OneOf, Rows
+from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
@@ -37,14 +37,13 @@ class DistributedLoad:
 
     name: str
     beam: str
-    force: Any = None
-    torque: Any = None
-    frame: str = "inertial"
+    force: Rows = None
+    torque: Rows = None
+    frame: Annotated[str, OneOf(("inertial", "body"))] = "inertial"
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
-            check.one_of("frame", ("inertial", "body"))
             if self.force is None and self.torque is None:
                 check.fail("force", "neither force nor torque is given")
             for name in ("force", "torque"):

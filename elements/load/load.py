@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Vector
-from femb.elements.attachment import Place, check_on
+from femb.base.types import OneOf, Vector
+from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
-from femb.numerics.euler import SEQUENCES, gimbal_distance
+from femb.numerics.euler import gimbal_distance
+from femb.numerics.turns import EulerSequence
 from femb.profiles import Constant, Profile, check_profile
 
 FRAMES = ("inertial", "body", "euler", "dual_euler")
@@ -55,15 +56,13 @@ class Load:
     node: int = -1
     force: Vector | Callable[..., Any] | None = None
     torque: Vector | Callable[..., Any] | None = None
-    frame: str = "inertial"
-    sequence: str = "xyz"
+    frame: Annotated[str, OneOf(FRAMES)] = "inertial"
+    sequence: EulerSequence = "xyz"
     damping: float | Vector | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
-            check.one_of("frame", FRAMES)
-            check.one_of("sequence", SEQUENCES)
             if "damping" not in check.bad and self.damping is not None:
                 check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
             if self.force is None and self.torque is None and self.damping is None:
@@ -75,7 +74,7 @@ class Load:
                     f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "
                     "own, in the frame 'inertial' or 'body'",
                 )
-            check_on(check)
+            self.on.report(check)
 
     @property
     def on(self) -> Place:

@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Pair, Strains
-from femb.elements.attachment import Place
+from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile

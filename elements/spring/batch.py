@@ -25,7 +25,7 @@ class SpringBatch(Batch):
         inputs: list[Input] = []
         data, watched, postures = [], [], []
         for spring in springs:
-            ends = [spring.start.station(layout), spring.end.station(layout)]
+            ends = [layout.station(spring.start), layout.station(spring.end)]
             length = float(np.linalg.norm(layout.pose(ends[1])[0] - layout.pose(ends[0])[0]))
             free = spring.rest_length(length)
             places = [place for end in ends for place in frame_places(layout, end.frame)]

@@ -1,19 +1,20 @@
 """Torsion springs and dashpots on the three Euler angles between two frames."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Vector
-from femb.elements.attachment import Place
-from femb.elements.spring.end import SpringEnd, check_ends, lay_out_spring
+from femb.base.types import OneOf, Vector
+from femb.elements.marker import Place, SpringEnd
+from femb.elements.spring.end import check_ends, lay_out_spring
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics import rotations
-from femb.numerics.euler import SEQUENCES, gimbal_distance
+from femb.numerics.euler import gimbal_distance
+from femb.numerics.turns import EulerSequence
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +47,11 @@ class EulerSpringDamper:
     stiffness: float | Vector = 0.0
     damping: float | Vector = 0.0
     free_angles: Vector | None = None
-    sequence: str = "xyz"
-    frame: str = "dual_euler"
+    sequence: EulerSequence = "xyz"
+    frame: Annotated[str, OneOf(("dual_euler", "body"))] = "dual_euler"
 
     def __post_init__(self) -> None:
         with Checks(self, "springs", self.name) as check:
-            check.one_of("sequence", SEQUENCES)
-            check.one_of("frame", ("dual_euler", "body"))
             for word in ("stiffness", "damping"):
                 if word not in check.bad:
                     check.require(word, np.all(np.asarray(getattr(self, word)) >= 0.0), "must be at least 0")

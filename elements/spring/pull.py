@@ -7,8 +7,8 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.attachment import Place
-from femb.elements.spring.end import SpringEnd, check_ends, lay_out_spring
+from femb.elements.marker import Place, SpringEnd
+from femb.elements.spring.end import check_ends, lay_out_spring
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile

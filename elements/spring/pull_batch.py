@@ -20,7 +20,7 @@ class PullBatch(SpringBatch):
         index, data, inputs, postures = [], [], [], []
         self.names = [pull.name for pull in pulls]
         for k, pull in enumerate(pulls):
-            ends = [each.station(layout) for each in (pull.start, pull.end)]
+            ends = [layout.station(each) for each in (pull.start, pull.end)]
             index.append([*(place for end in ends for place in frame_places(layout, end.frame)), 3 * k, 3])
             data.append([*ends[0].offset, *ends[1].offset, 0.0, 0.0, 0.0])
             inputs.append(_input(pull))

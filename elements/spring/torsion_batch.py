@@ -34,7 +34,7 @@ class _Row:
 
 def axis_row(spring: Any, layout: Layout) -> _Row:
     """About one axis: the station of the end is put so that its axes are those of the start in the start pose."""
-    start, end = spring.start.station(layout), spring.end.station(layout)
+    start, end = layout.station(spring.start), layout.station(spring.end)
     frame = layout.frames[end.frame].quaternion
     aligned = rotations.multiply(rotations.conjugate(frame), layout.pose(start)[1])
     axis = spring.axis / np.linalg.norm(spring.axis)
@@ -65,7 +65,7 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
 
 def euler_row(spring: Any, layout: Layout) -> _Row:
     """On three Euler angles: the stations are the axes the angles are between."""
-    start, end = spring.start.station(layout), spring.end.station(layout)
+    start, end = layout.station(spring.start), layout.station(spring.end)
     first, last, sign = axes_of(spring.sequence)
     second = "xyz".index(spring.sequence[1])
     free = spring.free_angles
@@ -111,7 +111,7 @@ class TorsionBatch(Batch):
         index: list[list[int]] = []
         inputs: list[Input] = []
         for k, (spring, row) in enumerate(zip(springs, self.rows, strict=True)):
-            frames = [end.station(layout).frame for end in (spring.start, spring.end)]
+            frames = [layout.station(end).frame for end in (spring.start, spring.end)]
             places = [place for frame in frames for place in frame_places(layout, frame)[:2]]
             law = getattr(spring, "torque", None)
             index.append([*places, -1 if law is None else 3 * len(inputs), 0 if law is None else 3, *row.index])

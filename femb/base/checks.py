@@ -3,14 +3,14 @@
 import dataclasses
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats, Shape
+from femb.base.types import Floats, Forms, OneOf, Shape
 
 # Numbers beyond this, of any unit, are slips of the pen: products of a few of them overflow. What must be positive is
 # not closer to zero than its inverse, since it may be divided by.
@@ -52,7 +52,7 @@ def _has_bool(value: Any) -> bool:
     return any(map(_has_bool, value)) if isinstance(value, list | tuple) else isinstance(value, bool | np.bool_)
 
 
-def array_problem(value: Any, shape: tuple[int, ...]) -> str | None:
+def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
     """Why ``value`` is not a finite array of ``shape``; None if it is."""
     array = as_numbers(value)
     if array is None or array.shape != shape:
@@ -117,34 +117,51 @@ def frozen_array(value: Any) -> Floats:
 def _fields(kind: type) -> tuple[tuple[str, tuple[Any, ...]], ...]:
     """Names of a dataclass's fields, and the alternatives of their annotations."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple((field.name, tuple(_alternatives(hints[field.name]))) for field in dataclasses.fields(kind))
+    return tuple((field.name, tuple(alternatives(hints[field.name]))) for field in dataclasses.fields(kind))
 
 
-def _alternatives(hint: Any) -> list[Any]:
+def alternatives(hint: Any) -> list[Any]:
+    """The alternatives of an annotation."""
     if get_origin(hint) in (Union, types.UnionType):
-        return [each for option in get_args(hint) for each in _alternatives(option)]
+        return [each for option in get_args(hint) for each in alternatives(option)]
     return [hint]
 
 
-def _shape(option: Any) -> tuple[int, ...] | None:
-    """The dimensions of an annotation that is an array's; None for any other."""
-    return next((mark.dims for mark in getattr(option, "__metadata__", ()) if isinstance(mark, Shape)), None)
+def mark_of(option: Any) -> Any:
+    """The mark of femb.base.types that an annotation has; None where it has none."""
+    return next((mark for mark in getattr(option, "__metadata__", ()) if isinstance(mark, Shape | OneOf | Forms)), None)
 
 
 # What a value of a plain type must be, and the words for it.
 PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     int: ("a whole number", whole_number),
     bool: ("true or false", lambda value: isinstance(value, bool | np.bool_)),
-    str: ("text", lambda value: isinstance(value, str)),
+    str: ("text in quotes", lambda value: isinstance(value, str)),
     dict: ("a table", lambda value: isinstance(value, dict)),
 }
 
 
+def fit(options: Iterable[Any], value: Any) -> tuple[Any, str | None]:
+    """The alternative of an annotation that a value fits, and None; or None and why it fits none of them."""
+    problems = []
+    for option in options:
+        problem = _option_problem(option, value)
+        if problem is None:
+            return option, None
+        if option is not type(None):
+            problems.append(problem)
+    return None, joined(problems) if problems else None
+
+
 def _option_problem(option: Any, value: Any) -> str | None:
     """Why a value does not fit one alternative of an annotation; None if it does, or if others must see to it."""
-    shape = _shape(option)
-    if shape is not None:
-        return array_problem(value, shape)
+    match mark_of(option):
+        case Shape(dims):
+            return array_problem(value, dims)
+        case OneOf(allowed):
+            if not isinstance(value, str) or value in allowed:
+                return _option_problem(str, value)
+            return f"got {shown(value)}, must be one of {', '.join(map(repr, allowed))}"
     if option is float:
         return number_problem(value)
     if option is type(None):
@@ -202,21 +219,16 @@ class Checks:
         value = getattr(self.item, name)
         if value is None:
             # what may be left out in one way of describing an item, and not in another, is looked at by its class
-            if options == (float,) or (len(options) == 1 and _shape(options[0]) is not None):
+            if options == (float,) or (len(options) == 1 and isinstance(mark_of(options[0]), Shape)):
                 self.fail(name, "is missing")
             return
-        problems = []
-        for option in options:
-            problem = _option_problem(option, value)
-            if problem is None:
-                if _shape(option) is not None:
-                    object.__setattr__(self.item, name, frozen_array(value))
-                elif option is float:
-                    object.__setattr__(self.item, name, float(value))
-                return
-            if option is not type(None):
-                problems.append(problem)
-        self.fail(name, joined(problems))
+        fitting, problem = fit(options, value)
+        if problem:
+            self.fail(name, problem)
+        elif isinstance(mark_of(fitting), Shape):
+            object.__setattr__(self.item, name, frozen_array(value))
+        elif fitting is float:
+            object.__setattr__(self.item, name, float(value))
 
     def fail(self, field: str, message: str) -> None:
         """Record a problem with a field; it says more than that the value does not fit the field's annotation."""
@@ -267,12 +279,6 @@ class Checks:
                 self.fail(field, problem)
                 continue
             object.__setattr__(self.item, field, tuple(array.tolist()))
-
-    def one_of(self, field: str, allowed: tuple[str, ...]) -> None:
-        """A field that must be one of a few words."""
-        if field not in self.bad:
-            fits = getattr(self.item, field) in allowed
-            self.require(field, fits, "must be one of " + ", ".join(map(repr, allowed)))
 
     def at_most_one(self, *fields: str) -> None:
         """Fields that say the same thing in different words."""

@@ -1,11 +1,12 @@
 """Options of a run: how long, by which method, to which tolerance; the ``[run]`` table of a case file."""
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks, shown
+from femb.base.types import OneOf
 
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
@@ -86,12 +87,12 @@ class Run:
 
     duration: float
     output_interval: float | None = None
-    method: str = "radau"
-    formulation: str = "velocity"
+    method: Annotated[str, OneOf(METHODS)] = "radau"
+    formulation: Annotated[str, OneOf(FORMULATIONS)] = "velocity"
     rtol: float = 1e-6
     atol: Tolerances = Tolerances()
-    start: str = "as_given"
-    tableau: str = "dop853"
+    start: Annotated[str, OneOf(STARTS)] = "as_given"
+    tableau: Annotated[str, OneOf(("dop853", "rk4"))] = "dop853"
     step: float | None = None
     order: int = 4
     max_order: int | None = None
@@ -106,8 +107,6 @@ class Run:
             check.whole("max_steps", 1)
             if not {"duration", "output_interval"} & check.bad:
                 self._check_output(check)
-            check.one_of("method", METHODS)
-            check.one_of("formulation", FORMULATIONS)
             methods = METHODS_OF.get(self.formulation, METHODS) if "formulation" not in check.bad else METHODS
             if "method" not in check.bad and self.method not in methods:
                 allowed = " or ".join(map(repr, methods))
@@ -116,8 +115,6 @@ class Run:
                 )
             if not isinstance(self.atol, Tolerances):
                 check.fail("atol", f"got {shown(self.atol)}, wanted Tolerances of position, quaternion and strain")
-            check.one_of("start", STARTS)
-            check.one_of("tableau", ("dop853", "rk4"))
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
             check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:

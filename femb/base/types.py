@@ -12,9 +12,24 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Shape:
-    """Marks a field of a description as an array; read by the constructors and by the case-file schema."""
+    """Marks a field of a description as an array; None is any number of entries. Read by the constructors, which store
+    it read-only, and by the case-file schema, as are the marks that follow."""
 
-    dims: tuple[int, ...]
+    dims: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a field as one of a few words."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Forms:
+    """Marks a field that may be given in several forms and that its class itself checks and converts."""
+
+    options: tuple[Any, ...]
 
 
 Vector = Annotated[Any, Shape((3,))]
@@ -29,3 +44,11 @@ Matrix4 = Annotated[Any, Shape((4, 4))]
 """A 4 x 4 matrix; stored as a read-only float array."""
 Matrix3 = Annotated[Any, Shape((3, 3))]
 """A 3 x 3 matrix; stored as a read-only float array."""
+Numbers = Annotated[Any, Forms((Annotated[Any, Shape((None,))],))]
+"""A list of numbers, at least one."""
+Rows = Annotated[Any, Forms((Vector, Annotated[Any, Shape((None, 3))]))]
+"""Three numbers, or rows of three."""
+Coordinates = Annotated[Any, Forms((float, *Numbers.__metadata__[0].options))]
+"""A number, or a list of numbers."""
+Inertia = Annotated[Any, Forms((float, Vector, Matrix3))]
+"""A number, three principal moments or a 3 x 3 matrix, kg m2."""

@@ -78,7 +78,6 @@ def _text(path: Path) -> str:
 
 
 def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:
-    # Imported here because it brings in pydantic, which a case in Python can do without.
     from femb.case.build import build, kinds
     from femb.case.overrides import apply_override
 

@@ -106,7 +106,7 @@ def _stand_in(hint: Any) -> Any:
     """A value that most checks let pass, for a required key that is missing or wrong."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, Shape) and len(mark.dims) == 1:
-            return (1.0,) * mark.dims[0]
+            return (1.0,) * (mark.dims[0] or 1)
     for choice in choices(hint):
         if dataclasses.is_dataclass(choice):  # a place on nothing, rather than a number that has no places
             return _unchecked(choice, {}, {})  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""The command line: ``femb run | inverse | compare | linearize | modal | check | export | plot | picture | animate``.
+"""The command line: ``femb run | inverse | compare | linearize | modal | warmup | check | schema | export | plot |
+picture | animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
@@ -9,6 +10,7 @@ import contextlib
 import errno
 import importlib
 import inspect
+import json
 import os
 import signal
 import sys
@@ -237,6 +239,21 @@ def check(case: Path, overrides: tuple[str, ...]) -> None:
         loaded = load_case(case, overrides)
         with _located(loaded):
             click.echo(importlib.import_module("femb.analysis.simulate").summary(loaded.model, loaded.run))
+
+
+@cli.command()
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="File to write [print it].")
+def schema(out: Path | None) -> None:
+    """Write the JSON Schema of case files, by which editors complete and check them."""
+    with _reported():
+        text = json.dumps(importlib.import_module("femb.case.json_schema").schema(), indent=2)
+        if out is None:
+            click.echo(text)
+            return
+        check_writable(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text + "\n", encoding="utf-8")
+        click.echo(out)
 
 
 @cli.command()

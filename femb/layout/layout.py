@@ -161,12 +161,14 @@ class Layout:
             self._inertial = self.add_frame("the inertial frame", -self.origin, axes, freedom=0)
         return self._inertial
 
-    def station(self, place: Any) -> Station:
-        """The station of a Place: a point of a body, or one that moves with the section at a node of a beam."""
-        if place.body is not None:
-            return Station(self.bodies[place.body], place.at)
-        node = self.beams[place.beam].stations[place.node]
-        return Station(node.frame, node.offset + rotations.rotate(node.rotation, place.at), node.rotation)
+    def station(self, marker: Any) -> Station:
+        """The station of a Marker: a point of a body, of inertial space, or of the section at a node of a beam."""
+        if marker.anchor is not None:
+            return Station(self.inertial_frame(), marker.anchor)
+        if marker.body is not None:
+            return Station(self.bodies[marker.body], marker.at)
+        node = self.beams[marker.beam].stations[marker.node]
+        return Station(node.frame, node.offset + rotations.rotate(node.rotation, marker.at), node.rotation)
 
     @property
     def extent(self) -> float:

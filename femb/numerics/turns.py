@@ -12,16 +12,18 @@ Source: Thompson, AIAA 2011-6277, section II (three rotations about u, v, w and 
 first and the last angle are derived here.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from femb.base.checks import as_numbers, finite_problem, shown
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Floats, OneOf
 from femb.numerics import rotations
 
 SEQUENCES = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
+EulerSequence = Annotated[str, OneOf(SEQUENCES)]
+"""One of the twelve sequences of axes."""
 # Two axes within this sine of their angle are one, and attitudes within this of the last ones that can be reached are.
 PARALLEL = 1e-6
 REACHED = 1e-12

@@ -1,0 +1,181 @@
+"""Markers: points with axes on a body, a beam node or the ground, for beams, joints, springs, loads and masses."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from femb.base.checks import Checks, shown
+from femb.base.types import Vector
+
+# Two directions this close to each other (sine of the angle) do not span a plane.
+ALONG = 1e-6
+
+
+class Marker:
+    """Base of all markers: ``at`` a point (m) in the axes of a ``body``, or of a ``beam``'s section at a ``node``.
+
+    Nodes count from the start, 0 to the number of elements; negative numbers count from the end. The subclasses say
+    which fields there are beside these; ``directions`` names the two that turn the axes, if they have such.
+    """
+
+    wanted: ClassVar[str]  # for messages
+    directions: ClassVar[tuple[str, ...]] = ()
+    zero: ClassVar[str] = "got [0.0, 0.0, 0.0], a direction must not be zero"
+    along: ClassVar[str] = ""
+
+    body: str | None
+    beam: str | None
+    at: Vector
+    node: int
+    anchor: Vector | None = None
+
+    @classmethod
+    def of(cls, value: Any) -> Any:
+        """This kind of marker for another one, such as what ``body.at`` and ``beam.node`` return; else as it is."""
+        return value
+
+    @property
+    def host(self) -> str:
+        """What it is on, for messages."""
+        return repr(self.body) if self.body is not None else f"{self.beam!r}, node {self.node}"
+
+    def report(self, check: Checks, *field: str) -> bool:
+        """Add what is wrong with it to the problems of the item that owns it; whether there is nothing.
+
+        field : the item's field that holds it; left out where the fields of the marker are the item's own.
+        """
+        with Checks(self) as own:
+            self.check_host(own)
+            if self.body is not None and self.beam is None and not {"body", "node"} & own.bad:
+                own.require("node", self.node == -1, "but a body has no nodes: give beam and node, or body and at")
+            if self.directions and not {*self.directions} & own.bad:
+                self._check_directions(own)
+            found = list(own.problems)
+            own.problems.clear()
+        for problem in found:
+            check.fail(".".join((*field, problem.item[-1])), problem.message)
+        return not found
+
+    def check_host(self, check: Checks) -> None:
+        """Refuse a marker on nothing, or on two things."""
+        if (self.body is None) == (self.beam is None):
+            check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
+
+    def _check_directions(self, check: Checks) -> None:
+        given = {word: getattr(self, word) for word in self.directions if getattr(self, word) is not None}
+        lengths = [float(np.linalg.norm(value)) for value in given.values()]
+        for word, length in zip(given, lengths, strict=True):
+            if not length > 0.0:
+                check.fail(word, self.zero)
+        if len(given) == 2 and not check.bad:
+            sine = np.linalg.norm(np.cross(*given.values()))
+            if sine <= ALONG * lengths[0] * lengths[1]:
+                check.fail(self.directions[1], self.along.format(shown(given[self.directions[1]])))
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment(Marker):
+    """The end of a beam: on a body, on a node of another beam, or free in space.
+
+    body : its name; or beam and node (from the start, 0 to the number of elements, negative from the end), whose
+    section axes then take the place of body axes. With neither, the end is free and ``at`` and ``direction`` are in
+    inertial axes. at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; left
+    out, it follows from the other end. up : the section's y axis is the part of ``up`` perpendicular to the tangent;
+    by default ``up`` is the y axis of the body, or its z axis where the tangent is within 25 degrees of y.
+    """
+
+    wanted = "an Attachment such as hub.at((0.1, 0, 0))"
+    directions = ("direction", "up")
+    along = "got {}, must not be along direction"
+
+    body: str | None = None
+    at: Vector = (0.0, 0.0, 0.0)
+    direction: Vector | None = None
+    up: Vector | None = None
+    beam: str | None = None
+    node: int = -1
+
+    @property
+    def clamped(self) -> bool:
+        """Whether it is on something."""
+        return self.body is not None or self.beam is not None
+
+    def check_host(self, check: Checks) -> None:
+        """Refuse an end on two things; on none it is free."""
+        if self.body is not None and self.beam is not None:
+            check.fail("beam", "given beside body: an end of a beam is on one or the other")
+
+
+@dataclass(frozen=True, eq=False)
+class Place(Marker):
+    """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` and ``at`` (m, section axes).
+
+    node counts from the start, 0 to the number of elements; negative numbers count from the end. A point ``at`` a
+    distance from a node moves with the section there as if a rigid bracket held it.
+    """
+
+    wanted = "a Place, body.at(...) or beam.node(...)"
+
+    body: str | None = None
+    beam: str | None = None
+    at: Vector = (0.0, 0.0, 0.0)
+    node: int = -1
+
+    @classmethod
+    def of(cls, value: Any) -> Self | Any:
+        """This kind of marker for another one, with its directions if both have such."""
+        if not isinstance(value, Marker) or type(value) is cls:
+            return value
+        turned = [getattr(value, word) for word in value.directions] if cls.directions else []
+        return cls(value.body, value.beam, value.at, value.node, **dict(zip(cls.directions, turned, strict=False)))
+
+
+@dataclass(frozen=True, eq=False)
+class JointEnd(Place):
+    """``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` (whose section axes then take their place).
+
+    axis : the joint's z axis. reference : its x axis is the part of this that is perpendicular to ``axis``; by default
+    that of the body's x axis, or of its y axis where x is within 25 degrees of the axis. Both in body axes.
+    """
+
+    wanted = "a JointEnd, body.at(...) or beam.node(...)"
+    directions = ("axis", "reference")
+    zero = "got (0, 0, 0): a direction must not be zero"
+    along = "is along the axis: it must show a direction across it"
+
+    axis: Vector | None = None
+    reference: Vector | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SpringEnd(Place):
+    """``body`` and ``at`` (m, body axes), ``beam``, ``node`` and ``at`` (m, section axes), or ``anchor`` (m, inertial).
+
+    An anchor is a point of space and has no axes for a torsion spring: those take the body "ground".
+    """
+
+    wanted = "a SpringEnd, body.at(...) or beam.node(...)"
+
+    anchor: Vector | None = None
+
+    def check_host(self, check: Checks) -> None:
+        """Refuse an end on nothing, or on two things."""
+        given = [word for word in ("body", "beam", "anchor") if getattr(self, word) is not None]
+        if len(given) != 1:
+            got = " and ".join(given) or "none"
+            check.fail(given[1] if given else "body", f"got {got}, wanted one of body, beam and anchor")
+
+
+def check_markers(check: Checks, kind: type[Marker], *fields: str) -> list[str]:
+    """Convert fields of an item to a kind of marker, and refuse what is wrong with them; the fields that are right."""
+    right = []
+    for field in fields:
+        value = kind.of(getattr(check.item, field))
+        if not isinstance(value, kind):
+            check.fail(field, f"got {shown(value)}, wanted {kind.wanted}")
+            continue
+        object.__setattr__(check.item, field, value)
+        if value.report(check, field):
+            right.append(field)
+    return right

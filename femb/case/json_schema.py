@@ -1,0 +1,173 @@
+"""The JSON Schema of a case file, from the annotations that also check it: for completion and checks in editors.
+
+It has tables, keys, types, shapes of arrays, words, defaults and, from the docstrings, meanings and units. What only
+the values decide, such as a mass above zero or the name of a body that exists, is left to ``femb check``.
+"""
+
+import dataclasses
+from typing import Any, get_args, get_origin
+
+import numpy as np
+
+from femb.base.checks import mark_of
+from femb.base.types import Forms, OneOf, Shape
+from femb.case.build import OPTIONS, kinds
+from femb.case.describe import described
+from femb.case.schema import choices, keys_of, required_keys
+from femb.profiles import PROFILES, Profile
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+NUMBER = {"type": "number"}
+PLAIN = {float: NUMBER, int: {"type": "integer"}, bool: {"type": "boolean"}, str: {"type": "string"}}
+# Names are parts of paths in result files: no slashes, no blanks around them.
+NAMES = {"pattern": r"^(?!\.\.?$)(?!\s)[^/\\]+(?<!\s)$", "maxLength": 200}
+TABLES = {
+    "bodies": "Rigid bodies, point masses and frames that do not move, by name.",
+    "sections": "Cross-sections of beams, by name.",
+    "beams": "Flexible beams, by name.",
+    "joints": "Joints between bodies and beam nodes, by name.",
+    "drivers": "Prescribed motions, by name.",
+    "latches": "Latches of joints, by name.",
+    "loads": "Forces and torques, by name.",
+    "springs": "Springs, dashpots, friction and stops, by name.",
+    "figures": "Figures of the results, by name.",
+    "run": "How the model is integrated in time.",
+}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 7) of a case file in TOML, ready for ``json.dump``.
+
+    Source: the dataclasses of femb.elements, femb.profiles and femb.Run.
+    """
+    writer = _Writer()
+    properties: dict[str, Any] = {
+        "title": {"type": "string", "description": "Text for reports.", "default": ""},
+        "gravity": _array((3,)) | {"description": "Uniform acceleration, inertial axes, m/s2.", "default": [0, 0, 0]},
+    }
+    for table, words in kinds().items():
+        options = [([word, *getattr(kind, "also", ())], kind) for word, kind in words.items()]
+        items = writer.chosen("kind", options, default=True)
+        properties[table] = {"type": "object", "propertyNames": NAMES, "additionalProperties": items}
+    properties |= {table: writer.table(kind) for table, kind in OPTIONS.items()}
+    for table, text in TABLES.items():
+        properties[table] = _with(properties[table], description=text)
+    return {
+        "$schema": DRAFT,
+        "title": "femb case",
+        "description": "A case of femb: a model and how it is integrated in time. Units are SI and radians.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "definitions": writer.definitions,
+    }
+
+
+class _Writer:
+    """Collects the definitions of all tables, a dataclass each."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Any] = {}
+
+    def chosen(self, key: str, options: list[tuple[list[str], Any]], default: bool) -> dict[str, Any]:
+        """One of several tables by the word under a key; without it the first, if there is a ``default``.
+
+        What is checked are the implications, so that a mistake is shown where it is and not as a misfit of the whole
+        table. Editors do not complete from these; for them the tables also stand in an anyOf that everything fits.
+        """
+        all_words = [word for words, _ in options for word in words]
+        references, cases = [], []
+        for k, (words, kind) in enumerate(options):
+            needed = [] if default and k == 0 else [key]
+            references.append(self.table(kind, {key: {"enum": words}}))
+            cases.append({"if": {"properties": {key: {"enum": words}}, "required": needed}, "then": references[-1]})
+        return {
+            "type": "object",
+            "properties": {key: {"enum": all_words} | ({"default": all_words[0]} if default else {})},
+            "required": [] if default else [key],
+            "allOf": cases,
+            "anyOf": [*references, {}],
+        }
+
+    def table(self, kind: type, tags: dict[str, Any] | None = None) -> dict[str, Any]:
+        """A reference to the table of a dataclass; ``tags`` are keys beside its fields."""
+        name = kind.__name__
+        if name not in self.definitions:
+            self.definitions[name] = {}  # a table that holds itself would come back here
+            hints, texts = keys_of(kind), described(kind)
+            properties = dict(tags or {})
+            for key, hint in hints.items():
+                if options := choices(hint):
+                    properties[key] = _with(
+                        self.value(options), **_only(description=texts.get(key), default=_default(kind, key))
+                    )
+            self.definitions[name] = {
+                "type": "object",
+                "title": name,
+                "description": texts[""],
+                "properties": properties,
+                "required": list(required_keys(kind)),
+                "additionalProperties": False,
+            }
+        return {"$ref": f"#/definitions/{name}"}
+
+    def profile(self) -> dict[str, Any]:
+        """A profile of time by its shape."""
+        if "Profile" not in self.definitions:
+            options = [([word], each) for word, each in PROFILES.items()]
+            self.definitions["Profile"] = self.chosen("shape", options, default=False)
+        return {"$ref": "#/definitions/Profile"}
+
+    def value(self, options: list[Any]) -> dict[str, Any]:
+        """A value that fits one of several annotations."""
+        forms = [self.form(option) for option in options]
+        return forms[0] if len(forms) == 1 else {"anyOf": forms}
+
+    def form(self, option: Any) -> dict[str, Any]:
+        """A value that fits one annotation."""
+        match mark_of(option):
+            case Shape(dims):
+                return _array(dims)
+            case OneOf(words):
+                return {"enum": list(words)}
+            case Forms(options):
+                return self.value(list(options))
+        if option is Profile:
+            return self.profile()
+        if dataclasses.is_dataclass(option):
+            return self.table(option)  # type: ignore[arg-type]
+        origin = get_origin(option) or option
+        if origin in (list, tuple):
+            return {"type": "array", "items": self.value(choices(get_args(option)[0]))}
+        return {"type": "object"} if origin is dict else dict(PLAIN.get(origin, {}))
+
+
+def _array(dims: tuple[int | None, ...]) -> dict[str, Any]:
+    """Nested lists of numbers; None stands for any number of entries, at least one."""
+    if not dims:
+        return dict(NUMBER)
+    size = {"minItems": 1} if dims[0] is None else {"minItems": dims[0], "maxItems": dims[0]}
+    return {"type": "array", "items": _array(dims[1:]), **size}
+
+
+def _only(**words: Any) -> dict[str, Any]:
+    return {key: value for key, value in words.items() if value is not None}
+
+
+def _with(value: dict[str, Any], **words: Any) -> dict[str, Any]:
+    """A schema with words about it; beside a reference they would not count."""
+    return {"allOf": [value], **words} if "$ref" in value and words else value | words
+
+
+def _default(kind: type, key: str) -> Any:
+    """What stands where a key is left out, as a file would say it; None where that is nothing."""
+    default = next(field.default for field in dataclasses.fields(kind) if field.name == key)
+    if default is dataclasses.MISSING:
+        return None
+    if dataclasses.is_dataclass(default):
+        given = {field.name: getattr(default, field.name) for field in dataclasses.fields(default)}
+        shape = {"shape": default.shape} if hasattr(default, "shape") else {}
+        return shape | {word: each for word, each in given.items() if each is not None}
+    if isinstance(default, tuple | np.ndarray):
+        return np.asarray(default).tolist()
+    return None if default == float("inf") else default
