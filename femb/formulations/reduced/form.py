@@ -58,7 +58,7 @@ class ReducedForm:
         if not self.n_v:
             raise ModelError.at(("run", "formulation"), "'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
-        self._tangent = Tangent(self.tree)
+        self._tangent = Tangent(self.tree, self.null_space)
         self._body_roots = [each for each in self.tree.frames if each.body_velocity]
         self._group()
         self._keep()
@@ -224,11 +224,11 @@ class ReducedForm:
         a, _ = self.forward(u, q, v)
         A = self.velocity_rates(swept, v[None], a[None])
         full = self._all_multipliers(multipliers[None])
-        force = self.system.equations(u[None], swept[0], swept[1], A, full)[:, : self.system.n_v]
-        self.pulled(swept, force := np.ascontiguousarray(force))
+        force = self.system.equations(u[None], swept[0], swept[1], A, full)[0, : self.system.n_v]
         parts = self.system.matrices(u, swept[0][0], swept[1][0], full[0])
         parts = tuple(self.system.pattern.to_csc(part) for part in parts)
-        found = self._tangent.pulled_back(self.null_space, swept, parts, force, q, v, a, self.kept)
+        changes = self._tangent.changes(swept, force, q, v, a)
+        found = self._tangent.pulled_back(changes, *parts, self.kept)
         return tuple(each.toarray() if self.dense else each.tocsc() for each in found)
 
     # Kept rows

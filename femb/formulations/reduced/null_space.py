@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from femb.base.types import Ints
+from femb.base.types import Floats, Ints
 from femb.formulations.reduced.kernels import fill
 
 
@@ -35,18 +35,20 @@ class NullSpace:
         self._order = np.lexsort((column, row))
         self._columns = column[self._order]
         self._first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=tree.system.n_v))])
-        self._strains = np.ones(len(strain_v))
+        self._strains = len(strain_v)
         self.shape = (tree.system.n_v, tree.n_u)
 
     def matrices(self, T: Any, T1: Any, B: Any, B1: Any) -> tuple[Any, Any]:
         """H2 and H2' of T, T', B, B' (n, 6, 6) at one state, scipy.sparse."""
         H, H1 = np.empty((2, self.size))
         fill(self.tree.index, self.start, self.width, T, T1, B, B1, H, H1)
-        return self._matrix(np.append(H, self._strains)), self._matrix(np.append(H1, 0.0 * self._strains))
+        return self.matrix(H, 1.0), self.matrix(H1, 0.0)
 
     def of(self, swept: Any) -> Any:
         """H2 at the first state that was swept."""
         return self.matrices(*(each[0] for each in swept[2:]))[0]
 
-    def _matrix(self, data: Any) -> Any:
+    def matrix(self, flat: Floats, of_strains: float) -> Any:
+        """(system.n_v, n_u), scipy.sparse, of entries as kernels fill them, and of one value for all strains."""
+        data = np.append(flat, np.full(self._strains, of_strains))
         return csr_array((data[self._order], self._columns, self._first), shape=self.shape)

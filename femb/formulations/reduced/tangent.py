@@ -1,47 +1,78 @@
-"""Iteration matrices of the reduced form: those of the velocity form pulled back, with the change of H2.
+"""Tangents of the reduced form: those of the velocity form pulled back, with the changes of H2 and of H2'.
 
-Source: docs/theory/reduced_order.md, equations (14) and (15).
+Source: docs/theory/reduced_order.md, sections 4 and 10.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array
 
 from femb.base.types import Floats, Ints
-from femb.formulations.reduced.kernels import pull_change, push
+from femb.formulations.joint_tree import JointTree
+from femb.formulations.reduced.kernels import fill_changes, pull, pull_change, push
+from femb.formulations.reduced.null_space import NullSpace
 
 # Directions that are evaluated together, for the memory they take.
 TOGETHER = 64
 
 
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """First derivatives, at constant speeds u and rates u', of v = H2 u and of v' = H2 u' + H2' u at a state.
+
+    Derivatives are along the directions in which single speeds move. H2, H2_rate, by_q, rate_by_q (system.n_v, n_u) :
+    H2, H2', and the derivatives of v and v'. geometric (n_u, n_u) : that of H2^T f at constant forces f. All are
+    scipy.sparse. v' changes with the speeds by ``by_q + H2_rate``.
+    """
+
+    H2: Any
+    H2_rate: Any
+    by_q: Any
+    rate_by_q: Any
+    geometric: Any
+
+
 class Tangent:
-    """Derivatives of H2 in the directions of the speeds: D_j H2 is H2' with u the unit vector e_j."""
+    """Derivatives of H2 and H2' of a joint tree in the directions of its speeds.
 
-    def __init__(self, tree: Any) -> None:
+    The derivative D_j H2 is H2' with u the unit vector e_j.
+    """
+
+    def __init__(self, tree: JointTree, null_space: NullSpace | None = None) -> None:
         self.tree = tree
+        self.null_space = NullSpace(tree) if null_space is None else null_space
         parents = {each.parent for each in tree.frames}
-        self.directions: Ints = np.array(
-            [
-                j
-                for k, each in enumerate(tree.frames)
-                if each.joint is not None or k in parents or each.body_velocity or each.below.offset.any()
-                for j in range(each.u.start, each.u.stop)
-            ],
-            dtype=np.int64,
-        )
+        varying = [
+            each.joint is not None or k in parents or each.body_velocity or bool(each.below.offset.any())
+            for k, each in enumerate(tree.frames)
+        ]
+        self._constant = ~np.array(varying, dtype=bool)
+        directions = [j for each, on in zip(tree.frames, varying, strict=True) if on for j in range(*_ends(each.u))]
+        self.directions: Ints = np.array(directions, dtype=np.int64)
 
-    def changes(self, swept: Any, force: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Any, Any, Any]:
-        """W, Z (system.n_v, n_u) and G (n_u, n_u), scipy.sparse: columns (D_j H2) v, (D_j H2) a and (D_j H2)^T f.
+    def changes(self, swept: Any, force: Floats, q: Floats, u: Floats, a: Floats) -> Changes:
+        """Derivatives at a state q (n_q,), u (n_u,) with the rates a (n_u,) of its speeds, swept by the tree.
 
-        force (1, system.n_v) : f summed over what hangs on each frame, as by ``pull``.
+        force (system.n_v,) : f, the forces on all frames.
         """
-        tree, n_u = self.tree, self.tree.n_u
-        n_v, count = tree.system.n_v, len(self.directions)
-        _, V, T, _, B, _ = swept
-        H2_a, still = np.empty((1, n_v)), np.zeros((1, n_u))
-        push(tree.index, T, 0.0 * T, B, 0.0 * B, V, still, a[None], H2_a)
-        found = np.zeros((2, count, n_v))
+        tree, null_space = self.tree, self.null_space
+        Q, V, T, T1, B, B1 = swept
+        A = np.empty_like(V)
+        push(tree.index, T, T1, B, B1, V, u[None], a[None], A)
+        flat = np.zeros((2, null_space.size))
+        state = Q[0], V[0], A[0], q, u, a, B[0]
+        fill_changes(tree.index, tree.data, self._constant, null_space.start, null_space.width, *state, *flat)
+        H2, H2_rate = null_space.matrices(*(each[0] for each in swept[2:]))
+        by_q, rate_by_q = (null_space.matrix(each, 0.0) for each in flat)
+        return Changes(H2, H2_rate, by_q, rate_by_q, self._geometric(swept, force, q))
+
+    def _geometric(self, swept: Any, force: Floats, q: Floats) -> Any:
+        """(n_u, n_u), scipy.sparse: columns (D_j H2)^T f."""
+        tree, n_u, count = self.tree, self.tree.n_u, len(self.directions)
+        carried = force[None].copy()
+        pull(tree.index, swept[2], swept[4], carried, np.empty((1, n_u)))
         G = np.zeros((count, n_u))
         for first in range(0, count, TOGETHER):
             some = self.directions[first : first + TOGETHER]
@@ -49,35 +80,30 @@ class Tangent:
             unit = np.zeros((s, n_u))
             unit[np.arange(s), some] = 1.0
             _, _, T, T1, B, B1 = tree.sweep(np.tile(q, (s, 1)), unit)
-            idle = np.zeros((s, n_u))
-            for out, speeds, motion in zip(found, (v, a), (V, H2_a), strict=True):
-                whole = np.zeros((s, n_v))
-                push(tree.index, T, T1, B, B1, np.tile(motion, (s, 1)), np.tile(speeds, (s, 1)), idle, whole)
-                out[first : first + s] = whole
             part = np.zeros((s, n_u))
-            pull_change(tree.index, T, B, T1, B1, force, np.zeros((s, n_v)), part)
+            pull_change(tree.index, T, B, T1, B1, carried, np.zeros((s, len(force))), part)
             G[first : first + s] = part
         places = csr_array((np.ones(count), (np.arange(count), self.directions)), shape=(count, n_u))
-        W, Z, G = (csc_array(each.T) @ places for each in (*found, G))
-        return W, Z, G
+        return csc_array(G.T) @ places
 
-    def pulled_back(
-        self, null_space: Any, swept: Any, parts: Any, force: Floats, q: Floats, v: Floats, a: Floats, kept: Ints
-    ) -> tuple[Any, Any, Any]:
-        """Mass, damping and tangent, bordered by the kept rows, of the System's (``parts``, scipy.sparse)."""
-        H, H1 = null_space.matrices(*(each[0] for each in swept[2:]))
-        W, Z, G = self.changes(swept, force, q, v, a)
+    def pulled_back(self, changes: Changes, mass: Any, damping: Any, stiffness: Any, kept: Ints) -> tuple[Any, Any, Any]:
+        """Mass, damping and tangent, bordered by the kept rows, of the System's, scipy.sparse. (14) and (15)."""
+        H, W = changes.H2, changes.by_q
         n = H.shape[0]
-        M, C, K = (part[:n, :n] for part in parts)
-        mass, damping = H.T @ (M @ H), H.T @ (C @ H + M @ (W + H1))
-        stiffness = H.T @ (K @ H + C @ W + M @ Z) + G
+        M, C, K = (part[:n, :n] for part in (mass, damping, stiffness))
+        reduced_mass, reduced_damping = H.T @ (M @ H), H.T @ (C @ H + M @ (W + changes.H2_rate))
+        reduced_stiffness = H.T @ (K @ H + C @ W + M @ changes.rate_by_q) + changes.geometric
         if not len(kept):
-            return mass, damping, stiffness
+            return reduced_mass, reduced_damping, reduced_stiffness
         rows, n_c = n + kept, len(kept)
-        J, J_change = parts[1].tocsr()[rows][:, :n], parts[2].tocsr()[rows][:, :n]
+        J, J_change = damping.tocsr()[rows][:, :n], stiffness.tocsr()[rows][:, :n]
         blank, border = csr_array((n_c, n_c)), J @ H
         return (
-            block_array([[mass, None], [None, blank]]),
-            block_array([[damping, border.T], [border, blank]]),
-            block_array([[stiffness, None], [J_change @ H + J @ W, blank]]),
+            block_array([[reduced_mass, None], [None, blank]]),
+            block_array([[reduced_damping, border.T], [border, blank]]),
+            block_array([[reduced_stiffness, None], [J_change @ H + J @ W, blank]]),
         )
+
+
+def _ends(part: slice) -> tuple[int, int]:
+    return part.start, part.stop
