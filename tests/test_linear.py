@@ -40,9 +40,10 @@ from femb import (
 from femb.analysis.equilibrium import steady_start
 from femb.analysis.linear import StateSpace, linearize, multiblade, operating_point, trim
 from femb.analysis.linear.chart import resting_chart
-from femb.analysis.linear.linearise import chart_of, second_order, state_space
+from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.multiblade import labels, transformation
 from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import chart_of, second_order
 from femb.analysis.linear.steady import Balance, why_unsteady
 from femb.cli import cli
 from femb.layout.state import State

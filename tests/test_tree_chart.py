@@ -6,8 +6,8 @@ from random_trees import random_model, random_state
 
 from femb.analysis.linear.chart import frames_chart
 from femb.analysis.linear.closed import closed_chart
-from femb.analysis.linear.linearise import second_order
 from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import second_order
 from femb.analysis.linear.tree import tree_chart
 from femb.formulations.joint_tree import JointTree, Root
 from femb.numerics import kinematics, rotations
@@ -85,7 +85,7 @@ def test_chart(root, ground):
                 scale = 1.0 + np.abs(wanted).max()
                 np.testing.assert_allclose(matrix[:, k], wanted, rtol=0.0, atol=1e-10 * scale)
             # finite changes go the same way
-            found = chart.moved(1e-6 * e, 0.0 * e)
+            found = chart.retract(1e-6 * e, 0.0 * e)
             np.testing.assert_allclose(system.tangents(Q, (found[0] - Q)[None])[0], 1e-6 * chart.H[:, k], atol=1e-10)
             np.testing.assert_allclose(found[1] - V, 1e-6 * chart.eta_p[:, k], atol=1e-10 * (1.0 + np.abs(V).max()))
 

@@ -18,8 +18,8 @@ from femb.model.model import Model
 from femb.numerics import rotations
 
 if TYPE_CHECKING:
-    from femb.analysis.linear.linearise import SecondOrder
     from femb.analysis.linear.point import OperatingPoint
+    from femb.analysis.linear.second_order import SecondOrder
     from femb.system.inertia_tensor import MassChange
     from femb.system.system import System
 
@@ -152,8 +152,8 @@ def modal_model(
     not symmetric, as of forces that follow the motion; an unknown body; more modes than there are.
     """
     from femb.analysis.linear.chart import frames_chart
-    from femb.analysis.linear.linearise import second_order
     from femb.analysis.linear.point import OperatingPoint
+    from femb.analysis.linear.second_order import second_order
     from femb.analysis.simulate import started
     from femb.base.options import Run
     from femb.system.inertia_tensor import MassChange

@@ -239,6 +239,12 @@ class JointTree:
                 angle += 1
 
     @cached_property
+    def joint_speeds(self) -> dict[int, int]:
+        """Places in u of the speeds of joint coordinates, by the number of the coordinate."""
+        speed_of = dict(zip(self.coordinates[0].tolist(), self.coordinates[1].tolist(), strict=True))
+        return {k: speed_of[int(place)] for k, place in enumerate(self.place) if place >= 0}
+
+    @cached_property
     def strain_places(self) -> tuple[Ints, Ints]:
         """Where strains are in the System's q and v."""
         return self.layout.strain_q, self.layout.strain_v

@@ -287,11 +287,20 @@ class System:
                 batch.hold_tangent(u, q, v, multipliers, stiffness)
         return mass, damping, stiffness
 
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
-        """d(residual)/dv and d(residual)/dq H at one state, exact, inputs held; block data."""
+    def tangent(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """d(residual)/dv and d(residual)/dq H at one state, exact, inputs held; block data.
+
+        multipliers (n_c,) : with them, the constraints are added as in ``matrices``.
+        """
         damping, stiffness = np.zeros((2, self.pattern.size))
         for batch in self.batches:
             batch.tangent(u, q, v, a, damping, stiffness)
+        if multipliers is not None:
+            for batch in self.held:
+                batch.jacobian(u, q, damping)
+                batch.hold_tangent(u, q, v, multipliers, stiffness)
         return damping, stiffness
 
     def mass_data(self, q: Floats) -> Floats:

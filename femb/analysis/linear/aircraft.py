@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.analysis.linear.chart import frames_chart
-from femb.analysis.linear.linearise import second_order
 from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import second_order
 from femb.analysis.linear.statespace import StateSpace
 from femb.base.checks import shown
 from femb.base.errors import ModelError, ResultError

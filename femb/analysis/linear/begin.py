@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.analysis.linear.chart import Chart
-from femb.analysis.linear.linearise import chart_of
 from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import chart_of
 from femb.analysis.linear.trim import trimmed
 from femb.base.errors import ModelError
 from femb.base.options import STARTS
@@ -87,7 +87,7 @@ def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: flo
             p[k] = value - places[name]
         else:
             w[k] = value - chart.speeds[k]
-    q, v = chart.moved(p, w)
+    q, v = chart.retract(p, w)
     return system.starting_at(q, v)
 
 

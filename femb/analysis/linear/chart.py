@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.analysis.linear.own_axes import OwnAxes
 from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.numerics import rotations
 
 STEADY = 1e-6  # m/s2 or rad/s2: what counts as equilibrium
 DEPENDENT = 1e-9  # of a pivot, relative to the largest, below which a row of constraints says nothing new
@@ -29,13 +29,13 @@ DEPENDENT = 1e-9  # of a pivot, relative to the largest, below which a row of co
 class Chart:
     """Coordinates by name, P free ones and then D that drivers prescribe, and their derivatives.
 
-    H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. turning (P, P + D) : what the change of H^T
-    makes of the forces that the constraints balance, and of the multipliers' own change of direction. speeds, rates
-    (P + D,) : the speeds at the point itself, v = H speeds, and their rates. moved : the state q, v of the System
-    after finite changes p, w (P + D,), on the constraints. speeds_at : the free speeds (P,) of another state q, v.
-    apart : the other way, p and w (2 P,) of the free coordinates from the point to a state q, v, angles less whole
-    turns; None where the choice of coordinates may differ from state to state. joints : the coordinate that a joint's
-    coordinate is, by its number.
+    H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. geometric_stiffness (P, P + D) : the
+    change of H^T with the coordinates, times the forces that the constraints balance, or the change of direction of the
+    reactions. speeds, rates (P + D,) : the speeds at the point itself, v = H speeds, and their rates. retract : the
+    state q, v of the System after finite changes p, w (P + D,), on the constraints. speeds_at : the free speeds (P,) of
+    another state q, v. local_difference : p and w (2 P,) of the free coordinates from the point to a state q, v, angles
+    less whole turns; None where the choice of coordinates may differ from state to state. joints : the column of each
+    joint's coordinate, by the number of the latter.
     """
 
     names: tuple[str, ...]
@@ -45,12 +45,12 @@ class Chart:
     alpha_p: Floats
     alpha_w: Floats
     E: Floats
-    turning: Floats
+    geometric_stiffness: Floats
     speeds: Floats
     rates: Floats
-    moved: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    retract: Callable[[Floats, Floats], tuple[Floats, Floats]]
     speeds_at: Callable[[Floats, Floats], Floats]
-    apart: Callable[[Floats, Floats], Floats] | None = None
+    local_difference: Callable[[Floats, Floats], Floats] | None = None
     joints: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -66,21 +66,22 @@ def frames_chart(point: OperatingPoint) -> Chart:
     velocities in the same axes, and the angular velocities.
     """
     system = point.system
-    axes, eta, alpha_p, alpha_w, E, rates = _own_axes(point)
+    axes = OwnAxes.of_system(system)
+    own = axes.derivatives(point.q, point.v, point.a)
     return Chart(
         _names(system),
         (),
-        axes,
-        eta,
-        alpha_p,
-        alpha_w,
-        E,
+        own.H,
+        own.eta,
+        own.alpha_p,
+        own.alpha_w,
+        own.E,
         np.zeros((system.n_v, system.n_v)),
-        velocities_in_own_axes(system, point.q, point.v),
-        rates,
-        lambda p, w: _carried(point, p, w),
-        lambda q, v: velocities_in_own_axes(system, q, v),
-        lambda q, v: _apart(point, q, v),
+        own.speeds,
+        own.rates,
+        lambda p, w: axes.retract(point.q, point.v, p, w),
+        axes.speeds,
+        lambda q, v: np.concatenate(axes.local_difference(point.q, point.v, q, v)),
     )
 
 
@@ -94,9 +95,10 @@ def resting_chart(point: OperatingPoint) -> Chart:
         raise ModelError.at(
             ("drivers",), "orientations are driven at this start, which is linearised in equilibrium only"
         )
-    axes, _, _, _, _, rates = _own_axes(point)
+    own_axes = OwnAxes.of_system(system)
+    own = own_axes.derivatives(point.q, point.v, point.a)
     names = _names(system)
-    J = system.jacobian(point.u, point.q).toarray() @ axes
+    J = system.jacobian(point.u, point.q).toarray() @ own.H
     driven, slopes = driver_slopes(point)
     dependent, independent = parted(J)
     solve = np.linalg.pinv(J[:, dependent])
@@ -104,24 +106,24 @@ def resting_chart(point: OperatingPoint) -> Chart:
     spread[independent, np.arange(len(independent))] = 1.0
     spread[dependent, : len(independent)] = -solve @ J[:, independent]
     spread[dependent, len(independent) :] = -solve @ slopes
-    H = axes @ spread
+    H = own.H @ spread
     nothing = np.zeros_like(H)
-    turning = H[:, : len(independent)].T @ (point.reaction_stiffness() @ H)
+    stiffness = H[:, : len(independent)].T @ (point.reaction_stiffness() @ H)
     chosen = tuple(names[k] for k in independent)
     # in equilibrium nothing else changes
     zero = np.zeros((H.shape[1], H.shape[1]))
     still = np.zeros(H.shape[1])
-    changes = np.concatenate([rates[independent], np.zeros(len(driven))])
+    changes = np.concatenate([own.rates[independent], np.zeros(len(driven))])
 
-    def moved(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+    def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q = point.q + system.rates(point.q[None], (H @ p)[None])[0]
         system.normalise(q)
         return system.projected(point.u, q, point.v + H @ w)
 
     def speeds_at(q: Floats, v: Floats) -> Floats:
-        return velocities_in_own_axes(system, q, v)[independent]
+        return own_axes.speeds(q, v)[independent]
 
-    return Chart(chosen, driven, H, nothing, nothing, nothing, zero, turning, still, changes, moved, speeds_at)
+    return Chart(chosen, driven, H, nothing, nothing, nothing, zero, stiffness, still, changes, retract, speeds_at)
 
 
 def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
@@ -143,77 +145,6 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
                 names.append(each.label.removesuffix(".motion"))
             at += each.width
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
-
-
-def velocities_in_own_axes(system: Any, q: Floats, v: Floats) -> Floats:
-    """v (n_v,) with the velocity of every frame in its own axes."""
-    out, layout = v.copy(), system.layout
-    for k, frame in enumerate(layout.frames):
-        if frame.freedom == 6:
-            i, j = layout.frame_q[k], layout.frame_v[k]
-            out[j : j + 3] = rotations.rotate_back(rotations.normalise(q[i + 3 : i + 7]), v[j : j + 3])
-    return out
-
-
-def _own_axes(point: OperatingPoint) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-    """H = blockdiag(R, 1), the derivatives of velocities in the axes of the frames, E, and the rates of the velocities.
-
-    For displacements R p and turns phi, with V, A the velocity and acceleration in these axes: eta = R (w + phi x V),
-    alpha = R (w' + omega x w + delta omega x V + phi x A), p' = w - omega x p + phi x V,
-    phi' = delta omega - omega x phi. The rates are A - omega x V.
-    """
-    system, layout = point.system, point.system.layout
-    H = np.eye(system.n_v)
-    eta, alpha_p, alpha_w, E = np.zeros((4, system.n_v, system.n_v))
-    rates = point.a.copy()
-    for k, frame in enumerate(layout.frames):
-        if frame.freedom != 6:
-            continue
-        i, j = layout.frame_q[k], layout.frame_v[k]
-        R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
-        line, turn = slice(j, j + 3), slice(j + 3, j + 6)
-        velocity, acceleration = (rotations.cross_matrix(R.T @ x[line]) for x in (point.v, point.a))
-        rates[line] = R.T @ (point.a[line] - np.cross(R @ point.v[turn], point.v[line]))
-        omega = rotations.cross_matrix(point.v[turn])
-        H[line, line] = R
-        eta[line, turn], alpha_p[line, turn] = -R @ velocity, -R @ acceleration
-        alpha_w[line, line], alpha_w[line, turn] = R @ omega, -R @ velocity
-        E[line, line], E[line, turn], E[turn, turn] = -omega, -velocity, -omega
-    return H, eta, alpha_p, alpha_w, E, rates
-
-
-def _carried(point: OperatingPoint, p: Floats, w: Floats) -> tuple[Floats, Floats]:
-    """The state after changes in the frames' own axes: velocities there change by w alone."""
-    system, layout = point.system, point.system.layout
-    step = p.copy()
-    v = point.v + w
-    places = [(layout.frame_q[k], layout.frame_v[k]) for k, each in enumerate(layout.frames) if each.freedom == 6]
-    for i, j in places:
-        attitude = rotations.normalise(point.q[i + 3 : i + 7])
-        step[j : j + 3] = rotations.rotate(attitude, p[j : j + 3])
-    q = point.q + system.rates(point.q[None], step[None])[0]
-    system.normalise(q)
-    for i, j in places:
-        before, after = (rotations.normalise(each[i + 3 : i + 7]) for each in (point.q, q))
-        v[j : j + 3] = rotations.rotate(after, rotations.rotate_back(before, point.v[j : j + 3]) + w[j : j + 3])
-    return q, v
-
-
-def _apart(point: OperatingPoint, q: Floats, v: Floats) -> Floats:
-    """Changes p and w (2 n_v,) from the point to a state, in the frames' own axes."""
-    system, layout = point.system, point.system.layout
-    p, w = np.zeros(system.n_v), v - point.v
-    linear_q, linear_v, *_ = system.coordinates
-    p[linear_v] = q[linear_q] - point.q[linear_q]
-    for k, frame in enumerate(layout.frames):
-        if frame.freedom == 6:
-            i, j = layout.frame_q[k], layout.frame_v[k]
-            before, after = (rotations.normalise(each[i + 3 : i + 7]) for each in (point.q, q))
-            p[j : j + 3] = rotations.rotate_back(before, p[j : j + 3])
-            p[j + 3 : j + 6] = rotations.logarithm(rotations.multiply(rotations.conjugate(before), after))
-            w[j : j + 3] = rotations.rotate_back(after, v[j : j + 3])
-            w[j : j + 3] -= rotations.rotate_back(before, point.v[j : j + 3])
-    return np.concatenate([p, w])
 
 
 def _names(system: Any) -> tuple[str, ...]:

@@ -72,15 +72,15 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     S2[dependent] = -solve @ (Qp @ S + Qw @ S1)
     S3[dependent] = -solve @ Qw @ S
     H, free = wide.H @ S, len(independent)
-    turning = H[:, :free].T @ (point.reaction_stiffness() @ H)
+    stiffness = H[:, :free].T @ (point.reaction_stiffness() @ H)
     for _, (column, force) in rows:
         if column >= 0:
             # the direction of this reaction follows the driver
-            turning[:, free + column - n] += S[:n, :free].T @ force
+            stiffness[:, free + column - n] += S[:n, :free].T @ force
     E = np.pad(base.E, ((0, D), (0, D))) @ S
-    q_and_v = base.moved
+    q_and_v = base.retract
 
-    def moved(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+    def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q, v = q_and_v((S @ p)[:n], (S @ w + S1 @ p)[:n])
         return system.projected(point.u, q, v)
 
@@ -93,10 +93,10 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
         wide.alpha_p @ S + wide.alpha_w @ S1 + wide.H @ S2,
         wide.alpha_w @ S + wide.H @ S3,
         E[kept],
-        turning,
+        stiffness,
         np.concatenate([base.speeds[independent], prescribed[0]]),
         np.concatenate([base.rates[independent], prescribed[1]]),
-        moved,
+        retract,
         lambda q, v: base.speeds_at(q, v)[independent],
     )
 

@@ -1,48 +1,28 @@
 """Linearise: the equations of motion of small changes about an operating point, exactly, as a state space.
 
-    H^T (M alpha + C eta + K xi) + turning p = H^T F u,    [A1 A2] [x'; y] = [A3 A4] [x; u]
+    M w' + C w + K p = F u,    [A1 A2] [x'; y] = [A3 A4] [x; u]
 
-with the state x = [p; w], the changes of independent coordinates and of their speeds. M, C, K are the System's exact
-tangents, the derivative of the whole balance of forces at the accelerations of the point, which need not be zero.
+with the state x = [p; w], the changes of independent coordinates and of their speeds.
 Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011-6277, equations (22) to (24).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from femb.analysis.linear.chart import Chart, frames_chart, resting_chart
-from femb.analysis.linear.closed import closed_chart
+from femb.analysis.linear.begin import operating_point
 from femb.analysis.linear.outputs import Output, default_outputs, output
 from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import SecondOrder, chart_of, second_order
 from femb.analysis.linear.statespace import StateSpace
-from femb.analysis.linear.tree import covers, tree_chart
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements import OrientationDriver
-from femb.formulations.joint_tree import JointTree
 from femb.model.model import Model
 
 if TYPE_CHECKING:
     from femb.system.system import System
-
-
-@dataclass(frozen=True, eq=False)
-class SecondOrder:
-    """M w' + C w + K p = F u of the free coordinates; the columns of M, C, K after the free ones are of driven ones.
-
-    mass, damping, stiffness (P, P + D). forces (P, m). chart : what the coordinates are. inputs : names of u.
-    """
-
-    chart: Chart
-    mass: Floats
-    damping: Floats
-    stiffness: Floats
-    forces: Floats
-    inputs: tuple[str, ...]
 
 
 def linearize(
@@ -70,8 +50,6 @@ def linearize(
     elsewhere than in equilibrium, unknown outputs, a state given twice; SolveError: no equilibrium or steady motion
     where one is asked for.
     """
-    from femb.analysis.linear.begin import operating_point
-
     words = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}
     given = [word for word, value in words.items() if value]
     if given and (q is not None or v is not None):
@@ -95,40 +73,6 @@ def _row(each: Output, pose: Floats, velocity: Floats, acceleration: Floats, p: 
     if each.speed >= 0:
         return w[each.speed][None]
     return each.pose @ pose + each.velocity @ velocity + each.acceleration @ acceleration
-
-
-def chart_of(point: OperatingPoint) -> Chart:
-    """The chart of a point: the coordinates of its joints where they form trees, else an independent part of all.
-
-    Raises ModelError for driven orientations elsewhere than in equilibrium.
-    """
-    system = point.system
-    if not system.n_c:
-        return frames_chart(point)
-    try:
-        tree = JointTree(system)
-    except ModelError:
-        tree = None  # closed loops, and joints without coordinates
-    if tree is not None and covers(system, tree):
-        return tree_chart(point, tree)
-    if any(isinstance(each, OrientationDriver) for each in system.model.tables["drivers"].values()):
-        return resting_chart(point)
-    return closed_chart(point, frames_chart(point))
-
-
-def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
-    """Mass, damping and stiffness of small changes. Source: docs/theory/linearisation.md, equation (7)."""
-    damping, stiffness = point.tangents
-    H = chart.H[:, : chart.free]
-    forces, names = point.force_inputs()
-    return SecondOrder(
-        chart,
-        H.T @ (point.mass @ chart.H),
-        H.T @ (point.mass @ chart.alpha_w + damping @ chart.H),
-        H.T @ (point.mass @ chart.alpha_p + damping @ chart.eta_p + stiffness @ chart.H) + chart.turning,
-        H.T @ forces,
-        names,
-    )
 
 
 def state_space(point: OperatingPoint, equations: SecondOrder, outputs: Sequence[str] | None = None) -> StateSpace:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from femb.analysis.linear.chart import Chart
-from femb.analysis.linear.linearise import chart_of, second_order, state_space
+from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import chart_of, second_order
 from femb.analysis.time_loop import Outcome, integrate
 from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.options import Run, Tolerances
@@ -100,11 +101,11 @@ def periodic(
     for _ in range(ITERATIONS):
         start = OperatingPoint.of(system)
         chart = chart_of(start)
-        if chart.apart is None:
+        if chart.local_difference is None:
             raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
         states = (*chart.names, *(f"{name} rate" for name in chart.names))
         end, Phi = _flow(system, period, intervals, rtol, atol)
-        off = chart.apart(*end)
+        off = chart.local_difference(*end)
         error = float(np.max(np.abs(off), initial=0.0))
         if error < CLOSED:
             return Periodic(start, period, Phi, states, error)
@@ -147,7 +148,7 @@ def _place(states: tuple[str, ...], name: str) -> int:
 def _stepped(chart: Chart, step: Floats) -> tuple[Floats, Floats]:
     p, w = np.zeros((2, chart.H.shape[1]))
     p[: chart.free], w[: chart.free] = step[: chart.free], step[chart.free :]
-    return chart.moved(p, w)
+    return chart.retract(p, w)
 
 
 def _flow(system: Any, period: float, intervals: int, rtol: float, atol: float) -> tuple[tuple[Floats, Floats], Floats]:

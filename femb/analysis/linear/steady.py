@@ -15,8 +15,8 @@ import numpy as np
 
 from femb.analysis.linear.balanced import ROUNDING, Balanced
 from femb.analysis.linear.chart import Chart
-from femb.analysis.linear.linearise import SecondOrder, chart_of, second_order
 from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import SecondOrder, chart_of, second_order
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.layout.element import Input
@@ -73,7 +73,7 @@ class Balance:
         chart, H = self.chart, np.abs(self.chart.H)
         mass, damping, stiffness = (abs(each) for each in (self.point.mass, *self.point.tangents))
         parts = mass @ np.abs(chart.alpha_p) + damping @ np.abs(chart.eta_p) + stiffness @ H
-        whole: Floats = H[:, : chart.free].T @ parts + np.abs(chart.turning)
+        whole: Floats = H[:, : chart.free].T @ parts + np.abs(chart.geometric_stiffness)
         # forces are known to a rounding of the largest, and of those that a displacement by its rounding would make
         force = max(self.largest_force, float(np.max(whole, initial=0.0)) / 16.0)
         turned = [force * self.extent(unit, strains=False) for unit in np.eye(H.shape[1])]

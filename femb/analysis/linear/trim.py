@@ -2,7 +2,7 @@
 
     w'(p, w) = 0,    K w = 0,    p and w of independent coordinates in axes that move with the bodies
 
-Newton's iteration with the exact stiffness K at the accelerations of each state (femb.analysis.linear.linearise).
+Newton's iteration with the exact stiffness K at the accelerations of each state (femb.analysis.linear.second_order).
 Coordinates that nothing depends on, such as the azimuth of a free rotor, keep their speeds and stay near where they
 are: each step is the shortest. The others come to rest, for forces that change along the motion allow no steady one;
 what would go round and round is no oscillation about the equilibrium, and refused.
@@ -104,7 +104,7 @@ def _newton(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
         p, w = np.zeros((2, chart.H.shape[1]))
         p[:P], w[:P] = step, slowed
         point = balance.point
-        q, v = chart.moved(p, w)
+        q, v = chart.retract(p, w)
         balance, previous = Balance.of(OperatingPoint.of(point.system, q, v, point.t)), change
     rates = balance.rates[: balance.chart.free]
     k = int(np.argmax(np.abs(rates)))

@@ -216,19 +216,17 @@ class ReducedForm:
         return whole.toarray() if self.dense else whole
 
     def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Any, Any, Any]:
-        """Mass, damping and iteration tangent of the ``equations`` at one state: (14) and (15).
-
-        They lack only the second derivatives of H2.
-        """
+        """Mass, damping and stiffness of the ``equations`` at one state, exact: (14) and (15)."""
         swept = self.tree.sweep(q[None], v[None])
         a, _ = self.forward(u, q, v)
         A = self.velocity_rates(swept, v[None], a[None])
         full = self._all_multipliers(multipliers[None])
         force = self.system.equations(u[None], swept[0], swept[1], A, full)[0, : self.system.n_v]
-        parts = self.system.matrices(u, swept[0][0], swept[1][0], full[0])
-        parts = tuple(self.system.pattern.to_csc(part) for part in parts)
+        mass = self.system.mass_data(swept[0][0])
+        damping, stiffness = self.system.tangent(u, swept[0][0], swept[1][0], A[0], full[0])
+        parts = (self.system.pattern.to_csc(part) for part in (mass, damping, stiffness))
         changes = self._tangent.changes(swept, force, q, v, a)
-        found = self._tangent.pulled_back(changes, *parts, self.kept)
+        found = self._tangent.pulled_back(changes, parts, self.kept)
         return tuple(each.toarray() if self.dense else each.tocsc() for each in found)
 
     # Kept rows

@@ -20,6 +20,7 @@ from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.reduced.rows import rows
 from femb.formulations.reduced.table2 import Forms, Pair
 from femb.formulations.tree_frame import Root
+from femb.formulations.tree_names import coordinate_names
 from femb.layout.layout import Station
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -260,8 +261,6 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
 
 def _coordinates(form: ReducedForm) -> tuple[str, ...]:
     """Names of q; of a ball or a free body the turn is a quaternion."""
-    from femb.analysis.linear.tree import coordinate_names
-
     names, out = coordinate_names(form.tree), [""] * form.n_q
     for each in form.tree.frames:
         own = names[each.u]
@@ -275,8 +274,6 @@ def _coordinates(form: ReducedForm) -> tuple[str, ...]:
 
 
 def _speeds(form: ReducedForm) -> tuple[str, ...]:
-    from femb.analysis.linear.tree import coordinate_names
-
     return tuple(f"{name} rate" for name in coordinate_names(form.tree))
 
 

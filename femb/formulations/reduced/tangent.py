@@ -3,6 +3,7 @@
 Source: docs/theory/reduced_order.md, sections 4 and 10.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,8 +87,12 @@ class Tangent:
         places = csr_array((np.ones(count), (np.arange(count), self.directions)), shape=(count, n_u))
         return csc_array(G.T) @ places
 
-    def pulled_back(self, changes: Changes, mass: Any, damping: Any, stiffness: Any, kept: Ints) -> tuple[Any, Any, Any]:
-        """Mass, damping and tangent, bordered by the kept rows, of the System's, scipy.sparse. (14) and (15)."""
+    def pulled_back(self, changes: Changes, parts: Iterable[Any], kept: Ints) -> tuple[Any, Any, Any]:
+        """Mass, damping and stiffness, bordered by the kept rows, of the System's ``parts``, scipy.sparse.
+
+        Equations (14) and (15).
+        """
+        mass, damping, stiffness = parts
         H, W = changes.H2, changes.by_q
         n = H.shape[0]
         M, C, K = (part[:n, :n] for part in (mass, damping, stiffness))

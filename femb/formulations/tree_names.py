@@ -1,0 +1,23 @@
+"""Names of the coordinates of a joint tree: of states of a linearisation and of the reduced form's matrices."""
+
+from femb.formulations.joint_tree import JointTree
+
+
+def coordinate_names(tree: JointTree) -> list[str]:
+    """Names (n_u,) of the coordinates, in the order of the speeds."""
+    layout = tree.layout
+    names = [""] * tree.n_u
+    bodies = {frame: f"bodies.{name}" for name, frame in layout.bodies.items()}
+    for each in tree.frames:
+        owner = f"joints.{each.joint}" if each.joint else bodies.get(each.frame, layout.frames[each.frame].label)
+        words = ["xyz"[k] if each.joint is None else f"stroke_{'xyz'[k]}" for k in each.strokes]
+        turns = each.u.stop - each.u.start - len(words)
+        words += [f"turn_{'xyz'[k]}" for k in range(turns)]
+        names[each.u] = [f"{owner}.{word}" for word in words]
+    for number, place in tree.joint_speeds.items():
+        joint = next(name for name, each in layout.joints.items() if each.part.start <= number < each.part.stop)
+        where = layout.joints[joint]
+        names[place] = f"joints.{joint}.{where.coordinates[number - where.part.start].name}"
+    for k, label in zip(range(tree.strains[1].start, tree.strains[1].stop), layout.strain_labels, strict=True):
+        names[k] = f"{label}.strain"
+    return names
