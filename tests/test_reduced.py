@@ -161,6 +161,60 @@ def test_the_reduced_mass_and_forces_do_the_same_work(kinds, ground):
     assert 0.5 * v @ wanted @ v == pytest.approx(energy, rel=1e-12)
 
 
+def driven_tree(rng):
+    """A tree with drivers of two of its angles, one of them between moving bodies."""
+    model = random_model(rng, 5, (Revolute, Universal))
+    for k in (0, 4):
+        model.add(JointDriver(f"motor {k}", joint=f"j{k}", motion=lambda t: (0.3 * t**2, 0.6 * t, 0.6)))
+    return model
+
+
+EXACT = {
+    "hung": lambda: (loaded(np.random.default_rng(3), 8), Root()),
+    "free": lambda: (loaded(np.random.default_rng(4), 6, ground=False), Root("center_of_mass")),
+    "beams": lambda: (flexible_pendulum(), Root()),
+    "driven": lambda: (driven_tree(np.random.default_rng(5)), Root()),
+    "points": lambda: (beads(), Root()),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_matrices_are_the_derivatives_of_the_equations(name):
+    """(14) and (15) by speeds and coordinates, of rigid and flexible trees in random motion, by differences of order 6.
+
+    Among them the second derivatives of H2 (18 to 22), which are up to 3 of 10 there.
+    """
+    model, root = EXACT[name]()
+    form = ReducedForm(System(model, assemble=True), root)
+    rng = np.random.default_rng(6)
+    q, v = random_state(form.tree, rng)
+    if model.beams:
+        q, strains = form.q0 + 0.05 * rng.standard_normal(form.n_q), form.tree.strains[0]
+        q[strains] = 1e-3 * rng.standard_normal(strains.stop - strains.start)
+        form.normalise(q)
+    u, multipliers = form.inputs_at(0.0, q, v), rng.standard_normal(form.n_c)
+    a = form.forward(u, q, v)[0]
+    mass, damping, stiffness = (
+        each if isinstance(each, np.ndarray) else each.toarray() for each in form.matrices(u, q, v, multipliers)
+    )
+
+    def left(q, v, a):
+        return form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
+
+    def slope(f, h):
+        return sum(w * (f(k * h) - f(-k * h)) for k, w in ((1, 45.0), (2, -9.0), (3, 1.0))) / (60.0 * h)
+
+    n = form.n_v
+    for k, e in enumerate(np.eye(n)):
+        rate = form.rates(q[None], e[None])[0]
+        pairs = [(stiffness, slope(lambda s: left(q + s * rate, v, a), 1e-3))]  # noqa: B023
+        pairs += [(damping, slope(lambda s: left(q, v + s * e, a), 1e-3))]  # noqa: B023
+        pairs += [(mass, left(q, v, a + e) - left(q, v, a))]
+        for matrix, wanted in pairs:
+            size = np.max(np.abs(matrix[:, :n]))
+            np.testing.assert_allclose(matrix[:, k], wanted, rtol=0.0, atol=1e-9 * size)
+
+
 # Runs
 
 METHODS = [("rk", 1e-10, 3e-9), ("radau", 1e-9, 3e-8), ("bdf", 1e-7, 1e-5), ("generalized-alpha", 1e-6, 1e-4)]
@@ -325,8 +379,8 @@ def test_beams_are_in_the_tree_as_free_nodes(method):
     np.testing.assert_allclose(one.beams["arm"].position, other.beams["arm"].position, atol=bound)
 
 
-def test_point_masses_hang_too():
-    """By ball joints, which leave them no freedom of their own; and a body hangs on one."""
+def beads():
+    """A point mass on ball joints, which leave it no freedom of its own, with a body hung on it; and a free one."""
     model = Model("beads", gravity=(0.3, 0, -9.81))
     model.add(RigidBody("arm", mass=2.0, inertia=(0.3, 0.4, 0.1)))
     model.add(PointMass("bead", 0.5))
@@ -335,6 +389,11 @@ def test_point_masses_hang_too():
     model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("arm"), rates=2.0))
     model.add(Spherical("one", JointEnd("bead"), JointEnd("arm", at=(0.3, 0.1, 0.2))))
     model.add(Spherical("two", JointEnd("bead"), JointEnd("bob")))
+    return model
+
+
+def test_point_masses_hang_too():
+    model = beads()
     form = ReducedForm(System(model))
     assert form.n_v == 1 + 3 + 3
     got, wanted = run(model, "reduced", rtol=1e-11), run(model, "velocity", rtol=1e-11)

@@ -287,20 +287,19 @@ class System:
                 batch.hold_tangent(u, q, v, multipliers, stiffness)
         return mass, damping, stiffness
 
-    def tangent(
-        self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
         """d(residual)/dv and d(residual)/dq H at one state, exact, inputs held; block data.
 
-        multipliers (n_c,) : with them, the constraints are added as in ``matrices``.
+        constraints : whether to add J and J^T, as ``matrices`` does, and d(J v + Phi_t)/dq H in the rows of the
+        multipliers. How J^T lambda changes is ``femb.system.reaction_stiffness``.
         """
         damping, stiffness = np.zeros((2, self.pattern.size))
         for batch in self.batches:
             batch.tangent(u, q, v, a, damping, stiffness)
-        if multipliers is not None:
+        if constraints:
             for batch in self.held:
                 batch.jacobian(u, q, damping)
-                batch.hold_tangent(u, q, v, multipliers, stiffness)
+                batch.hold_tangent(u, q, v, np.zeros(self.n_c), stiffness)
         return damping, stiffness
 
     def mass_data(self, q: Floats) -> Floats:

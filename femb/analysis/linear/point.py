@@ -9,6 +9,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.element import Underived
+from femb.system.reaction_stiffness import reaction_stiffness
 
 STILL = 1e-9  # m/s or rad/s: what counts as rest
 
@@ -72,32 +73,8 @@ class OperatingPoint:
         return to_csc(damping)[:n, :n], to_csc(stiffness)[:n, :n]
 
     def reaction_stiffness(self) -> Any:
-        """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, the multipliers held.
-
-        Row by row, since the blocks of Newton's matrices have no place for what a joint couples two frames by.
-        """
-        from scipy.sparse import coo_array
-
-        from femb.elements.joint.constraint_tangent_kernels import second
-
-        K, T = np.zeros((12, 12)), np.zeros(12)
-        rows, columns, values = [], [], []
-        for batch in self.system.held:
-            for index, data in zip(batch.index, batch.data, strict=True):
-                if index[9] >= 0 and self.u[index[9]] == 0.0:
-                    continue  # not in force
-                second(index, data, self.u, self.q, self.v, self.system.layout.fixed, K, T)
-                counts = [(6 if index[e + 2] else 3) if index[e + 1] >= 0 else 0 for e in (0, 3)]
-                own = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])
-                at = np.concatenate([index[1] + np.arange(counts[0]), index[4] + np.arange(counts[1])])
-                rows.append(np.repeat(at, len(at)))
-                columns.append(np.tile(at, len(at)))
-                values.append(self.multipliers[index[6]] * K[np.ix_(own, own)].ravel())
-        size = (self.system.n_v, self.system.n_v)
-        if not values:
-            return coo_array(size).tocsc()
-        places = (np.concatenate(rows), np.concatenate(columns))
-        return coo_array((np.concatenate(values), places), shape=size).tocsc()
+        """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, the multipliers held."""
+        return reaction_stiffness(self.system, self.u, self.q, self.v, self.multipliers)
 
     def force_inputs(self) -> tuple[Floats, tuple[str, ...]]:
         """(n_v, m) forces by the inputs of loads and motors, which they are linear in, and their names."""

@@ -32,6 +32,7 @@ from femb.layout.dof_index import turned_places
 from femb.layout.element import TrialError
 from femb.numerics import kinematics
 from femb.system.block_lu import SingularError
+from femb.system.reaction_stiffness import reaction_stiffness
 
 # Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
@@ -222,11 +223,12 @@ class ReducedForm:
         A = self.velocity_rates(swept, v[None], a[None])
         full = self._all_multipliers(multipliers[None])
         force = self.system.equations(u[None], swept[0], swept[1], A, full)[0, : self.system.n_v]
-        mass = self.system.mass_data(swept[0][0])
-        damping, stiffness = self.system.tangent(u, swept[0][0], swept[1][0], A[0], full[0])
-        parts = (self.system.pattern.to_csc(part) for part in (mass, damping, stiffness))
+        Q, V = swept[0][0], swept[1][0]
+        both = self.system.tangent(u, Q, V, A[0], constraints=self.n_c > 0)
+        parts = [self.system.pattern.to_csc(part) for part in (self.system.mass_data(Q), *both)]
+        reactions = reaction_stiffness(self.system, u, Q, V, full[0]) if self.n_c else None
         changes = self._tangent.changes(swept, force, q, v, a)
-        found = self._tangent.pulled_back(changes, parts, self.kept)
+        found = self._tangent.pulled_back(changes, parts, self.kept, reactions)
         return tuple(each.toarray() if self.dense else each.tocsc() for each in found)
 
     # Kept rows

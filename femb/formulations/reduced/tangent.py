@@ -50,7 +50,8 @@ class Tangent:
             for k, each in enumerate(tree.frames)
         ]
         self._constant = ~np.array(varying, dtype=bool)
-        directions = [j for each, on in zip(tree.frames, varying, strict=True) if on for j in range(*_ends(each.u))]
+        parts = [each.u for each, on in zip(tree.frames, varying, strict=True) if on]
+        directions = [j for part in parts for j in range(part.start, part.stop)]
         self.directions: Ints = np.array(directions, dtype=np.int64)
 
     def changes(self, swept: Any, force: Floats, q: Floats, u: Floats, a: Floats) -> Changes:
@@ -87,10 +88,13 @@ class Tangent:
         places = csr_array((np.ones(count), (np.arange(count), self.directions)), shape=(count, n_u))
         return csc_array(G.T) @ places
 
-    def pulled_back(self, changes: Changes, parts: Iterable[Any], kept: Ints) -> tuple[Any, Any, Any]:
+    def pulled_back(
+        self, changes: Changes, parts: Iterable[Any], kept: Ints, reactions: Any = None
+    ) -> tuple[Any, Any, Any]:
         """Mass, damping and stiffness, bordered by the kept rows, of the System's ``parts``, scipy.sparse.
 
-        Equations (14) and (15).
+        kept (n_c,) : places of the kept rows among the System's multipliers. reactions : how the forces of their
+        multipliers change with the coordinates. Equations (14) and (15).
         """
         mass, damping, stiffness = parts
         H, W = changes.H2, changes.by_q
@@ -98,6 +102,8 @@ class Tangent:
         M, C, K = (part[:n, :n] for part in (mass, damping, stiffness))
         reduced_mass, reduced_damping = H.T @ (M @ H), H.T @ (C @ H + M @ (W + changes.H2_rate))
         reduced_stiffness = H.T @ (K @ H + C @ W + M @ changes.rate_by_q) + changes.geometric
+        if reactions is not None:
+            reduced_stiffness = reduced_stiffness + H.T @ (reactions @ H)
         if not len(kept):
             return reduced_mass, reduced_damping, reduced_stiffness
         rows, n_c = n + kept, len(kept)
@@ -108,7 +114,3 @@ class Tangent:
             block_array([[reduced_damping, border.T], [border, blank]]),
             block_array([[reduced_stiffness, None], [J_change @ H + J @ W, blank]]),
         )
-
-
-def _ends(part: slice) -> tuple[int, int]:
-    return part.start, part.stop
