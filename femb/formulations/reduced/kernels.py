@@ -6,7 +6,7 @@ order of the System. Source: docs/theory/reduced_order.md, equations (8), (10) t
 
 import numpy as np
 
-from femb.formulations.joint_tree_kernels import BALL, TWO
+from femb.formulations.joint_tree_kernels import BALL
 from femb.numerics.compile import inner, kernel
 from femb.numerics.vector3 import rotation, turn, turn_back
 
@@ -134,156 +134,117 @@ def composite(index, T, B, M, out):  # type: ignore[no-untyped-def]
 
 @inner
 def add_cross(a, b, factor, out):  # type: ignore[no-untyped-def]
-    """out += factor a x b; out may be neither a nor b."""
-    out[0] += factor * (a[1] * b[2] - a[2] * b[1])
-    out[1] += factor * (a[2] * b[0] - a[0] * b[2])
-    out[2] += factor * (a[0] * b[1] - a[1] * b[0])
+    """out += factor a x b of motions (6,): angular part, then linear part; out may be neither a nor b."""
+    for m in range(3):
+        f, g = (m + 1) % 3, (m + 2) % 3
+        out[m] += factor * (a[f] * b[g] - a[g] * b[f])
+        out[3 + m] += factor * (a[f] * b[3 + g] - a[g] * b[3 + f] + a[3 + f] * b[g] - a[3 + g] * b[f])
+
+
+@inner
+def move(x, rho, out):  # type: ignore[no-untyped-def]
+    """out = the motion x (6,) seen from the point at rho."""
+    for m in range(3):
+        f, g = (m + 1) % 3, (m + 2) % 3
+        out[m], out[3 + m] = x[m], x[3 + m] + x[f] * rho[g] - x[g] * rho[f]
 
 
 @kernel
-def fill_changes(index, data, constant, start, width, Q, V, A, q, u, a, B, W, alpha):  # type: ignore[no-untyped-def]
+def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):  # type: ignore[no-untyped-def]
     """Columns D_j v and D_j v' of one state, v = H2 u and v' = H2 a + H2' u, at constant u and a; flat, as by ``fill``.
 
-    Q, V, A : coordinates, velocities and accelerations of the System. B (n, 6, 6). constant (n,) : frames without such
-    changes, whose entries are left. Vectors are in inertial axes; ``X`` has, for every column of a frame, its turn, and
-    the changes, relative to the frame's axes, of angular and linear velocity and of their rates.
-    Source: docs/theory/reduced_order.md, section 10.
+    Q : coordinates of the System. B (n, 6, 6). constant (n,) : frames without such changes, whose entries are left.
+    Motions (6,) have an angular and a linear part in inertial axes, at the frame's origin: c its velocity and d the
+    rate of that in the frame's axes, Y and Z their changes in the frame's axes with each column of its path, P the turn
+    of the frame by that column. Source: docs/theory/reduced_order.md, equations (23) to (27).
     """
-    n = index.shape[0]
-    first, total = np.zeros(n, dtype=np.int64), 0
+    n, total = index.shape[0], 0
+    first = np.zeros(n, dtype=np.int64)
     for k in range(n):
         first[k] = total
         total += width[k]
-    X, omega, spin = np.zeros((total, 5, 3)), np.zeros((n, 3)), np.zeros((n, 3))
-    R, axes, slides = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3))
-    F = np.zeros((26, 3))
-    none, rho, w, w1, c_a, c_l, d_a, d_l, s, p, p1 = F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8], F[9], F[10]
-    slide, slide1, arm, arm1, joint, s1, lever = F[11], F[12], F[13], F[14], F[15], F[16], F[17]
-    ds, ds1, dslide, dslide1, djoint, djoint1, k_a, k_l = F[18], F[19], F[20], F[21], F[22], F[23], F[24], F[25]
+    P, Y, Z, C, D = np.zeros((total, 6)), np.zeros((total, 6)), np.zeros((total, 6)), np.zeros((n, 6)), np.zeros((n, 6))
+    R, S, rho, x, F = np.zeros((3, 3)), np.zeros((6, 6)), np.zeros(3), np.zeros(3), np.zeros((7, 6))
+    before, before_rate, J, omega, velocity, acceleration, out = F[0], F[1], F[2], F[3], F[4], F[5], F[6]
     for k in range(n):
         if constant[k]:
             continue
-        h, at, place, size = index[k, 0], index[k, 1], index[k, 2], index[k, 3]
-        kind, backward, i, j, strokes, count = (
-            index[k, 4], index[k, 5], index[k, 6], index[k, 7], index[k, 11], index[k, 12],
-        )  # fmt: skip
-        carried = not backward and not index[k, 13]  # strokes are along axes of the parent
-        F[:] = 0.0
-        v, v1 = V[place : place + 3], A[place : place + 3]
-        # the parent's motion at the frame's origin
+        h, at, size, backward, j = index[k, 0], index[k, 1], index[k, 3], index[k, 5], index[k, 7]
+        strokes, count = index[k, 11], index[k, 12]
+        inherited, own = width[k] - count, first[k] + width[k] - count
+        c, d = C[k], D[k]
         if h >= 0:
-            above, above_v = index[h, 1], index[h, 2]
             for m in range(3):
-                rho[m] = Q[at + m] - Q[above + m]
-                c_a[m], d_a[m] = omega[h, m], spin[h, m]
-                c_l[m], d_l[m] = V[above_v + m], A[above_v + m]
-            add_cross(omega[h], V[above_v : above_v + 3], -1.0, d_l)
-            add_cross(c_a, rho, 1.0, c_l)
-            add_cross(d_a, rho, 1.0, d_l)
-        # the joint: its turn s with the part p about axes of the parent, strokes, and the arm from the frame's origin
+                rho[m] = Q[at + m] - Q[index[h, 1] + m]
+            move(C[h], rho, c)
+            move(D[h], rho, d)
+            for o in range(inherited):
+                P[first[k] + o] = P[first[h] + o]
+                move(Y[first[h] + o], rho, Y[first[k] + o])
+                move(Z[first[h] + o], rho, Z[first[k] + o])
         if size == 6:
             rotation(Q[at + 3 : at + 7], R)
-            turn(R, V[place + 3 : place + 6], w)
-            turn(R, A[place + 3 : place + 6], w1)
-            turn(R, data[k, 7:10], arm)
+        for o in range(count):
             for m in range(3):
-                omega[k, m], spin[k, m] = w[m], w1[m]
-        else:
-            # a point has no axes: those of its parent take their place
-            for m in range(3):
-                w[m] = c_a[m]
-        for o in range(strokes):
-            for m in range(3):
-                slides[o, m] = B[k, m, o]
-                slide[m] += slides[o, m] * u[j + o]
-                slide1[m] += slides[o, m] * a[j + o]
-                if backward:
-                    arm[m] -= slides[o, m] * q[i + o]
-        for o in range(count - strokes):
-            turn(R, B[k, 3:6, strokes + o], axes[o])
-            fixed_above = (kind == BALL and backward) or (kind == TWO and o == (1 if backward else 0))
-            for m in range(3):
-                s[m] += axes[o, m] * u[j + strokes + o]
-                s1[m] += axes[o, m] * a[j + strokes + o]
-                if fixed_above:
-                    p[m] += axes[o, m] * u[j + strokes + o]
-                    p1[m] += axes[o, m] * a[j + strokes + o]
-        add_cross(s, p, -1.0, s1)
+                S[o, m], S[o, 3 + m] = 0.0, B[k, m, o]
+            if o >= strokes:
+                turn(R, B[k, 3:6, o], S[o])
+            P[own + o, :3] = S[o, :3]
+        # one motion after the other, from the parent on: single columns, a ball, or all in the frame's axes
+        done = 0
+        while done < count:
+            ball = index[k, 4] == BALL and (done == 0 if backward else done >= strokes)
+            columns = count if index[k, 13] else 3 if ball else 1
+            o = count - done - columns if backward else done
+            J[:] = 0.0
+            for m in range(6):
+                before[m], before_rate[m] = c[m], d[m]
+                for e in range(o, o + columns):
+                    J[m] += S[e, m] * u[j + e]
+                    c[m] += S[e, m] * u[j + e]
+                    d[m] += S[e, m] * a[j + e]
+            add_cross(J, before, -1.0, d)
+            for e in range(inherited):
+                add_cross(J, Y[first[k] + e], -1.0, Z[first[k] + e])
+            for e in range(count):
+                if (e >= o + columns) if backward else (e < o):
+                    add_cross(J, Y[own + e], -1.0, Z[own + e])
+                elif o <= e < o + columns:
+                    if backward:
+                        add_cross(S[e], c, -1.0, Y[own + e])
+                        add_cross(S[e], d, -1.0, Z[own + e])
+                    else:
+                        add_cross(S[e], before, -1.0, Y[own + e])
+                        add_cross(S[e], before_rate, -1.0, Z[own + e])
+                        add_cross(J, Y[own + e], -1.0, Z[own + e])
+            done += columns
+        # changes of linear parts in inertial axes, of angular ones in the frame's
+        acceleration[:] = 0.0
         for m in range(3):
-            joint[m] = slide[m]
-            arm1[m] = -slide[m] if backward else 0.0
-        add_cross(arm, s, 1.0, joint)
-        inherited = width[k] - count
-        for c in range(width[k]):
-            change = X[first[k] + c]
-            own = c - inherited
-            if own < 0:
-                up = X[first[h] + c]
-                for m in range(3):
-                    for o in range(5):
-                        change[o, m] = up[o, m]
-                    k_a[m], k_l[m] = up[1, m], up[2, m]
-                add_cross(up[1], rho, 1.0, k_l)
-                add_cross(up[3], rho, 1.0, change[4])
-                for m in range(3):
-                    change[2, m] = k_l[m]
-            else:
-                along, about = slides[own] if own < strokes else none, axes[own - strokes] if own >= strokes else none
-                for m in range(3):
-                    lever[m] = along[m]
-                    for o in range(18, 26):
-                        F[o, m] = 0.0
-                add_cross(arm, about, 1.0, lever)
-                # changes of s, of its rate, of the strokes' velocity and its rate
-                add_cross(about, p, -1.0, ds)
-                add_cross(about, p1, -1.0, ds1)
-                add_cross(ds, p, -1.0, ds1)
-                add_cross(s, ds, -1.0, ds1)
-                if carried:
-                    add_cross(about, slide, -1.0, dslide)
-                    add_cross(about, slide1, -1.0, dslide1)
-                    add_cross(ds, slide, -1.0, dslide1)
-                    add_cross(s, dslide, -1.0, dslide1)
-                for m in range(3):
-                    djoint[m], djoint1[m] = dslide[m], dslide1[m]
-                add_cross(arm, ds, 1.0, djoint)
-                add_cross(arm1, ds, 1.0, djoint1)
-                add_cross(arm, ds1, 1.0, djoint1)
-                if backward:
-                    add_cross(along, s, -1.0, djoint)
-                    add_cross(along, s1, -1.0, djoint1)
-                # what the parent gives, seen from the frame
-                add_cross(about, c_a, -1.0, k_a)
-                add_cross(about, c_l, -1.0, k_l)
-                add_cross(lever, c_a, -1.0, k_l)
-                for m in range(3):
-                    change[0, m], change[1, m], change[2, m] = about[m], k_a[m] + ds[m], k_l[m] + djoint[m]
-                    change[3, m], change[4, m] = ds1[m], djoint1[m]
-                add_cross(about, d_a, -1.0, change[3])
-                add_cross(about, d_l, -1.0, change[4])
-                add_cross(lever, d_a, -1.0, change[4])
-                add_cross(ds, c_a, -1.0, change[3])
-                add_cross(ds, c_l, -1.0, change[4])
-                add_cross(djoint, c_a, -1.0, change[4])
-            add_cross(s, k_a, -1.0, change[3])
-            add_cross(s, k_l, -1.0, change[4])
-            add_cross(joint, k_a, -1.0, change[4])
-            # in inertial axes, and the angular parts in the frame's
+            omega[m], velocity[3 + m], acceleration[3 + m] = c[m], c[3 + m], d[3 + m]
+        add_cross(omega, velocity, 1.0, acceleration)
+        for o in range(width[k]):
+            p, y, z, place = P[first[k] + o], Y[first[k] + o], Z[first[k] + o], start[k] + o
+            out[:] = y
+            add_cross(p, velocity, 1.0, out)
             for m in range(3):
-                ds[m], ds1[m] = change[2, m], change[4, m]
-            add_cross(change[0], v, 1.0, ds)
-            add_cross(change[0], v1, 1.0, ds1)
-            add_cross(change[1], v, 1.0, ds1)
-            add_cross(w, change[2], 1.0, ds1)
-            row, below = start[k] + c, start[k] + 3 * width[k] + c
+                W[place + m * width[k]] = out[3 + m]
+            out[:] = z
+            add_cross(p, acceleration, 1.0, out)
+            add_cross(y, velocity, 1.0, out)
+            add_cross(omega, y, 1.0, out)
             for m in range(3):
-                W[row + m * width[k]], alpha[row + m * width[k]] = ds[m], ds1[m]
+                alpha[place + m * width[k]] = out[3 + m]
             if size == 6:
-                turn_back(R, change[1], ds)
-                turn_back(R, change[3], ds1)
+                turn_back(R, y, x)
+                turn_back(R, z, out)
                 for m in range(3):
-                    W[below + m * width[k]], alpha[below + m * width[k]] = ds[m], ds1[m]
+                    W[place + (3 + m) * width[k]], alpha[place + (3 + m) * width[k]] = x[m], out[m]
             else:
+                # a point has no axes of its own
                 for m in range(3):
-                    change[0, m] = change[1, m] = change[3, m] = 0.0
-                    change[2, m], change[4, m] = ds[m], ds1[m]
+                    p[m] = y[m] = z[m] = 0.0
+                    y[3 + m], z[3 + m] = W[place + m * width[k]], alpha[place + m * width[k]]
+        if size == 3:
+            c[:3] = 0.0
+            d[:] = acceleration

@@ -12,7 +12,7 @@ from scipy.sparse import block_array, csc_array, csr_array
 
 from femb.base.types import Floats, Ints
 from femb.formulations.joint_tree import JointTree
-from femb.formulations.reduced.kernels import fill_changes, pull, pull_change, push
+from femb.formulations.reduced.kernels import fill_changes, pull, pull_change
 from femb.formulations.reduced.null_space import NullSpace
 
 # Directions that are evaluated together, for the memory they take.
@@ -59,13 +59,10 @@ class Tangent:
 
         force (system.n_v,) : f, the forces on all frames.
         """
-        tree, null_space = self.tree, self.null_space
-        Q, V, T, T1, B, B1 = swept
-        A = np.empty_like(V)
-        push(tree.index, T, T1, B, B1, V, u[None], a[None], A)
+        null_space = self.null_space
         flat = np.zeros((2, null_space.size))
-        state = Q[0], V[0], A[0], q, u, a, B[0]
-        fill_changes(tree.index, tree.data, self._constant, null_space.start, null_space.width, *state, *flat)
+        places = self.tree.index, self._constant, null_space.start, null_space.width
+        fill_changes(*places, swept[0][0], u, a, swept[4][0], *flat)
         H2, H2_rate = null_space.matrices(*(each[0] for each in swept[2:]))
         by_q, rate_by_q = (null_space.matrix(each, 0.0) for each in flat)
         return Changes(H2, H2_rate, by_q, rate_by_q, self._geometric(swept, force, q))
