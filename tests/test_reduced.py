@@ -182,7 +182,7 @@ EXACT = {
 def test_matrices_are_the_derivatives_of_the_equations(name):
     """(14) and (15) by speeds and coordinates, of rigid and flexible trees in random motion, by differences of order 6.
 
-    Among them the second derivatives of H2 (18 to 22), which are up to 3 of 10 there.
+    Among them the second derivatives of H2, (23) to (27), and the reactions of drivers.
     """
     model, root = EXACT[name]()
     form = ReducedForm(System(model, assemble=True), root)
