@@ -46,13 +46,13 @@ def momentum_form(model):
 def state_of(form, q=None, rate=None, base=None, pose=None):
     """Coordinates and momenta of a MomentumForm from hinge coordinates and rates (n,), the base's velocity (6,) and
     its pose (7,); those of the start, and zero rates, by default."""
-    at, first = form.q0.copy(), form.equations.first
+    at, first = form.q0.copy(), form.momentum_equations.first
     if pose is not None:
         at[:first] = pose
     if q is not None:
         at[first:] = q
     rate = np.zeros(form.tree.n) if rate is None else np.asarray(rate, dtype=float)
-    return at, form.equations.momenta(at, rate, np.zeros(6) if base is None else base)
+    return at, form.momentum_equations.momenta(at, rate, np.zeros(6) if base is None else base)
 
 
 def random_state(form, rng, size=1.0):
@@ -71,7 +71,7 @@ def rates_of(form, loads=None):
 
     def rates(t, Y):
         q, v = np.ascontiguousarray(Y[:, : form.n_q]), np.ascontiguousarray(Y[:, form.n_q :])
-        return np.concatenate(form.equations.rates(q, v, loads or form.equations.no_loads), axis=1)
+        return np.concatenate(form.momentum_equations.rates(q, v, loads or form.momentum_equations.no_loads), axis=1)
 
     return rates
 

@@ -156,7 +156,7 @@ class FixedStep(bdf.Bdf):
         for j in range(order + 1):
             self.history.D[j] = sum((-1) ** i * comb(j, i) * values[i] for i in range(j + 1))
         self.history.h, self.history.order, self._h, self.t = h, order, h, order * h
-        self.q, self.v = values[0, : self.system.n_q].copy(), values[0, self.system.n_q : -1].copy()
+        self.q, self.v = values[0, : self.form.n_q].copy(), values[0, self.form.n_q : -1].copy()
 
 
 def motion(system, duration):

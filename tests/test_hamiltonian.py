@@ -70,12 +70,12 @@ def accelerations_of(form, q, v, t=0.0):
 
 def momentum_rates(form, q, v, t=0.0):
     """p' (n,) of the hinges."""
-    return form.acceleration(form.inputs_at(t, q, v), q, v)[form.equations.first_v :]
+    return form.acceleration(form.inputs_at(t, q, v), q, v)[form.momentum_equations.first_v :]
 
 
 def energy(form, q, v):
     """Kinetic energy, weight and springs of the tree, J."""
-    tree, motion = form.tree, form.equations.motion(q, v)
+    tree, motion = form.tree, form.momentum_equations.motion(q, v)
     weight = -float(np.sum(tree.data[:, 0] * ((motion.center + motion.origin_of_base) @ tree.gravity)))
     return kinetic_energy(motion) + weight + 0.5 * float(tree.stiffness @ (motion.q - tree.rest) ** 2)
 
@@ -99,7 +99,7 @@ def test_reference_recursion_is_the_kinetic_energy_of_moving_positions(free):
     form = momentum_form(random_tree(rng, 6, free))
     tree = form.tree
     y, p, q, rate = random_state(form, rng)
-    motion = form.equations.motion(y, p)
+    motion = form.momentum_equations.motion(y, p)
     turned = motion.R[0] + 1j * TINY * skew(motion.v[0, :3]) @ motion.R[0]
     # attitudes and mass centres along the motion, from the hinge rotations alone
     R, o = [None] * (tree.n + 1), [None] * (tree.n + 1)
@@ -132,7 +132,7 @@ def test_composite_energy_matrix_is_the_recursion_of_the_source(free):
     form = momentum_form(model)
     tree = form.tree
     y, p, q, _ = random_state(form, rng)
-    motion = form.equations.motion(y, p)
+    motion = form.momentum_equations.motion(y, p)
     A = motion.energy_matrix if free else motion.energy_matrix[6:, 6:]
     wanted = oracle.energy_matrix(tree, q, motion.R[0])
     assert relative(A, wanted) < 2e-15
@@ -177,10 +177,10 @@ def test_velocities_solve_the_energy_matrix(free):
         form = momentum_form(random_tree(rng, bodies, free))
         tree = form.tree
         y, p, q, rate = random_state(form, rng)
-        motion = form.equations.motion(y, p)
+        motion = form.momentum_equations.motion(y, p)
         u = generalized_velocity(tree, motion)
         momenta = oracle.energy_matrix(tree, q, motion.R[0]) @ u
-        assert relative(p[form.equations.first_v :], momenta[-tree.n :]) < 1e-13
+        assert relative(p[form.momentum_equations.first_v :], momenta[-tree.n :]) < 1e-13
         if free:
             total = np.concatenate(
                 [motion.angular_momentum - np.cross(motion.origin_of_base, momenta[3:6]), momenta[3:6]]
@@ -197,7 +197,7 @@ def test_rates_of_momenta_are_those_of_newton_and_euler(free):
         form = momentum_form(random_tree(rng, bodies, free))
         tree = form.tree
         y, p, q, rate = random_state(form, rng)
-        motion = form.equations.motion(y, p)
+        motion = form.momentum_equations.motion(y, p)
         second, base, _ = newton_euler(tree, poses_of(tree, motion), q, rate)
         u = generalized_velocity(tree, motion)
         a = np.concatenate([base, second]) if free else second
@@ -316,14 +316,14 @@ def test_energy_balance_of_every_kind_of_force(free):
 
     def total(s):
         at = y + s * direction[0]
-        x = at[form.equations.first :][order]
+        x = at[form.momentum_equations.first :][order]
         stored = 0.5 * (x - 0.3) @ K @ (x - 0.3) - np.sum(np.cos(x))
         return energy(form, at, p + s * direction[1]) + stored
 
     h = 1e-4
     change = [total(k * h) for k in (-3, -2, -1, 1, 2, 3)]
     slope = np.dot(change, [-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / (60.0 * h)
-    motion = form.equations.motion(y, p)
+    motion = form.momentum_equations.motion(y, p)
     _, attitude, velocity, k = body_motion(form, motion, "b2")
     velocity = velocity + np.cross(motion.v[k + 1, :3], attitude @ push["at"])
     power = (1.0 + t) * (attitude @ push["force"]) @ velocity
@@ -367,11 +367,11 @@ def test_driven_hinges_and_their_torques(free):
     got = accelerations_of(form, y, p)
     rates, change = form.rates(y[None], p[None])[0], momentum_rates(form, y, p)
     for k, (r, a) in chosen.items():
-        assert rates[form.equations.first + k] == r
+        assert rates[form.momentum_equations.first + k] == r
         assert change[k] == a
     motion = got.motion
     free_p = [k for k in range(tree.n) if k not in chosen]
-    assert relative(motion.p[free_p], p[form.equations.first_v :][free_p]) < 1e-12
+    assert relative(motion.p[free_p], p[form.momentum_equations.first_v :][free_p]) < 1e-12
     wanted, base, torque = newton_euler(
         tree, poses_of(tree, motion), q, motion.rate, driven={k: a for k, (_, a) in chosen.items()}
     )
@@ -408,12 +408,12 @@ def test_latching_is_the_impulse_of_maximal_coordinates():
     """All momenta but the latched hinge's own pass through; the velocity after is that of least change in energy."""
     form, y, p, k = latched_tree(12, 5)
     tree = form.tree
-    before = form.equations.motion(y, p)
+    before = form.momentum_equations.motion(y, p)
     # the same state goes on with the hinge held: its place holds its rate
     held = form.with_discrete(switched(form, [0], 1.0, y, p)[0].system.discrete)
     p_after = p.copy()
     p_after[6 + k] = 0.0
-    after = held.equations.motion(y, p_after)
+    after = held.momentum_equations.motion(y, p_after)
     # M (u+ - u-) = B lambda with u+_k = 0 (Gauss's principle for impulses)
     A = oracle.energy_matrix(tree, before.q, before.R[0])
     u = np.concatenate([before.v[0], before.rate])
@@ -437,7 +437,7 @@ def test_latching_is_the_impulse_of_maximal_coordinates():
 def test_release_goes_on_with_the_same_velocities():
     form, y, p, k = latched_tree(13, 4, engaged=True)
     free, y1, p1, _ = switched(form, [0], 1.0, y, p)
-    one, other = form.equations.motion(y, p), free.equations.motion(y1, p1)
+    one, other = form.momentum_equations.motion(y, p), free.momentum_equations.motion(y1, p1)
     assert relative(other.rate, one.rate) < 1e-11
     assert relative(other.v, one.v) < 1e-11
     assert (form.n_c, free.n_c) == (1, 0)
@@ -648,7 +648,7 @@ def test_free_forced_tree_moves_like_newton_and_euler():
     rate[driven] = 0.0
     pose = np.concatenate([rng.standard_normal(3), e / np.linalg.norm(e)])
     y, p = state_of(form, q, rate, rng.standard_normal(6), pose)
-    motion = form.equations.motion(y, p)
+    motion = form.momentum_equations.motion(y, p)
     on = form.map.frames[form.layout.bodies["b3"]]
 
     def by_multipliers(t, x):
@@ -674,7 +674,7 @@ def test_free_forced_tree_moves_like_newton_and_euler():
     x = np.concatenate([q, motion.rate, y[:7], motion.v[0]])
     wanted = solve_ivp(by_multipliers, (0.0, 1.0), x, **words).y[:, -1]
     got = solve_ivp(in_momenta, (0.0, 1.0), np.concatenate([y, p]), **words).y[:, -1]
-    end = form.equations.motion(got[: form.n_q].copy(), got[form.n_q :].copy())
+    end = form.momentum_equations.motion(got[: form.n_q].copy(), got[form.n_q :].copy())
     np.testing.assert_allclose(end.q, wanted[:n], atol=1e-8)
     np.testing.assert_allclose(end.rate, wanted[n : 2 * n], atol=1e-7)
     np.testing.assert_allclose(got[:7], wanted[2 * n : 2 * n + 7], atol=1e-8)
@@ -726,7 +726,7 @@ def test_free_tree_keeps_its_momenta_to_the_last_bits():
     _, states = Collocation(rates_of(form), np.concatenate([y, p]), 0.01, stages=3).run(400, every=20)
     assert np.ptp(states[:, 7:n_q], axis=0).max() > 1.0
     np.testing.assert_array_equal(states[:, n_q : n_q + 6], np.broadcast_to(p[:6], (21, 6)))
-    poses = [form.equations.motion(y[:n_q].copy(), y[n_q:].copy()) for y in states]
+    poses = [form.momentum_equations.motion(y[:n_q].copy(), y[n_q:].copy()) for y in states]
     scale_L = sum(np.abs(np.cross(m.center, m.v[:, 3:])).sum() for m in poses[:1]) + np.abs(p[:3]).max()
     for motion in poses:
         # from the bodies' own velocities, summed without the spatial inertias

@@ -65,7 +65,7 @@ def moved(form, rng, size=0.5):
     q = form.q0 + size * rng.standard_normal(form.n_q)
     form.normalise(q)
     rate, base = rng.standard_normal(form.tree.n), rng.standard_normal(6)
-    return q, form.equations.momenta(q, rate, base)
+    return q, form.momentum_equations.momenta(q, rate, base)
 
 
 def slope(form, q, v, dq, dv, of):
@@ -81,7 +81,7 @@ DIFFERENCES = ((1, 45.0), (2, -9.0), (3, 1.0))
 def both_accelerations(form, q, v, t=0.0):
     """The System's accelerations at a state of the form, by the velocity form and by the tree's recursion."""
     system, layout = form.system, form.layout
-    Q, V = (each[0] for each in form.configuration(q[None], v[None]))
+    Q, V = (each[0] for each in form.to_system(q[None], v[None]))
     u = system.inputs_at(t, Q, V)
     found = form.accelerations(u, q, v)
     mine, motion = np.empty(system.n_v), found.motion
@@ -101,7 +101,7 @@ def both_accelerations(form, q, v, t=0.0):
 def velocity_rates(form, q, v, t):
     """The rate of the System's velocities along q', p'."""
     dq, dv = form.rates(q[None], v[None])[0], form.acceleration(form.inputs_at(t, q, v), q, v)
-    return slope(form, q, v, dq, dv, lambda q, v: form.configuration(q[None], v[None])[1][0])
+    return slope(form, q, v, dq, dv, lambda q, v: form.to_system(q[None], v[None])[1][0])
 
 
 def load_at_random(model, rng):
@@ -175,11 +175,11 @@ def test_every_kind_of_joint(kind):
         form = MomentumForm(system)
         assert form.n_v == system.n_v - system.n_c
         q, v = moved(form, rng)
-        Q, V = form.configuration(q[None], v[None])
+        Q, V = form.to_system(q[None], v[None])
         u = system.inputs_at(0.0, Q[0], V[0])
         assert np.abs(system.constraints(u[None], Q, V)[0]).max(initial=0.0) < 1e-14 * (1.0 + np.abs(Q).max())
         assert np.abs(system.constraint_rates(u[None], Q, V)).max(initial=0.0) < 1e-13 * np.abs(V).max()
-        again = form.at(q).from_configuration(Q[0], V[0])
+        again = form.at(q).from_system(Q[0], V[0])
         np.testing.assert_allclose(again[0], q, atol=1e-12)
         np.testing.assert_allclose(again[1], v, rtol=0.0, atol=1e-11 * np.abs(v).max())
         wanted, got = both_accelerations(form, q, v)

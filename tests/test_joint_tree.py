@@ -27,13 +27,13 @@ def test_coordinates_meet_the_constraints(kinds, ground):
     system = tree.system
     assert tree.n_u == system.n_v - system.n_c
     q, u = random_state(tree, rng)
-    Q, V = tree.configuration(q[None], u[None])
+    Q, V = tree.to_system(q[None], u[None])
     inputs = np.zeros((1, system.n_u))
     position, rates = system.constraints(inputs, Q, V)[0], system.constraint_rates(inputs, Q, V)
     assert np.max(np.abs(position)) < 1e-13 * max(1.0, np.max(np.abs(Q)))
     assert np.max(np.abs(rates)) < 1e-13 * np.max(np.abs(V), initial=1.0)
     np.testing.assert_allclose(tree.speeds_at(q, V[0]), u, atol=1e-11)
-    again = tree.configuration(tree.coordinates_at(Q[0])[None], u[None])[0]
+    again = tree.to_system(tree.coordinates_at(Q[0])[None], u[None])[0]
     np.testing.assert_allclose(again, Q, atol=1e-12)
 
 
@@ -43,7 +43,7 @@ def test_the_start_is_that_of_the_system(ground):
     for seed in range(5):
         tree, _ = tree_of(seed, 6, ground=ground)
         start = tree.coordinates_at(tree.system.q0)
-        Q = tree.configuration(start[None], np.zeros((1, tree.n_u)))[0][0]
+        Q = tree.to_system(start[None], np.zeros((1, tree.n_u)))[0][0]
         np.testing.assert_allclose(Q, tree.system.q0, atol=1e-11)
 
 

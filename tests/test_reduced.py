@@ -80,7 +80,7 @@ def test_H2_spans_the_null_space(kinds, ground):
     """J H2 = 0, H2 u = v and gamma = J H2' u; H2 = Ha^-1 Hb with its left inverse Hb^+ Ha."""
     form, q, v, u = sized(7, kinds, ground)
     system, (H2, H2_rate) = form.system, form.H2(q, v)
-    Q, V = form.configuration(q[None], v[None])
+    Q, V = form.to_system(q[None], v[None])
     J = system.jacobian(u, Q[0])
     size = np.max(np.abs(H2))
     assert np.max(np.abs((J @ H2).toarray()), initial=0.0) < 1e-13 * size
@@ -108,7 +108,7 @@ def test_roots_of_every_form(root):
     rate = form.rates(q[None], v[None])[0]
     for got, wanted in zip(form.H2(q, v), (null_space(form.tree, q), null_space_rate(form.tree, q, rate)), strict=True):
         np.testing.assert_allclose(got.toarray(), wanted, atol=1e-12 * np.max(np.abs(wanted)))
-    Q, V = form.configuration(q[None], v[None])
+    Q, V = form.to_system(q[None], v[None])
     H2, H2_rate = form.H2(q, v)
     wanted = form.system.acceleration(u, Q[0], V[0])
     np.testing.assert_allclose(
@@ -132,7 +132,7 @@ def test_the_same_accelerations_and_multipliers_as_the_velocity_form(kinds, grou
     for seed in range(2):
         form, q, v, u = sized(seed, kinds, ground)
         H2, H2_rate = form.H2(q, v)
-        Q, V = form.configuration(q[None], v[None])
+        Q, V = form.to_system(q[None], v[None])
         wanted, multipliers = form.system.forward(u, Q[0], V[0])
         close = {"rtol": 0.0, "atol": 1e-11 * np.max(np.abs(wanted))}
         a = form.acceleration(u, q, v)
@@ -367,7 +367,7 @@ def test_beams_are_in_the_tree_as_free_nodes(method):
     q, v = form.q0 + 0.01 * rng.standard_normal(form.n_q), rng.standard_normal(form.n_v)
     form.normalise(q)
     H2, H2_rate = form.H2(q, v)
-    Q, V = form.configuration(q[None], v[None])
+    Q, V = form.to_system(q[None], v[None])
     wanted = system.acceleration(u, Q[0], V[0])
     got = H2 @ form.acceleration(u, q, v) + H2_rate @ v
     np.testing.assert_allclose(got, wanted, atol=1e-10 * np.max(np.abs(wanted)))

@@ -75,11 +75,11 @@ def test_partial_velocities_and_their_rates(choice, ground):
 def test_they_span_what_the_reduced_form_does(choice, kinds, ground):
     """The same null space and accelerations by another recursion: H2 of one is H2 of the other times a matrix."""
     form, q, u = at_random(choice, 5, kinds=kinds, ground=ground)
-    Q, V = form.configuration(q[None], u[None])
+    Q, V = form.to_system(q[None], u[None])
     other = ReducedForm(form.system)
     assert form.n_v == other.n_v
     _, _, H2, H2_rate = form._motion(q, u)
-    x, speeds = other.from_configuration(Q[0], V[0])
+    x, speeds = other.from_system(Q[0], V[0])
     wanted, wanted_rate = (each.toarray() for each in other.H2(x, speeds))
     between = np.linalg.lstsq(wanted, H2, rcond=None)[0]
     close(wanted @ between, H2, 1e-11)
@@ -89,8 +89,8 @@ def test_they_span_what_the_reduced_form_does(choice, kinds, ground):
     full = H2 @ a + H2_rate @ u
     close(full, form.system.acceleration(inputs, Q[0], V[0]), 1e-10)
     close(full, wanted @ other.acceleration(inputs, x, speeds) + wanted_rate @ speeds, 1e-10)
-    back = form.from_configuration(Q[0], V[0])
-    close(form.configuration(back[0][None], back[1][None])[1][0], V[0], 1e-11)
+    back = form.from_system(Q[0], V[0])
+    close(form.to_system(back[0][None], back[1][None])[1][0], V[0], 1e-11)
     close(back[1], u, 1e-10)
 
 
@@ -103,7 +103,7 @@ def test_generalized_inertia_is_kanes():
         body, A = form.model.bodies[name], found.attitude[k]
         wanted += body.mass * found.V[k].T @ found.V[k] + found.W[k].T @ A @ body.inertia @ A.T @ found.W[k]
     close(found.inertia, wanted, 1e-12)
-    Q, V = form.configuration(q[None], u[None])
+    Q, V = form.to_system(q[None], u[None])
     assert 0.5 * u @ found.inertia @ u == pytest.approx(form.system.energy_momentum(Q, V)[0, 0], rel=1e-12)
     close(found.inertia @ found.speed_rates, found.force, 1e-11)
 

@@ -34,7 +34,7 @@ def test_H2_is_that_of_the_examples(name):
     form = ReducedForm(system)
     tree = form.tree
     q, _ = random_state(tree, np.random.default_rng(0))
-    Q, _ = form.configuration(q[None], np.zeros((1, form.n_v)))
+    Q, _ = form.to_system(q[None], np.zeros((1, form.n_v)))
     places = {each.frame: tree.layout.frame_q[each.frame] for each in tree.frames}
     r = {frame: Q[0, i : i + 3] for frame, i in places.items()}
     A = {frame: rotation_matrix(Q[0, i + 3 : i + 7]) for frame, i in places.items()}

@@ -66,7 +66,7 @@ def test_chart(root, ground):
         system = System(random_model(rng, 6, ground=ground))
         tree = JointTree(system, root=root)
         q, u = random_state(tree, rng)
-        Q, V = (each[0] for each in tree.configuration(q[None], u[None]))
+        Q, V = (each[0] for each in tree.to_system(q[None], u[None]))
         point = OperatingPoint.of(system.at(Q), Q, V)
         chart = tree_chart(point, tree)
         q, rate = tree.coordinates_at(Q), chart.rates
@@ -110,7 +110,7 @@ def test_charts_of_different_coordinates_agree(ground, size):
         system = System(random_model(rng, 5, ground=ground))
         tree = JointTree(system)
         q, u = random_state(tree, rng, size)
-        Q, V = (each[0] for each in tree.configuration(q[None], u[None]))
+        Q, V = (each[0] for each in tree.to_system(q[None], u[None]))
         point = OperatingPoint.of(system.at(Q), Q, V)
         one = tree_chart(point, tree)
         wanted = accelerations(point, one)

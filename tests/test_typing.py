@@ -46,6 +46,31 @@ case = femb.load_case("case.toml")
 model: Model = case.model
 """
 
+CONTRACTS = """
+from femb.analysis.relative_kinematics import RelativeKinematics
+from femb.formulations.contract import Formulation, ImplicitFormulation
+from femb.formulations.hamiltonian.momentum_form import MomentumForm
+from femb.formulations.quaternion import QuaternionForm
+from femb.formulations.reduced import ReducedForm
+from femb.steppers.bdf import Bdf
+from femb.steppers.contract import Stepper
+from femb.steppers.gauss import Gauss
+from femb.steppers.generalized_alpha import GeneralizedAlpha
+from femb.steppers.radau import Radau
+from femb.steppers.runge_kutta import Dop853, RungeKutta4
+from femb import Run, System
+
+
+def formulations(system: System) -> tuple[list[ImplicitFormulation], list[Formulation]]:
+    implicit: list[ImplicitFormulation] = [system, QuaternionForm(system), ReducedForm(system)]
+    return implicit, [*implicit, MomentumForm(system), RelativeKinematics(system, "body")]
+
+
+def steppers(form: System, run: Run) -> tuple[list[Stepper[ImplicitFormulation]], list[Stepper[Formulation]]]:
+    implicit: list[Stepper[ImplicitFormulation]] = [Radau(form, run), Bdf(form, run), GeneralizedAlpha(form, run)]
+    return implicit, [Gauss(form, run), Dop853(form, run), RungeKutta4(form, run)]
+"""
+
 WRONG = """
 import femb
 from femb import Model, RigidBody, simulate
@@ -86,6 +111,8 @@ def checked(command, samples):
 
 
 def test_mypy_sees_what_users_write(samples):
+    """And that every formulation and every stepper is of its Protocol."""
+    (samples / "right.py").write_text(RIGHT + CONTRACTS)
     checked([sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent"], samples)
 
 

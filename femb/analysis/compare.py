@@ -8,13 +8,14 @@ import json
 import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.differences import Difference, check_times, differences
 from femb.analysis.simulate import simulate
 from femb.base.errors import FembError, ModelError
 from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
+from femb.base.progress import Reporter
 from femb.model.model import Model
 from femb.results.results import Results
 
@@ -103,7 +104,7 @@ def compare(
     against: Results | str | Path | None = None,
     out: str | Path | None = None,
     case_text: str = "",
-    progress: Any = None,
+    progress: Reporter | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
     """Run a model in every formulation of femb.base.options.FORMULATIONS that admits it, and compare the results.
@@ -162,7 +163,9 @@ def admitted(run: Run, formulation: str) -> Run:
     raise refused
 
 
-def _attempt(model: Model, run: Run, formulation: str, file: Path | None, case_text: str, progress: Any) -> Attempt:
+def _attempt(
+    model: Model, run: Run, formulation: str, file: Path | None, case_text: str, progress: Reporter | None
+) -> Attempt:
     method = None
     if progress is not None:
         progress.update(0.0)

@@ -140,7 +140,8 @@ def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str
 
 def _over_items(values: Floats) -> Floats:
     """(T,) the largest at each instant; NaN where one is."""
-    return np.max(values.reshape(len(values), -1), axis=1)
+    result: Floats = np.max(values.reshape(len(values), -1), axis=1)
+    return result
 
 
 def _lengths(first: Floats, second: Floats) -> tuple[Floats, Floats]:

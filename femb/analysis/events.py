@@ -12,15 +12,19 @@ jump as work, of each latch its own loss. Source: docs/theory/constraints.md, se
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation
 from femb.layout.element import raised
+from femb.layout.layout import LatchLayout
+from femb.layout.state import State
+from femb.steppers.contract import F
 from femb.system.constraints import least_multipliers, mass_factors, projected
+from femb.system.system import System
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,12 @@ class Event:
     """
 
     name: str
-    function: Callable[[float, Any], float]
+    function: Callable[[float, State], float]
     terminal: bool = True
     direction: int = 0
     latch: int = -1
 
-    def value(self, t: float, state: Any) -> float:
+    def value(self, t: float, state: State) -> float:
         """The function at an instant. Raises SolveError where it fails or gives no number."""
         label = self.name if self.latch >= 0 else f"event {self.name!r}"
         try:
@@ -56,9 +60,9 @@ class Event:
         return float(number.reshape(-1)[0])
 
 
-def latch_events(form: Any) -> tuple[Event, ...]:
+def latch_events(form: Formulation) -> tuple[Event, ...]:
     """The events that the latches of a formulation's system wait for, in its discrete state."""
-    found, system = [], form.velocity_form
+    found, system = [], form.system
     for k, latch in enumerate(system.layout.latches):
         item, engaged = latch.item, bool(system.discrete.engaged[k])
         if engaged == item.engaged:
@@ -66,45 +70,47 @@ def latch_events(form: Any) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def _function(latch: Any) -> Callable[[float, Any], float]:
+def _function(latch: LatchLayout) -> Callable[[float, State], float]:
     item = latch.item
     if item.when is not None:
-        return item.when
+        when: Callable[[float, State], float] = item.when
+        return when
     if item.time is not None:
         return lambda t, state: t - item.time
     return lambda t, state: state.coordinates[latch.coordinate] - item.at
 
 
-def kinetic_energy(form: Any, q: Floats, v: Floats) -> float:
+def kinetic_energy(form: Formulation, q: Floats, v: Floats) -> float:
     """J, of a state of a formulation."""
-    return float(form.velocity_form.energy_momentum(*form.configuration(q[None], v[None]))[0, 0])
+    return float(form.system.energy_momentum(*form.to_system(q[None], v[None]))[0, 0])
 
 
-def switched(form: Any, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[Any, Floats, Floats, Floats]:
+def switched(form: F, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[F, Floats, Floats, Floats]:
     """The formulation with latches switched at a state, the coordinates and velocities after it, and the energy (J)
     that each of the latches took.
 
     Of latches that engage together one may take less than nothing: what another one's impulse has put into its motion.
     """
-    system = form.velocity_form
+    system = form.system
     discrete = system.discrete
-    q, v = (each[0] for each in form.configuration(q[None], v[None]))
+    q, v = (each[0] for each in form.to_system(q[None], v[None]))
     engaged, held = discrete.engaged.copy(), discrete.held.copy()
     coordinates = system.joint_motion(q, v)[0]
     for k in latches:
         engaged[k] = 1.0 - engaged[k]
         held[k] = coordinates[system.layout.latches[k].coordinate]
     other = form.with_discrete(replace(discrete, engaged=engaged, held=held))
-    system = other.velocity_form
+    system = other.system
     u, before = system.inputs_at(t, q, v), v
     q, v = projected(system, u, q, v)
     losses = _taken(system, u, q, before, v)[[system.layout.row_c[system.layout.latches[k].row] for k in latches]]
-    return other, *other.from_configuration(q, v), losses
+    return other, *other.from_system(q, v), losses
 
 
-def _taken(system: Any, u: Floats, q: Floats, before: Floats, after: Floats) -> Floats:
+def _taken(system: System, u: Floats, q: Floats, before: Floats, after: Floats) -> Floats:
     """(n_c,) J: what the impulse of each row takes from the motion in the jump from v before to v after."""
     n_v, x = system.n_v, np.zeros(system.n_v + system.n_c)
     x[n_v:] = -system.constraint_rates(u[None], q[None], before[None])[0]
     impulses = least_multipliers(system, u, q, mass_factors(system, u, q).solve(x)[n_v:])
-    return impulses * (system.jacobian(u, q) @ (0.5 * (before + after)))
+    result: Floats = impulses * (system.jacobian(u, q) @ (0.5 * (before + after)))
+    return result

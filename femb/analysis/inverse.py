@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
@@ -20,6 +20,7 @@ from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.undriven import suggestions
 from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.options import Run
+from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.export.plots.check import check_figures
 from femb.model.model import Model
@@ -45,7 +46,7 @@ def inverse(
     *,
     out: str | Path | None = None,
     case_text: str = "",
-    progress: Any = None,
+    progress: Reporter | None = None,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Motion and forces of a model whose joints and drivers prescribe all of its motion.
@@ -256,4 +257,5 @@ class _Rows:
 
     def solve_transposed(self, right: Floats) -> Floats:
         """The y (n_c,) of least norm with J^T y = right."""
-        return self.Q @ solve_triangular(self.R, right[self.order], trans="T")
+        result: Floats = self.Q @ solve_triangular(self.R, right[self.order], trans="T")
+        return result

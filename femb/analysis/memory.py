@@ -1,15 +1,19 @@
 """Memory: whether there is room for what a run records, asked before it begins."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError
+
+if TYPE_CHECKING:
+    from femb.base.options import Run
+    from femb.system.system import System
 
 # Bytes of a number, and how many times the arrays of results are held while they are put together.
 NUMBER, COPIES = 8, 2
 
 
-def frame_numbers(system: Any) -> int:
+def frame_numbers(system: "System") -> int:
     """How many numbers a run records at each output time, about."""
     layout = system.layout
     nodes = sum(len(beam.stations) for beam in layout.beams.values())
@@ -33,7 +37,7 @@ def available() -> int | None:
         return None
 
 
-def check_memory(system: Any, run: Any) -> None:
+def check_memory(system: "System", run: "Run") -> None:
     """Raise ModelError where a run has more to record than there is memory for."""
     free = available()
     count = run.output_count()

@@ -32,7 +32,9 @@ from femb.formulations.relative import (
 )
 from femb.formulations.relative_coordinates import RelativeCoordinates
 from femb.formulations.relative_state import RelativeState
+from femb.layout.discrete import Discrete
 from femb.layout.element import TrialError
+from femb.layout.state import State
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.results.results import Results
@@ -196,14 +198,9 @@ class RelativeKinematics(RelativeCoordinates):
 
     # What steppers ask of a formulation
 
-    @property
-    def velocity_form(self) -> "System":
-        """The system it is the form of."""
-        return self.system
-
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
         """u (n_u,) of the System at time t and a state."""
-        Q, V = self.configuration(q[None], v[None])
+        Q, V = self.to_system(q[None], v[None])
         return self.system.at(Q[0]).inputs_at(t, Q[0], V[0])
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
@@ -212,39 +209,39 @@ class RelativeKinematics(RelativeCoordinates):
         if multipliers is not None:
             full = np.zeros((len(multipliers), self.system.n_c))
             full[:, self._kept] = multipliers
-        return self.system.power(u, *self.configuration(q, v), full)
+        return self.system.power(u, *self.to_system(q, v), full)
 
-    def state(self, t: float, q: Floats, v: Floats) -> Any:
+    def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies and joints at an instant."""
-        Q, V = self.configuration(q[None], v[None])
+        Q, V = self.to_system(q[None], v[None])
         return self.system.state(t, Q[0], V[0])
 
     def at(self, q: Floats) -> "RelativeKinematics":
         """The same with the turns of its joints as they are after a step to q."""
         other = copy(self)
-        other.system = self.system.at(self.configuration(q[None], np.zeros((1, self.n_v)))[0][0])
+        other.system = self.system.at(self.to_system(q[None], np.zeros((1, self.n_v)))[0][0])
         return other
 
-    def with_discrete(self, discrete: Any) -> "RelativeKinematics":
+    def with_discrete(self, discrete: Discrete) -> "RelativeKinematics":
         """The same in another discrete state."""
         other = copy(self)
         other.system = self.system.with_discrete(discrete)
         other._keep()
         return other
 
-    def watch(self, t: float, q: Floats, v: Floats, *rest: Any) -> Any:
+    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Look for postures that a motion cannot go on through."""
-        return self.system.watch(t, *self.configuration(q, v), *rest)
+        self.system.watch(t, *self.to_system(q, v), last)
 
-    def projected(self, u: Floats, q: Floats, v: Floats, factors: Any = None) -> tuple[Floats, Floats]:
+    def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v where drivers and latches want them, by the smallest change weighted with the inertia."""
         for _ in range(PASSES):
-            left = self.system.constraints(u[None], *self.configuration(q[None], v[None]))[0][0, self._kept]
+            left = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self._kept]
             if np.max(np.abs(left), initial=0.0) <= CLOSED:
                 break
             q = q + self.rates(q[None], self._closing(u, q, left)[None])[0]
             self.normalise(q)
-        rates = self.system.constraint_rates(u[None], *self.configuration(q[None], v[None]))[0, self._kept]
+        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self._kept]
         return q, v + self._closing(u, q, rates)
 
     def _closing(self, u: Floats, q: Floats, left: Floats) -> Floats:

@@ -3,20 +3,25 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
-from femb.analysis.time_loop import Event, Outcome, integrate
+from femb.analysis.events import Event
+from femb.analysis.time_loop import Outcome, integrate
 from femb.base.checks import numbered, shown
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
+from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.layout.connections import unconnected
 from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.results.results import Results
+
+if TYPE_CHECKING:
+    from femb.system.system import System
 
 
 def simulate(
@@ -26,7 +31,7 @@ def simulate(
     out: str | Path | None = None,
     case_text: str = "",
     events: Sequence[Event] = (),
-    progress: Any = None,
+    progress: Reporter | None = None,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Integrate a model in time.
@@ -76,13 +81,13 @@ def simulate(
     return recording.results()
 
 
-def check_events(events: Any) -> None:
+def check_events(events: object) -> None:
     """Refuse what is no sequence of events."""
     if not isinstance(events, list | tuple) or not all(isinstance(each, Event) for each in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
 
 
-def started(system: Any, run: Run | None) -> Any:
+def started(system: "System", run: Run | None) -> "System":
     """The system at the start that a run asks for; raises as ``femb.analysis.equilibrium.steady_start``."""
     if run is None or run.start != "equilibrium":
         return system
@@ -91,7 +96,7 @@ def started(system: Any, run: Run | None) -> Any:
     return system.starting_at(*steady_start(system))
 
 
-def tolerance_notes(system: Any, run: Run) -> list[str]:
+def tolerance_notes(system: "System", run: Run) -> list[str]:
     """What limits the accuracy of a run with error control more than its ``rtol`` does."""
     if not run.controls_error:
         return []
@@ -136,7 +141,7 @@ def summary(model: Model, run: Run | None = None) -> str:
     return "\n".join(lines)
 
 
-def _freedom_lines(system: Any) -> list[str]:
+def _freedom_lines(system: "System") -> list[str]:
     """Degrees of freedom, and what depends on what, at the start."""
     from femb.system.initial_position import freedom
 
@@ -160,7 +165,7 @@ def _by_item(labels: tuple[str, ...]) -> str:
     return "; ".join(f"{item} ({', '.join(what)})" for item, what in items.items())
 
 
-def mass_properties(system: Any) -> tuple[float, Floats, Floats]:
+def mass_properties(system: "System") -> tuple[float, Floats, Floats]:
     """Mass (kg), mass centre (3,) m and inertia (3, 3) about it, kg m2, inertial axes, at the start.
 
     Momenta of six rigid motions of everything, what is fixed to the ground included.
@@ -182,7 +187,7 @@ class _MovingGround(Layout):
         return super().add_frame(label, position, quaternion, freedom or 6)
 
 
-def _unfixed(system: Any) -> tuple[Any, Floats]:
+def _unfixed(system: "System") -> "tuple[System, Floats]":
     """A system's twin with a ground that could move, and its coordinates in the system's start pose."""
     from femb.system.system import System
 

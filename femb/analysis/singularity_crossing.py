@@ -15,16 +15,17 @@ section III.1 (Adams formulas).
 """
 
 from collections import deque
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
-from femb.steppers.contract import Step, before
+from femb.steppers.contract import F, Step, Stepper, before
 from femb.steppers.dense import HermiteStep
 from femb.system.constraints import mass_factors
+from femb.system.system import System
 
 # The angle s at which a passage begins: the usual one, and the least, below which a passage is not tried.
 BEGIN, LEAST = 0.02, 1e-3
@@ -42,41 +43,48 @@ class Passage:
     ``warning`` is empty until the first passage, then says when it was and which joint's rows became dependent.
     """
 
-    def __init__(self, system: Any, run: Any) -> None:
-        self._scales = system.error_scale(run.rtol, run.atol)
+    def __init__(self, stepper: Stepper[System]) -> None:
+        self._stepper = stepper
+        self._scales = stepper.form.error_scale(stepper.run.rtol, stepper.run.atol)
         self._steps: deque[Step] = deque(maxlen=3 * PAST)
         self._look: tuple[float, Floats] | None = None
         self._begin, self._worst, self._row = BEGIN, np.inf, -1
         self.warning = ""
+
+    @classmethod
+    def of(cls, stepper: Stepper[F]) -> "Passage | None":
+        """For a stepper of a System with closed loops; None for others, whose coordinates meet no such postures."""
+        return cls(stepper) if stepper.form.layout.has_loops and _of_system(stepper) else None
 
     def forget(self) -> None:
         """Begin anew: what follows is not smooth with what was before."""
         self._steps.clear()
         self._look = None
 
-    def step(self, stepper: Any, limit: float) -> Step:
+    def step(self, limit: float) -> Step:
         """A step of the stepper to ``limit`` at most, or a passage. Raises SolveError as the stepper does.
 
         Rows that depend on others at the start are left out throughout the step.
         """
-        left, angle = self._time_left(stepper)
+        stepper = self._stepper
+        left, angle = self._time_left()
         if self._look is not None and np.any(self._look[1] == 0.0):
-            stepper.system = stepper.system.without_rows(self._look[1] == 0.0)
+            stepper.form = stepper.form.without_rows(self._look[1] == 0.0)
         while stepper.t + 1.2 * left < limit and self._begin >= LEAST:
             begin = min(1.0, self._begin / angle) * left
             if left > 1.2 * begin:
                 limit = min(limit, stepper.t + left - max(begin, LEFT * left))
                 break
-            step = self._pass(stepper, min(limit, stepper.t + 2.0 * left))
+            step = self._pass(min(limit, stepper.t + 2.0 * left))
             if step is not None:
                 return step
         step = stepper.step(limit)
         self._steps.append(step)
         return step
 
-    def _time_left(self, stepper: Any) -> tuple[float, float]:
+    def _time_left(self) -> tuple[float, float]:
         """Time (s) to the posture that the motion approaches, infinity where there is none near, and s."""
-        system = stepper.system
+        stepper, system = self._stepper, self._stepper.form
         try:
             now = (stepper.t, _angles(system, stepper.t, stepper.q, stepper.v))
             before, self._look = self._look, now
@@ -98,11 +106,12 @@ class Passage:
 
     # The passage
 
-    def _pass(self, stepper: Any, end: float) -> Step | None:
+    def _pass(self, end: float) -> Step | None:
         """The step across, after which the stepper begins anew; None where none can be made with the error wanted."""
-        system, t0 = stepper.system, stepper.t
+        stepper = self._stepper
+        system, t0 = stepper.form, stepper.t
         h = end - t0
-        past = self._past(system, stepper, h)
+        past = self._past(h)
         if past is None:
             self._begin *= 0.5
             return None
@@ -133,17 +142,17 @@ class Passage:
         stepper.statistics.steps += 1
         stepper.jump(end, q, v, float(now[-1]))
         self.forget()
-        at_start, at_end = (q0, v0, a0, y[-1], rates[0, -1]), (q, v, a, now[-1], rate[-1])
+        at_start, at_end = (q0, v0, a0, float(y[-1]), float(rates[0, -1])), (q, v, a, float(now[-1]), float(rate[-1]))
         return HermiteStep(system, t0, end, at_start, at_end)
 
-    def _past(self, system: Any, stepper: Any, h: float) -> Any:
+    def _past(self, h: float) -> tuple[Floats, Floats, Floats, Floats] | None:
         """Ages (s) of instants of the past, the state y = (q, v, work) of the youngest, the rates of y at all, and the
         accelerations of the youngest; None where the past is too short."""
-        t0 = stepper.t
-        d = min(h, (t0 - self._steps[0].start) / (PAST - 1))
+        stepper, system, t0 = self._stepper, self._stepper.form, self._stepper.t
+        d = float(min(h, (t0 - self._steps[0].start) / (PAST - 1)))
         if d < 0.3 * h:
             return None
-        ages = d * np.arange(PAST)
+        ages = d * np.arange(PAST, dtype=np.float64)
         y = np.concatenate([stepper.q, stepper.v, [stepper.work]])
         _, first, a0 = self._on_constraints(system, t0, t0, y)
         rates = [first]
@@ -153,7 +162,7 @@ class Passage:
             rates.append(self._on_constraints(system, t0 - age, t0, np.concatenate([q[0], v[0], work]))[1])
         return ages, y, np.array(rates), a0
 
-    def _on_constraints(self, system: Any, t: float, start: float, y: Floats) -> tuple[Floats, Floats, Floats]:
+    def _on_constraints(self, system: System, t: float, start: float, y: Floats) -> tuple[Floats, Floats, Floats]:
         """y projected on the constraints, its rate, and the accelerations; inputs from the left."""
         n_q = system.n_q
         q, v = y[:n_q].copy(), y[n_q:-1]
@@ -174,9 +183,9 @@ class Passage:
 
     def _norm(self, error: Floats, y: Floats, n_q: int) -> float:
         of_q = error_norm(*self._scales[0], error[:n_q], y[:n_q])
-        return max(of_q, error_norm(*self._scales[1], error[n_q:-1], y[n_q:-1]))
+        return float(max(of_q, error_norm(*self._scales[1], error[n_q:-1], y[n_q:-1])))
 
-    def _warn(self, system: Any, t: float) -> None:
+    def _warn(self, system: System, t: float) -> None:
         if not self.warning:
             layout = system.layout
             label = layout.row_labels[int(np.flatnonzero(layout.row_c == self._row)[0])]
@@ -187,7 +196,11 @@ class Passage:
             )
 
 
-def _angles(system: Any, t: float, q: Floats, v: Floats) -> Floats:
+def _of_system(stepper: Stepper[F]) -> TypeGuard[Stepper[System]]:
+    return isinstance(stepper.form, System)
+
+
+def _angles(system: System, t: float, q: Floats, v: Floats) -> Floats:
     """s (n_c,) of every row at a state; zero of those that depend on others."""
     return np.sqrt(mass_factors(system, system.inputs_at(t, q, v), q).kept())
 

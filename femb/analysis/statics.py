@@ -144,7 +144,8 @@ class Statics:
         still, out, rates = np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_c))
         for batch in self.twin.held:
             batch.hold(u[None], q[None], still, multipliers[None], out, rates)
-        return out[0]
+        result: Floats = out[0]
+        return result
 
     def regular(self, mass: Floats, stiffness: Floats) -> Floats:
         """B, block data: the mass of every block on the scale of its stiffness; of those without, on the least."""

@@ -6,17 +6,18 @@ The loop is ordinary Python, so controllers, events and progress are ordinary Py
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from femb.analysis.events import Event, kinetic_energy, latch_events, switched
 from femb.analysis.singularity_crossing import Passage
 from femb.base.errors import SolveError
+from femb.base.progress import Reporter
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation
 from femb.results.frames import Frames, output_frames, step_frames
 from femb.results.results import EventRecord
-from femb.steppers.contract import Step, Stepper, located
+from femb.steppers.contract import F, Step, Stepper, StepperState, located
 from femb.steppers.pace import Pace
 
 # An event's sign is looked at so many times a step.
@@ -47,12 +48,12 @@ class Outcome:
 
 
 def integrate(
-    system: Any,
-    stepper: Stepper,
+    form: F,
+    stepper: Stepper[F],
     times: Floats,
     outcome: Outcome,
     events: tuple[Event, ...] = (),
-    progress: Any = None,
+    progress: Reporter | None = None,
     max_steps: float = np.inf,
 ) -> Iterator[Frames]:
     """Yield the output frames of a run over ``times`` (T,), from times[0] = the stepper's time to times[-1].
@@ -62,24 +63,24 @@ def integrate(
     """
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
-    own, events = events, (*events, *latch_events(system))
-    values = _values(system, events, stepper.t, stepper.q, stepper.v)
-    yield _last_state(system, stepper)
-    passage = Passage(system, stepper.run) if system is system.velocity_form and system.layout.has_loops else None
+    own, events = events, (*events, *latch_events(form))
+    values = _values(form, events, stepper.t, stepper.q, stepper.v)
+    yield _last_state(form, stepper)
+    passage = Passage.of(stepper)
     pace = Pace(stepper.t, end, max_steps)
     done, shown = 1, stepper.t
-    for limit, instant in _landings(system.breakpoints, stepper.t, end):
+    for limit, instant in _landings(form.breakpoints, stepper.t, end):
         while stepper.t < limit:
             try:
                 pace.check(stepper)
-                step = passage.step(stepper, limit) if passage else stepper.step(limit)
+                step = passage.step(limit) if passage else stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
-                    yield _last_state(system, stepper)
+                    yield _last_state(form, stepper)
                 raise
             stops: list[tuple[float, Event]] = []
             if events:
-                stops, values = _look(system, events, step, values, outcome)
+                stops, values = _look(form, events, step, values, outcome)
             reached = instant if step.end == limit else step.end
             last = stops[0][0] if stops else reached
             count = int(np.searchsorted(times, last, side="right"))
@@ -88,7 +89,7 @@ def integrate(
                 wanted = np.append(wanted, last)
             if len(wanted):
                 shown = float(wanted[-1])
-                yield step_frames(system, step, wanted)
+                yield step_frames(form, step, wanted)
             done = count
             stepper.statistics.wall_time = time.perf_counter() - clock
             stepper.statistics.cpu_time = time.process_time() - cpu
@@ -100,13 +101,13 @@ def integrate(
                     progress.message(outcome.warning)
             if outcome.stopped_by is not None:
                 return
-            stepper.system = system = system.at(stepper.q)
+            stepper.form = form = form.at(stepper.q)
             if stops:
-                system = _switch(system, stepper, step, stops, outcome)
+                form = _switch(form, stepper, step, stops, outcome)
                 if passage:
                     passage.forget()
-                events = (*own, *latch_events(system))
-                values = _values(system, events, stepper.t, stepper.q, stepper.v)
+                events = (*own, *latch_events(form))
+                values = _values(form, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
             # values stay as they were seen at the end of the step: a zero that falls there may be on either side of it
@@ -117,9 +118,9 @@ def integrate(
                 passage.forget()
 
 
-def _last_state(system: Any, stepper: Stepper) -> Frames:
+def _last_state(form: Formulation, stepper: StepperState) -> Frames:
     now, work = np.array([stepper.t]), np.array([stepper.work])
-    return output_frames(system, now, stepper.q[None].copy(), stepper.v[None].copy(), work)
+    return output_frames(form, now, stepper.q[None].copy(), stepper.v[None].copy(), work)
 
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
@@ -133,13 +134,15 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
     return found
 
 
-def _values(system: Any, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
-    state = system.state(t, q, v) if events else None
+def _values(form: Formulation, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
+    if not events:
+        return []
+    state = form.state(t, q, v)
     return [event.value(t, state) for event in events]
 
 
 def _look(
-    system: Any, events: tuple[Event, ...], step: Step, before: list[float], outcome: Outcome
+    form: Formulation, events: tuple[Event, ...], step: Step, before: list[float], outcome: Outcome
 ) -> tuple[list[tuple[float, Event]], list[float]]:
     """Look for zeros of events inside a step, in order, up to the first that ends it: that one, or all latches at that
     instant, and the values at the end of the step."""
@@ -147,14 +150,14 @@ def _look(
 
     def at(event: Event, t: float) -> float:
         q, v, _ = step(np.array([t]))
-        return event.value(t, system.state(t, q[0], v[0]))
+        return event.value(t, form.state(t, q[0], v[0]))
 
     instants = np.linspace(step.start, step.end, LOOKS + 1)
     q, v, _ = step(instants)
     after = before
     found = []
     for k in range(1, LOOKS + 1):
-        before, after = after, _values(system, events, float(instants[k]), q[k], v[k])
+        before, after = after, _values(form, events, float(instants[k]), q[k], v[k])
         for event, a, b in zip(events, before, after, strict=True):
             crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
             if crossed:
@@ -174,19 +177,19 @@ def _look(
     return [], after
 
 
-def _switch(system: Any, stepper: Stepper, step: Step, stops: list[tuple[float, Event]], outcome: Outcome) -> Any:
-    """The system after its latches have switched, with the stepper at that instant."""
+def _switch(form: F, stepper: Stepper[F], step: Step, stops: list[tuple[float, Event]], outcome: Outcome) -> F:
+    """The formulation after its latches have switched, with the stepper at that instant."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
-    system = system.at(q[0])
+    form = form.at(q[0])
     with located(t):
         # what is interpolated is open by the error of the interpolation, which no latch takes
-        q, v = system.projected(system.inputs_at(t, q[0], v[0]), q[0], v[0])
-        before = kinetic_energy(system, q, v)
-        system, q, v, losses = switched(system, [event.latch for _, event in stops], t, q, v)
+        q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
+        before = kinetic_energy(form, q, v)
+        form, q, v, losses = switched(form, [event.latch for _, event in stops], t, q, v)
     outcome.events += [EventRecord(t, event.name, float(lost)) for (_, event), lost in zip(stops, losses, strict=True)]
-    stepper.system = system
+    stepper.form = form
     with located(t):
         # what drivers give in the jump is work as well
-        stepper.jump(t, q, v, float(work[0]) + kinetic_energy(system, q, v) - before)
-    return system
+        stepper.jump(t, q, v, float(work[0]) + kinetic_energy(form, q, v) - before)
+    return form

@@ -1,15 +1,14 @@
 """What joints and drivers leave open, in words: which further drivers would prescribe it."""
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import null_space, qr
 
 from femb.base.types import Floats
 from femb.system.initial_position import RANK, coordinate_rows
+from femb.system.system import System
 
 
-def suggestions(system: Any, q: Floats, J: Floats) -> str:
+def suggestions(system: System, q: Floats, J: Floats) -> str:
     """Which joint coordinates, and which bodies beyond them, to drive so that J (n_c, n_v) gets rank n_v."""
     names = [
         f"{each.name!r} of joints.{name}" for name, joint in system.layout.joints.items() for each in joint.coordinates
@@ -32,7 +31,7 @@ def _free(J: Floats) -> Floats:
     return null_space(J, rcond=RANK) if len(J) else np.eye(J.shape[1])
 
 
-def _moving(system: Any, motions: Floats) -> list[str]:
+def _moving(system: System, motions: Floats) -> list[str]:
     """Labels of the frames that take part in motions."""
     layout = system.layout
     found = []

@@ -3,6 +3,19 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import Protocol
+
+
+class Reporter(Protocol):
+    """What a long analysis reports to."""
+
+    def message(self, text: str) -> None:
+        """Say what is being done."""
+        ...
+
+    def update(self, t: float) -> None:
+        """The time reached, s."""
+        ...
 
 
 class Progress:

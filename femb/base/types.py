@@ -1,13 +1,16 @@
 """Array types used in signatures, and the shapes a description's fields must have."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+ErrorScale: TypeAlias = tuple[Ints, Ints, Floats, float]
+"""First component, size and absolute tolerance of groups of components, and the relative tolerance, as
+``femb.numerics.kinematics.error_norm`` takes them."""
 
 
 @dataclass(frozen=True)

@@ -38,4 +38,5 @@ class BorderedSolver:
 
     def multiply(self, matrix: Any, x: Floats) -> Floats:
         """A x (n,)."""
-        return matrix @ x
+        result: Floats = matrix @ x
+        return result

@@ -19,19 +19,24 @@ Source: docs/theory/reduced_order.md, sections 2 and 3.
 
 from collections import deque
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.joint.joint import X, Y, Z
+from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
 from femb.formulations.tree_frame import Root, TreeFrame, free_directions
 from femb.layout.layout import Station
 from femb.numerics import rotations
+from femb.system.system import System
 
-__all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "TreeFrame"]
+__all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "Swept", "TreeFrame"]
+
+Swept: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
+"""What a sweep over the tree gives: q and v of the System, and T, T', B, B' of every frame; see ``JointTree.sweep``."""
 
 
 class JointTree:
@@ -48,7 +53,7 @@ class JointTree:
     """
 
     def __init__(
-        self, system: Any, formulation: str = "reduced", root: Root | None = None, analysis: bool = False
+        self, system: System, formulation: str = "reduced", root: Root | None = None, analysis: bool = False
     ) -> None:
         self.system, self.layout, self.formulation = system, system.layout, formulation
         self._analysis = analysis
@@ -203,7 +208,7 @@ class JointTree:
 
     def _same_signs(self) -> None:
         """Quaternions of frames get the signs they have in the System at the start, through those of Z."""
-        Q = self.configuration(self.coordinates_at(self.system.q0)[None], np.zeros((1, self.n_u)))[0][0]
+        Q = self.to_system(self.coordinates_at(self.system.q0)[None], np.zeros((1, self.n_u)))[0][0]
         signs = np.ones(len(self.frames) + 1)
         for k, each in enumerate(self.frames):
             i = self.layout.frame_q[each.frame] + 3
@@ -224,11 +229,13 @@ class JointTree:
                 self._place_joint(each)
         strains = range(self.strains[0].stop - self.strains[0].start)
         linear += [(self.strains[0].start + k, self.strains[1].start + k) for k in strains]
-        pairs = [np.array(each, dtype=np.int64).reshape(-1, 2).T for each in (linear, balls)]
+        of_linear, of_balls = (np.array(each, dtype=np.int64).reshape(-1, 2).T for each in (linear, balls))
         # kernels want their arguments contiguous
-        self.coordinates = tuple(np.ascontiguousarray(row) for pair in pairs for row in pair)
+        linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_balls))
+        self.coordinates: Coordinates = linear_q, linear_v, quaternion_q, omega_v
 
     def _place_joint(self, each: TreeFrame) -> None:
+        assert each.joint is not None
         joint = self.layout.joints[each.joint]
         angle = each.angles.start
         for number, coordinate in zip(range(joint.part.start, joint.part.stop), joint.coordinates, strict=True):
@@ -251,7 +258,7 @@ class JointTree:
 
     # Kinematics
 
-    def sweep(self, q: Floats, u: Floats) -> tuple[Floats, ...]:
+    def sweep(self, q: Floats, u: Floats) -> Swept:
         """From s states q (s, n_q), u (s, n_u), root to tips: the System's q and v, and for every frame, with
 
             v_i = T_i v_parent + B_i u_i,
@@ -260,13 +267,13 @@ class JointTree:
         """
         count, n = len(q), len(self.frames)
         Q, V = np.empty((count, self.system.n_q)), np.empty((count, self.system.n_v))
-        blocks = np.zeros((4, count, n, 6, 6))
-        sweep(self.index, self.data, self.fixed, q, u, Q, V, *blocks)
+        T, T1, B, B1 = np.zeros((4, count, n, 6, 6))
+        sweep(self.index, self.data, self.fixed, q, u, Q, V, T, T1, B, B1)
         strain_q, strain_v = self.strain_places
         Q[:, strain_q], V[:, strain_v] = q[:, self.strains[0]], u[:, self.strains[1]]
-        return Q, V, *blocks
+        return Q, V, T, T1, B, B1
 
-    def configuration(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
+    def to_system(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
         """The System's q (s, n_q) and v (s, n_v) at s states."""
         Q, V, *_ = self.sweep(q, u)
         return Q, V

@@ -12,18 +12,18 @@ thesis 2014, equation (57).
 """
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import Floats
+from femb.base.types import ErrorScale, Floats
 from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates, velocities
 from femb.formulations.quaternion_solver import Basis, PulledBack, QuaternionFactors, QuaternionSolver
 from femb.layout.discrete import Discrete
 from femb.layout.element import TrialError
 from femb.layout.state import State
 from femb.system.block_lu import SingularError
+from femb.system.linear_solver import Factors
 from femb.system.system import System
 
 
@@ -54,9 +54,9 @@ class QuaternionForm:
         nothing = np.zeros(0, dtype=everything.dtype)
         self.coordinates = (everything, everything, nothing, nothing)
         # quaternions and their rates turn with every frame, translations with those that stiff members are on
-        on_members = np.isin(quaternion_q, system.turning[0])
+        on_members = np.isin(quaternion_q, system.corotated_frames[0])
         first = np.where(on_members, quaternion_q - 3, -1)
-        self.turning = (quaternion_q, np.stack([first, quaternion_q], axis=1))
+        self.corotated_frames = (quaternion_q, np.stack([first, quaternion_q], axis=1))
         self.solver = QuaternionSolver(system.solver, self._places)
         self.q0 = system.q0
         self.v0 = system.rates(system.q0[None], system.v0[None])[0]
@@ -127,20 +127,15 @@ class QuaternionForm:
 
     # States
 
-    @property
-    def velocity_form(self) -> System:
-        """The system it is the form of."""
-        return self.system
-
-    def configuration(self, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
+    def to_system(self, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
         """q and v in velocity coordinates of s states."""
         return q, self.velocities(q, rate)
 
-    def second_configuration(self, q: Floats, rate: Floats, second: Floats) -> Floats:
+    def accelerations_to_system(self, q: Floats, rate: Floats, second: Floats) -> Floats:
         """v' in velocity coordinates of s states with q'' = second: G q'', since G' q' is zero."""
         return self.velocities(q, second)
 
-    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and q' of one state in velocity coordinates."""
         return q, self.system.rates(q[None], v[None])[0]
 
@@ -181,16 +176,14 @@ class QuaternionForm:
         """Scale quaternions to unit length, in place; not in the demonstration of the printed equations."""
         return self.system.normalise(q) if self.consistent else 0.0
 
-    def projected(
-        self, u: Floats, q: Floats, rate: Floats, factors: QuaternionFactors | None = None
-    ) -> tuple[Floats, Floats]:
+    def projected(self, u: Floats, q: Floats, rate: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q and q' (n_q,) on the constraints, with the same velocities but for what joints take from them."""
         if not self.consistent:
             return q, rate
         v = self.velocities(q[None], rate[None])[0]
         q = q.copy()
         self.system.normalise(q)
-        q, v = self.system.projected(u, q, v, factors.of_velocities if factors else None)
+        q, v = self.system.projected(u, q, v, factors.of_velocities if isinstance(factors, QuaternionFactors) else None)
         return q, self.system.rates(q[None], v[None])[0]
 
     def inputs_at(self, t: float, q: Floats, rate: Floats) -> Floats:
@@ -207,7 +200,7 @@ class QuaternionForm:
         """Look for postures that a motion cannot go on through."""
         self.system.watch(t, q, self.velocities(q, rate), last)
 
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """That of the coordinates, also for their rates, with the absolute tolerances over ``atol.time``."""
         start, size, scale, relative = self.system.error_scale(rtol, atol)[0]
         return (start, size, scale, relative), (start, size, scale / atol.time, relative)

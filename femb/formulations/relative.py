@@ -193,7 +193,8 @@ def rate_map_rate(theta: ArrayLike, rate: ArrayLike) -> Floats:
 
 def gimbal_distance(theta: ArrayLike) -> Floats:
     """|cos theta_2| (...), the determinant of ``rate_map`` but for its sign: 0 at lock, 1 farthest from it."""
-    return np.abs(np.cos(np.real(np.asarray(theta)[..., 1])))
+    result: Floats = np.abs(np.cos(np.real(np.asarray(theta)[..., 1])))
+    return result
 
 
 def angle_rates(theta: ArrayLike, hat: ArrayLike) -> Floats:
@@ -316,7 +317,8 @@ def _relative_velocity(
 ) -> Floats:
     if tree.two[k]:
         own, carried = (rate[0], rate[1]) if tree.two[k] == 1 else (rate[1], rate[0])
-        return own * np.array([0.0, 0.0, 1.0]) + carried * R[2]
+        result: Floats = own * np.array([0.0, 0.0, 1.0]) + carried * R[2]
+        return result
     if speeds == "fixed":
         return rate
     if speeds == "body":

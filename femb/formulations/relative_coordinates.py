@@ -5,12 +5,12 @@ row holds, in axes of the joint. Source: docs/theory/relative.md, sections 1 to 
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import Floats
+from femb.base.types import ErrorScale, Floats
 from femb.formulations.joint_tree import BALL, ONE, POINT, TWO, JointTree, TreeFrame
 from femb.formulations.relative import (
     Placement,
@@ -48,8 +48,8 @@ class RelativeCoordinates:
         self._inner = rotations.from_matrix(self.tree.parent_axes)
         self._outer_back = rotations.conjugate(rotations.from_matrix(self.tree.body_axes))
         self._signs = np.ones(len(self.names))
-        self.q0, self.v0 = self.from_configuration(system.q0, system.v0)
-        Q, _ = self.configuration(self.q0[None], self.v0[None])
+        self.q0, self.v0 = self.from_system(system.q0, system.v0)
+        Q, _ = self.to_system(self.q0[None], self.v0[None])
         for k, each in enumerate(self.joints.frames):
             i = self.layout.frame_q[each.frame] + 3
             if self.layout.frames[each.frame].freedom == 6 and Q[0, i : i + 4] @ system.q0[i : i + 4] < 0.0:
@@ -175,7 +175,7 @@ class RelativeCoordinates:
     def _turns_freely(self) -> list[tuple[int, TreeFrame]]:
         return [(k, each) for k, each in enumerate(self.joints.frames) if each.turn == BALL]
 
-    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The System's q and v of s states, q (s, n_q), v (s, n_v)."""
         Q, V = np.empty((len(q), self.system.n_q)), np.empty((len(q), self.system.n_v))
         for row in range(len(q)):
@@ -197,7 +197,7 @@ class RelativeCoordinates:
         i, j, count = self._strains
         Q[self.layout.strain_q], V[self.layout.strain_v] = q[i : i + count], v[j : j + count]
 
-    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """The System's v' of s states whose speeds have the rates a (s, n_v)."""
         out = np.empty((len(q), self.system.n_v))
         start, count = self._strains[1:]
@@ -214,7 +214,7 @@ class RelativeCoordinates:
             out[row, self.layout.strain_v] = a[row, start : start + count]
         return out
 
-    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q (n_q,), u (n_v,) of one state of the System. Raises SolveError where angles are locked."""
         tree = self.joints
         own = tree.coordinates_at(q)
@@ -305,6 +305,25 @@ class RelativeCoordinates:
         turning[:, plain] = 0.0
         return self.rates(q, a) + turning
 
+    def tangents(self, q: Floats, dq: Floats) -> Floats:
+        """The speeds (s, n_v) that change q (n_q,) at the rates dq (s, n_q); a change of length is dropped."""
+        out = np.empty((len(dq), self.n_v))
+        for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
+            plain = each.q.stop - each.q.start - (4 if each.turn == BALL else 0)
+            out[:, j : j + plain] = dq[:, i : i + plain]
+            i, j = i + plain, j + plain
+            if each.turn == BALL and self.choice == "angles":
+                out[:, j : j + 3] = dq[:, i : i + 3]
+            elif each.turn == BALL:
+                # q' = (0, w) p / 2 or p (0, w) / 2
+                p = q[i : i + 4]
+                back, change = rotations.conjugate(p), dq[:, i : i + 4]
+                w = [rotations.multiply(*((x, back) if self.choice == "fixed" else (back, x))) for x in change]
+                out[:, j : j + 3] = 2.0 / (p @ p) * np.array(w).reshape(-1, 4)[:, 1:]
+        i, j, count = self._strains
+        out[:, j : j + count] = dq[:, i : i + count]
+        return out
+
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
         largest = 0.0
@@ -314,7 +333,7 @@ class RelativeCoordinates:
             q[i : i + 4] /= np.sqrt(square)
         return largest
 
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Tolerances of coordinates and speeds one by one: of positions for strokes, of quaternions for turns."""
         position, turn, strain = atol.values(rtol)
         of_q, of_v = np.full(self.n_q, turn), np.full(self.n_v, turn)

@@ -1,17 +1,15 @@
 """Places: where positions, quaternions and strains of a layout are among its coordinates and velocities."""
 
-from typing import Any
-
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import Floats, Ints
+from femb.base.types import ErrorScale, Floats, Ints
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 
 
 def turned_places(first: Ints) -> Ints:
-    """(F, 2) for ``Places.turning`` of frames whose translational velocities begin at first (F,)."""
+    """(F, 2) for ``Places.corotated_frames`` of frames whose translational velocities begin at first (F,)."""
     return np.stack([first, np.full(len(first), -1)], axis=1)
 
 
@@ -19,10 +17,10 @@ class Places:
     """Numbers of components by kind of quantity.
 
     coordinates : places in q and in v of what is linear, then of quaternions and of angular velocities, as the kernels
-    of ``femb.numerics.kinematics`` take them. turning : of frames that stiff members are on, places of quaternions in
-    q (F,) and (F, 2) of the first velocity and, where velocities are rates of quaternions, the first of those; else
-    -1. A Newton iteration turns their forces back to the attitude of its matrices; those of others it leaves as they
-    are, so that their sum, the change of linear momentum, is kept to rounding.
+    of ``femb.numerics.kinematics`` take them. corotated_frames : of frames that stiff members are on, places of
+    quaternions in q (F,) and (F, 2) of the first velocity and, where velocities are rates of quaternions, the first of
+    those; else -1. A Newton iteration turns their forces back to the attitude of its matrices; those of others it
+    leaves as they are, so that their sum, the change of linear momentum, is kept to rounding.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -41,7 +39,7 @@ class Places:
         )
         members = {frame for frames, _ in layout.couplings for frame in frames}
         turned = np.array([frame in members for frame in range(len(freedom))], dtype=bool) & poses
-        self.turning = (layout.frame_q[turned] + 3, turned_places(layout.frame_v[turned]))
+        self.corotated_frames = (layout.frame_q[turned] + 3, turned_places(layout.frame_v[turned]))
         # groups of components for the error norm, by kind of quantity: positions, quaternions, strains
         self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.strain_q)
         self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.strain_v)
@@ -61,7 +59,7 @@ class Places:
                 out[3:, j + 3 : j + 6] = rotations.rotation_matrix(q[i + 3 : i + 7])
         return out
 
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
         absolute = atol.values(rtol)
         result = []

@@ -13,15 +13,16 @@ that the forces at the corrected state give. Source: docs/theory/integration.md,
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.steppers.contract import Step, before, located
 from femb.system.block_lu import SingularError
 from femb.system.constraints import least_multipliers
+from femb.system.system import System
 
 # mu times the length of the step.
 STIFF = 10.0
@@ -57,10 +58,10 @@ class Frames:
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
-def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
+def output_frames(form: Formulation, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
     """Frames of a formulation at states where its equations hold: q (k, n_q), v (k, n_v), work (k,), at times (k,)."""
     systems = [_counting(form, state) for state in q]
-    q, v = form.configuration(q, v)
+    q, v = form.to_system(q, v)
     u = _inputs(systems, times, q, v)
     for k, system in enumerate(systems):
         with located(float(times[k])):
@@ -68,14 +69,14 @@ def output_frames(form: Any, times: Floats, q: Floats, v: Floats, work: Floats) 
     return _frames(systems, times, u, q, v, work)
 
 
-def step_frames(form: Any, step: Step, times: Floats) -> Frames:
+def step_frames(form: Formulation, step: Step, times: Floats) -> Frames:
     """Frames of a formulation at times (k,) inside a step, or what differs from its end by rounding.
 
     At its end inputs may jump: all is shown as it is after the jump, but what is unbalanced is that of the step.
     """
     states, v, work = step(times)
-    of_motion = form.second_configuration(states, v, step.accelerations(times))
-    q, v = form.configuration(states, v)
+    of_motion = form.accelerations_to_system(states, v, step.accelerations(times))
+    q, v = form.to_system(states, v)
     systems = [_counting(form, state) for state in states]
     instants = np.minimum(times, before(step.end, step.start))
     u = _inputs(systems, instants, q, v)
@@ -94,7 +95,7 @@ def step_frames(form: Any, step: Step, times: Floats) -> Frames:
     return Frames.joined([Frames(*(getattr(frames, field.name)[:-1] for field in fields(Frames))), after])
 
 
-def _corrected(systems: list[Any], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
+def _corrected(systems: list[System], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
     """q (k, n_q), v (k, n_v) with what stiff members need to move with a (k, n_v), on the constraints."""
     system, n_v, stiff, factors = systems[0], systems[0].n_v, [], []
     for k, each in enumerate(systems):
@@ -109,13 +110,13 @@ def _corrected(systems: list[Any], u: Floats, q: Floats, v: Floats, a: Floats, m
     interpolated, sizes = (q, v), []
     for _ in range(CORRECTIONS):
         x = -system.equations(u, q, v, a, free)
-        for k, each in enumerate(factors):
+        for k, factor in enumerate(factors):
             x[k, n_v:] = 0.0
-            each.solve(x[k])
+            factor.solve(x[k])
             x[k, n_v:] = 0.0
             x[k] = system.solver.multiply(stiff[k], x[k])
             x[k, n_v:] = 0.0
-            each.solve(x[k])
+            factor.solve(x[k])
         y = np.ascontiguousarray(x[:, :n_v])
         sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
         q, v = q + system.rates(q, y) / mu, v + y
@@ -127,7 +128,7 @@ def _corrected(systems: list[Any], u: Floats, q: Floats, v: Floats, a: Floats, m
     return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])
 
 
-def unbalanced(system: Any, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
     """(k, 2): the largest force (N) and the largest moment (N m) that frames lack at k states to move with a (k, n_v).
 
     a are the accelerations of the motion itself, not those that the forces give it.
@@ -142,7 +143,7 @@ def unbalanced(system: Any, u: Floats, q: Floats, v: Floats, a: Floats, multipli
 
 
 def _frames(
-    systems: list[Any], times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
+    systems: list[System], times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
 ) -> Frames:
     """Frames of states on the constraints, with what the forces give them; of_motion : accelerations (k, n_v)."""
     system = systems[0]
@@ -157,7 +158,7 @@ def _frames(
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, left)
 
 
-def _inputs(systems: list[Any], times: Floats, q: Floats, v: Floats) -> Floats:
+def _inputs(systems: list[System], times: Floats, q: Floats, v: Floats) -> Floats:
     """u (k, n_u) at times and states."""
     u = np.empty((len(times), systems[0].n_u))
     for k, system in enumerate(systems):
@@ -165,10 +166,10 @@ def _inputs(systems: list[Any], times: Floats, q: Floats, v: Floats) -> Floats:
     return u
 
 
-def _counting(form: Any, state: Floats) -> Any:
+def _counting(form: Formulation, state: Floats) -> System:
     """The System with the turns of joints as they are at a state.
 
     The coordinates of another formulation may tell them; the System itself counts them from step to step.
     """
-    system = form.velocity_form
-    return system if form is system else form.at(state).velocity_form
+    system = form.system
+    return system if form is system else form.at(state).system

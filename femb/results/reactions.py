@@ -3,20 +3,20 @@
 Source: docs/theory/constraints.md, equations (11) and (12).
 """
 
-from typing import Any
-
 import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.layout import JointLayout
 from femb.layout.state import station_motion
 from femb.numerics import rotations
+from femb.results.frames import Frames
+from femb.system.system import System
 
 
-def joint_reaction(system: Any, joint: JointLayout, frames: Any) -> tuple[Floats, Floats]:
+def joint_reaction(system: System, joint: JointLayout, frames: Frames) -> tuple[Floats, Floats]:
     """Force (k, 3) N and torque (k, 3) N m on the second end at its point, in the joint's axes at the first end.
 
-    frames : output frames (femb.analysis.time_loop.Frames). The multipliers are those of least norm, so that
+    frames : output frames (femb.results.frames.Frames). The multipliers are those of least norm, so that
     components which the equations of motion leave open are the smallest ones. Where the second end does not move, it
     takes the opposite of what the first end gets.
     """

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb import __version__
 from femb.base.types import Floats
-from femb.layout.layout import Station
+from femb.layout.layout import DriverLayout, JointLayout, Station
 from femb.layout.state import station_acceleration, station_motion
 from femb.numerics import rotations
 from femb.results.audit import AuditWatch
@@ -123,7 +123,7 @@ class Recorder:
         self._audit(block, frames)
         return block
 
-    def _motion(self, block: dict[str, Floats], path: str, station: Any, frames: Frames) -> None:
+    def _motion(self, block: dict[str, Floats], path: str, station: Station, frames: Frames) -> None:
         for word, values in zip(MOTION, self._motion_of(station, frames), strict=True):
             block[f"{path}/{word}"] = values
         block[f"{path}/position"] = self.layout.origin + block[f"{path}/position"]
@@ -162,7 +162,9 @@ class Recorder:
                 block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
                 block[f"beams/{name}/section_moment"] = forces[:, rows, :, 3:]
 
-    def _joint(self, block: dict[str, Floats], name: str, joint: Any, frames: Frames, accelerations: Floats) -> None:
+    def _joint(
+        self, block: dict[str, Floats], name: str, joint: JointLayout, frames: Frames, accelerations: Floats
+    ) -> None:
         """Reaction on the second end, at its point, in the axes of the first; coordinates, rates and accelerations."""
         path = f"joints/{name}"
         force, torque = joint_reaction(self.system, joint, frames)
@@ -172,7 +174,7 @@ class Recorder:
             block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
             block[f"{path}/accelerations"] = accelerations[:, joint.part]
 
-    def _driver(self, block: dict[str, Floats], name: str, driver: Any, frames: Frames) -> None:
+    def _driver(self, block: dict[str, Floats], name: str, driver: DriverLayout, frames: Frames) -> None:
         """What a driver prescribes, its rate, and the force it takes."""
         motions = [np.array([each.function(float(t)) for t in frames.time]) for each in driver.inputs]
         multipliers = frames.multipliers[:, self.layout.row_c[driver.rows]]
@@ -210,4 +212,5 @@ class Recorder:
         places = self.system.coordinates[2][:, None] + np.arange(4)
         if not places.size:
             return np.zeros(len(q))
-        return np.max(np.abs(np.sum(q[:, places] ** 2, axis=2) - 1.0), axis=1)
+        result: Floats = np.max(np.abs(np.sum(q[:, places] ** 2, axis=2) - 1.0), axis=1)
+        return result

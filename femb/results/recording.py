@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from femb.base.errors import ResultError
+from femb.base.progress import Reporter
 from femb.results.file import MemoryWriter, ResultWriter
 from femb.results.frames import Frames
 from femb.results.record import Recorder
@@ -53,7 +54,7 @@ class Recording:
         if self._collected and time.monotonic() - self._oldest > PATIENCE:
             self._write()
 
-    def watching(self, progress: Any) -> "Watch":
+    def watching(self, progress: Reporter | None) -> "Watch":
         """A progress that calls `wait_no_longer` too."""
         return Watch(self, progress)
 
@@ -107,7 +108,7 @@ class Recording:
 class Watch:
     """The progress of a run that is recorded."""
 
-    def __init__(self, recording: Recording, progress: Any) -> None:
+    def __init__(self, recording: Recording, progress: Reporter | None) -> None:
         self._recording, self._progress = recording, progress
 
     def message(self, text: str) -> None:

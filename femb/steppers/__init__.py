@@ -1,37 +1,67 @@
 """Time integration: steppers by name, all under the contract of ``femb.steppers.contract``.
 
-Adding a stepper is one file and one line here; see docs/howto/add_a_stepper.md.
+Adding a stepper is one file and one line of ``STEPPERS``, and its name among ``femb.base.options.METHODS``; see
+docs/howto/add_a_stepper.md.
 """
 
-from typing import Any
+from importlib import import_module
+from typing import NamedTuple, get_type_hints
 
-from femb.base.options import Run
-from femb.steppers.contract import Stepper, located
+from femb.base.errors import ModelError
+from femb.base.options import METHODS, Run
+from femb.formulations.contract import Formulation
+from femb.steppers.contract import F, Stepper, located
 
 
-def make_stepper(system: Any, run: Run) -> Stepper:
-    """The stepper a run asks for, at the system's start. Raises SolveError where it has no accelerations."""
+class Entry(NamedTuple):
+    """A stepper of the catalogue: its method in a Run, and where its class is."""
+
+    method: str
+    module: str
+    name: str
+
+    def load(self) -> type:
+        """The class, made with (form, run)."""
+        found: type = getattr(import_module(self.module), self.name)
+        return found
+
+    def needs(self) -> type:
+        """What it integrates, Formulation or ImplicitFormulation: the type of its first argument."""
+        needed: type = get_type_hints(self.load().__init__)["form"]  # type: ignore[misc]
+        return needed
+
+
+# By method, or by the tableau of a method that has several.
+STEPPERS = {
+    "radau": Entry("radau", "femb.steppers.radau", "Radau"),
+    "bdf": Entry("bdf", "femb.steppers.bdf", "Bdf"),
+    "generalized-alpha": Entry("generalized-alpha", "femb.steppers.generalized_alpha", "GeneralizedAlpha"),
+    "gauss": Entry("gauss", "femb.steppers.gauss", "Gauss"),
+    "dop853": Entry("rk", "femb.steppers.runge_kutta", "Dop853"),
+    "rk4": Entry("rk", "femb.steppers.runge_kutta", "RungeKutta4"),
+}
+
+
+def make_stepper(form: F, run: Run) -> Stepper[F]:
+    """The stepper a run asks for, at the start of a formulation.
+
+    Raises ModelError where the method does not integrate the formulation, SolveError where it has no accelerations.
+    """
+    entry = STEPPERS[run.tableau if run.method == "rk" else run.method]
+    if not isinstance(form, entry.needs()):
+        methods = " or ".join(map(repr, methods_of(form)))
+        raise ModelError.at(
+            ("run", "method"), f"{type(form).__name__} is integrated by method {methods}, got method {run.method!r}"
+        )
     with located(0.0):
-        return _made(system, run)
+        stepper: Stepper[F] = entry.load()(form, run)
+        return stepper
 
 
-def _made(system: Any, run: Run) -> Stepper:
-    if run.method == "radau":
-        from femb.steppers.radau import Radau
-
-        return Radau(system, run)
-    if run.method == "bdf":
-        from femb.steppers.bdf import Bdf
-
-        return Bdf(system, run)
-    if run.method == "generalized-alpha":
-        from femb.steppers.generalized_alpha import GeneralizedAlpha
-
-        return GeneralizedAlpha(system, run)
-    if run.method == "gauss":
-        from femb.steppers.gauss import Gauss
-
-        return Gauss(system, run)
-    from femb.steppers.runge_kutta import Dop853, RungeKutta4
-
-    return RungeKutta4(system, run) if run.tableau == "rk4" else Dop853(system, run)
+def methods_of(form: Formulation) -> tuple[str, ...]:
+    """The methods that integrate a formulation, by what it has."""
+    return tuple(
+        method
+        for method in METHODS
+        if all(isinstance(form, entry.needs()) for entry in STEPPERS.values() if entry.method == method)
+    )

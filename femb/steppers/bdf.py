@@ -15,12 +15,12 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: 
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm, solution_limits
 from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, History, PolynomialStep
@@ -31,13 +31,14 @@ from femb.steppers.contract import (
     Statistics,
     Step,
     before,
-    step_failure,
     step_to,
     too_small,
 )
+from femb.steppers.diagnosis import step_failure
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import frame_turns, turn_frames, turn_frames_back
-from femb.system.block_lu import Factorisation, SingularError
+from femb.system.block_lu import SingularError
+from femb.system.linear_solver import Factors, Matrix
 
 MAX_ITERATIONS = 6
 # Newton's remaining change, as a part of the tolerance of the step.
@@ -63,13 +64,13 @@ WORTHWHILE = 1.2
 MAX_REJECTED = 3
 
 
-def default_max_order(system: Any) -> int:
+def default_max_order(form: Formulation) -> int:
     """2 where a vibration is undamped, else 5.
 
     From order 3 on the formulas are unstable near the imaginary axis, and undamped stiff vibrations pin the step.
     """
-    beams = system.model.beams.values()
-    return 2 if any(system.model.section_of(beam).damping == 0.0 for beam in beams) else MAX_ORDER
+    beams = form.model.beams.values()
+    return 2 if any(form.model.section_of(beam).damping == 0.0 for beam in beams) else MAX_ORDER
 
 
 @dataclass
@@ -90,21 +91,21 @@ class _Trial:
 class Bdf:
     """Variable-step, variable-order BDF; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
-    def __init__(self, system: Any, run: Run) -> None:
-        self.system, self.run = system, run
-        self.t, self.q, self.v, self.work = 0.0, system.q0.copy(), system.v0.copy(), 0.0
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        self.form, self.run = form, run
+        self.t, self.q, self.v, self.work = 0.0, form.q0.copy(), form.v0.copy(), 0.0
         self.statistics = Statistics()
-        self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
+        self.scale_q, self.scale_v = form.error_scale(run.rtol, run.atol)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
-        self.max_order = run.max_order or default_max_order(system)
+        self.max_order = run.max_order or default_max_order(form)
         self.max_step = run.max_step or np.inf
-        self.history = History(system.n_q + system.n_v + 1)
-        self._matrices: tuple[Floats, Floats, Floats] | None = None
-        self._factored: Factorisation | None = None
+        self.history = History(form.n_q + form.n_v + 1)
+        self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
+        self._factored: Factors | None = None
         self._factored_mu = 0.0
         self._slow = False
         self._h = 0.0
-        self._energy, self._hidden = EnergyWatch(system, run), False
+        self._energy, self._hidden = EnergyWatch(form, run), False
         self.error_v: Floats | None = None
         self.restart()
         if run.first_step:
@@ -117,8 +118,8 @@ class Bdf:
 
     def restart(self) -> None:
         """Begin a smooth stretch with order 1 and a step that order can take."""
-        self._u = self.system.inputs_at(self.t, self.q, self.v)
-        self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
+        self._u = self.form.inputs_at(self.t, self.q, self.v)
+        self.a, self.multipliers = self.form.forward(self._u, self.q, self.v)
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._begin(self._h or 0.01 * self.run.duration)
 
@@ -133,14 +134,14 @@ class Bdf:
         The accelerations of stiff members answer to the last digits of their strains, so that they are filtered
         before they are extrapolated.
         """
-        system = self.system
+        form = self.form
         self._form(self._u, self.q, self.v)
         self._factorise(ALPHA[1] / longest)
-        a, turns = self.a, np.tile([1.0, 0.0, 0.0, 0.0], (len(system.turning[1]), 1))
-        x = np.zeros(system.n_q)
+        a, turns = self.a, np.tile([1.0, 0.0, 0.0, 0.0], (len(form.corotated_frames[1]), 1))
+        x = np.zeros(form.n_q)
         for _ in range(2):
             x, a = self._filter(x, a, self.q, turns)
-        rate = system.rates(self.q[None], self.v[None])[0]
+        rate = form.rates(self.q[None], self.v[None])[0]
         self._h = min(longest, self._first_step(rate, a))
         self._settling = FIRST_STEPS
         self._ends: deque[tuple[float, Floats]] = deque(maxlen=MAX_ORDER + 1)
@@ -148,10 +149,10 @@ class Bdf:
         self.history.begin(value, np.concatenate([rate, a, [self.power]]), self._h)
 
     def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
-        return float(self.system.power(u[None], q[None], v[None], multipliers[None])[0])
+        return float(self.form.power(u[None], q[None], v[None], multipliers[None])[0])
 
     def _norm(self, error_q: Floats, error_v: Floats, q: Floats, v: Floats) -> float:
-        return max(error_norm(*self.scale_q, error_q, q), error_norm(*self.scale_v, error_v, v))
+        return float(max(error_norm(*self.scale_q, error_q, q), error_norm(*self.scale_v, error_v, v)))
 
     def _first_step(self, rate: Floats, a: Floats) -> float:
         """A step over which the motion, if it curves as it goes, departs from a line by about the tolerance."""
@@ -175,8 +176,8 @@ class Bdf:
             try:
                 trial = self._solve(h, end, full=False) or self._solve(h, end, full=True)
                 cause = cause if trial else "Newton's iteration did not converge"
-                if trial and self.system.watched:
-                    self.system.watch(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
+                if trial and self.form.watched:
+                    self.form.watch(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
             except (TrialError, SingularError) as problem:
                 trial, cause = None, problem
             if trial is None:
@@ -222,7 +223,7 @@ class Bdf:
 
     def _form(self, u: Floats, q: Floats, v: Floats) -> None:
         """Matrices at a state, to be factorised."""
-        self._matrices = self.system.matrices(u, q, v, self.multipliers)
+        self._matrices = self.form.matrices(u, q, v, self.multipliers)
         self._matrices_q = q.copy()
         self._factored_mu, self._slow = 0.0, False
         self.statistics.jacobians += 1
@@ -231,7 +232,7 @@ class Bdf:
         if self._factored_mu > 0.0 and abs(mu / self._factored_mu - 1.0) <= REFACTOR:
             return
         mass, damping, stiffness = self._matrices  # type: ignore[misc]
-        self._factored = self.system.solver.factorise(self.system.solver.shifted(mass, damping, stiffness, mu))
+        self._factored = self.form.solver.factorise(self.form.solver.shifted(mass, damping, stiffness, mu))
         self._factored_mu = mu
         self.statistics.factorizations += 1
 
@@ -242,14 +243,14 @@ class Bdf:
         the member's direction, the kept matrices, which know nothing of the force, let the first iteration turn the
         member and the second turn it back; or they diverge, and only matrices formed on the way converge.
         """
-        system, n_q = self.system, self.system.n_q
-        quaternion_q, places = system.turning
+        form, n_q = self.form, self.form.n_q
+        quaternion_q, places = form.corotated_frames
         mu = ALPHA[self.order] / h
         predicted, slope = self.history.predict()
         known = predicted[:n_q] - slope[:n_q] / mu
         v_predicted, v_slope = predicted[n_q:-1], slope[n_q:-1]
-        d, v, a, q = np.zeros(system.n_v), v_predicted, v_slope, np.empty(n_q)
-        implicit_coordinates(*system.coordinates, mu, known, v, q)
+        d, v, a, q = np.zeros(form.n_v), v_predicted, v_slope, np.empty(n_q)
+        implicit_coordinates(*form.coordinates, mu, known, v, q)
         if not full:
             if self._matrices is None or self._slow:
                 self._form(self._u, self.q, self.v)
@@ -258,23 +259,23 @@ class Bdf:
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         solution_limits(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
         t, u, previous, multipliers = before(end, self.t), None, 0.0, self.multipliers
-        kept = not full and system.velocity_form.switches
+        kept = not full and form.system.switches
         for iteration in range(MAX_ITERATIONS):
-            if u is None or system.inputs_of_state:
-                u = system.inputs_at(t, q, v)
+            if u is None or form.inputs_of_state:
+                u = form.inputs_at(t, q, v)
             if full and iteration < FORMING:
                 self._form(u, q, v)
                 self._factorise(mu)
             if iteration == 0 or (full and iteration < FORMING):
                 frame_turns(quaternion_q, self._matrices_q, q[None], turns)
-            change = -system.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
+            change = -form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
             self.statistics.evaluations += 1
             self.statistics.newton_iterations += 1
             turn_frames_back(turns[0], places, change)
             self._factored.solve(change)  # type: ignore[union-attr]
             size = correct(turns[0], places, change, scale, self.v, d)
-            v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[system.n_v :]
-            implicit_coordinates(*system.coordinates, mu, known, v, q)
+            v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[form.n_v :]
+            implicit_coordinates(*form.coordinates, mu, known, v, q)
             if not np.isfinite(size):
                 return None
             rate, previous = size / previous if previous > 0.0 else 1.0, size
@@ -306,13 +307,13 @@ class Bdf:
 
     def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """A solution on the constraints, with quaternions as far off unit length as they are."""
-        if not self.system.n_c:
+        if not self.form.n_c:
             return q, v
-        places = self.system.coordinates[2][:, None] + np.arange(4)
+        places = self.form.coordinates[2][:, None] + np.arange(4)
         lengths = np.sqrt(np.sum(q[places] ** 2, axis=1, keepdims=True))
         unit = q.copy()
         unit[places] /= lengths
-        unit, v = self.system.projected(u, unit, v, self._factored)
+        unit, v = self.form.projected(u, unit, v, self._factored)
         unit[places] *= lengths
         return unit, v
 
@@ -328,7 +329,7 @@ class Bdf:
         """
         error_q, error_v = self._estimate(self.order, trial.d, trial)
         norm = self._norm(error_q, error_v, self.q, self.v)
-        n_q, raw = self.system.n_q, ERROR[self.order] * trial.d
+        n_q, raw = self.form.n_q, ERROR[self.order] * trial.d
         self._hidden = not self._norm(raw[:n_q], raw[n_q:-1], self.q, self.v) <= 1.0
         for _ in range(FILTERS_AT_START if self._settling else FILTERS):
             if norm <= 1.0:
@@ -341,9 +342,9 @@ class Bdf:
     def _keeps_energy(self, trial: _Trial) -> bool:
         """Whether a solved step does; its work is that of the formula."""
         q = trial.q.copy()
-        self.system.normalise(q)
+        self.form.normalise(q)
         work = np.sum(self.history.D[: self.order + 1, -1]) + trial.d[-1]
-        n_q = self.system.n_q
+        n_q = self.form.n_q
         return self._energy.keeps(self, q, trial.v, float(work), ERROR[self.order] * trial.d[n_q:-1])
 
     def _error_of(self, order: int, difference: Floats, trial: _Trial) -> float:
@@ -355,25 +356,25 @@ class Bdf:
 
         A difference holds all of a stiff component that moves faster than the step; the formula does not.
         """
-        n_q = self.system.n_q
+        n_q = self.form.n_q
         error = ERROR[order] * difference
         return self._filter(error[:n_q], error[n_q:-1], trial.q, trial.turns)
 
     def _filter(self, error_q: Floats, error_v: Floats, q: Floats, turns: Floats) -> tuple[Floats, Floats]:
         """What a step to q makes of an error: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0."""
-        system, mu = self.system, self._factored_mu
-        places = system.turning[1]
+        form, mu = self.form, self._factored_mu
+        places = form.corotated_frames[1]
         mass, _, stiffness = self._matrices  # type: ignore[misc]
-        free = np.zeros(system.n_c)
+        free = np.zeros(form.n_c)
         back_v = np.concatenate([error_v, free])
-        back_q = np.concatenate([system.tangents(q, error_q[None])[0], free])
+        back_q = np.concatenate([form.tangents(q, error_q[None])[0], free])
         turn_frames_back(turns, places, back_v)
         turn_frames_back(turns, places, back_q)
-        y = mu * system.solver.multiply(mass, back_v) - system.solver.multiply(stiffness, back_q)
-        y[system.n_v :] = 0.0
-        y = self._factored.solve(y)[: system.n_v]  # type: ignore[union-attr]
+        y = mu * form.solver.multiply(mass, back_v) - form.solver.multiply(stiffness, back_q)
+        y[form.n_v :] = 0.0
+        y = self._factored.solve(y)[: form.n_v]  # type: ignore[union-attr]
         turn_frames(turns, places, y)
-        return error_q + system.rates(q[None], y[None])[0] / mu, y
+        return error_q + form.rates(q[None], y[None])[0] / mu, y
 
     def _plan(self, h: float, error: float, trial: _Trial) -> float:
         """Length of the next step, with its order set: the neighbour that allows the longest step."""
@@ -395,10 +396,10 @@ class Bdf:
         return longer
 
     def _accept(self, h: float, end: float, error: float, trial: _Trial) -> Step:
-        system, history, n_q = self.system, self.history, self.system.n_q
+        form, history, n_q = self.form, self.history, self.form.n_q
         start = self.t
         history.advance(trial.d)
-        normalise_history(system.coordinates[2], history.D)
+        normalise_history(form.coordinates[2], history.D)
         self.t, self.q, self.v = end, history.D[0, :n_q].copy(), history.D[0, n_q:-1].copy()
         self.a, self.work, self.power, self._u = trial.a, float(history.D[0, -1]), trial.power, trial.u
         self.multipliers = trial.multipliers
@@ -407,6 +408,6 @@ class Bdf:
         self._ends.append((end, self.a))
         last = list(self._ends)[-(history.order + 1) :]
         nodes = ([t for t, _ in last], [a for _, a in last])
-        step = PolynomialStep(system, start, end, history.D[: history.order + 1].copy(), nodes)
+        step = PolynomialStep(form, start, end, history.D[: history.order + 1].copy(), nodes)
         self._h = self._plan(h, error, trial)
         return step

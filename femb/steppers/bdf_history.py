@@ -11,11 +11,10 @@ with gamma_j = 1 + 1/2 + ... + 1/j and alpha_k = (1 - kappa_k) gamma_k. kappa = 
 L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1997) 1-22.
 """
 
-from typing import Any
-
 import numpy as np
 
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation
 from femb.steppers.dense import Nodes, through_nodes
 
 MAX_ORDER = 5
@@ -92,8 +91,8 @@ class PolynomialStep:
     a long step's accelerations are less accurate than the velocities they come from.
     """
 
-    def __init__(self, system: Any, start: float, end: float, D: Floats, nodes: Nodes) -> None:
-        self.system, self.start, self.end = system, start, end
+    def __init__(self, form: Formulation, start: float, end: float, D: Floats, nodes: Nodes) -> None:
+        self.form, self.start, self.end = form, start, end
         self._D, self._nodes = D, nodes
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
@@ -102,10 +101,10 @@ class PolynomialStep:
         j = np.arange(1, len(self._D))
         factors = np.concatenate([np.ones((len(x), 1)), (x[:, None] + j - 1) / j], axis=1)
         y = np.cumprod(factors, axis=1) @ self._D
-        n_q = self.system.n_q
+        n_q = self.form.n_q
         q, v = np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1])
         for row in q:
-            self.system.normalise(row)
+            self.form.normalise(row)
         return q, v, y[:, -1]
 
     def accelerations(self, times: Floats) -> Floats:

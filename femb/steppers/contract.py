@@ -1,11 +1,13 @@
 """The stepper contract.
 
-A stepper advances the state of a System from one accepted step to the next. It must
+A stepper advances the state of a formulation (``femb.formulations.contract``) from one accepted step to the next. Its
+constructor takes the formulation, as ``form``, and a Run; the type of ``form`` says what it needs, ``Formulation`` or
+``ImplicitFormulation``. It must
 
-1.  start at the system's q0, v0 with ``work`` zero, and take its tolerances from a Run;
+1.  start at the formulation's q0, v0 with ``work`` zero, and take its tolerances from a Run;
 2.  see the system through M, f, tangents and inputs at (t, q, v), never as y' = f(t, y) alone;
 3.  on ``step(limit)`` make one accepted step that ends at or before ``limit``, and exactly at it if it reaches it;
-4.  accept a step only if the local error, in the norm of ``System.error_scale``, is at most one (unless its steps are
+4.  accept a step only if the local error, in the norm of ``error_scale``, is at most one (unless its steps are
     fixed), and if the equations were solved to a hundredth of that;
 5.  scale quaternions to unit length after acceptance, never inside a step;
 6.  evaluate inputs at the end of a step from the left: ``limit`` may be an instant where they jump;
@@ -15,10 +17,10 @@ A stepper advances the state of a System from one accepted step to the next. It 
 9.  return a Step that interpolates the state inside it to about the order of the method, and the accelerations
     through instants at which its own equations hold (step ends, stages), never through a start out of equilibrium: the
     driver balances the forces shown at output instants with them (docs/theory/integration.md, section 8);
-10. show the states of a step (start, stages in order of time, end) to ``System.watch`` before accepting it;
+10. show the states of a step (start, stages in order of time, end) to ``watch`` before accepting it;
 11. keep constraints on velocities inside a step, and project the state on all constraints after it; multipliers have no
     history and no part in the error test;
-12. read ``system`` afresh in each step: between steps the driver replaces it by one in another discrete state;
+12. read ``form`` afresh in each step: between steps the driver replaces it by one in another discrete state;
 13. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
 """
 
@@ -26,12 +28,13 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from femb.base.errors import SolveError
+from femb.base.options import Run
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
-from femb.steppers.diagnosis import limiting_component, misbehaving_input
 
 # A step shorter than this many spacings of the clock cannot be told from none.
 SMALLEST_STEP = 16.0
@@ -55,7 +58,7 @@ class Statistics:
     wall_time: float = 0.0
     cpu_time: float = 0.0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, float]:
         """Name to number."""
         return asdict(self)
 
@@ -67,36 +70,78 @@ class Step(Protocol):
     end: float
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        """q (s, n_q) with unit quaternions, v (s, n_v) and work (s,) at times inside the step."""
+        """q (s, n_q) with unit quaternions, v (s, n_v) and work (s,) J at times (s,) inside the step."""
         ...
 
     def accelerations(self, times: Floats) -> Floats:
-        """v' (s, n_v) at times inside the step."""
+        """v' (s, n_v) at times (s,) inside the step."""
         ...
 
 
-class Stepper(Protocol):
-    """See the module's text."""
+class StepperState(Protocol):
+    """Where a stepper stands, for reading."""
 
-    system: Any
-    run: Any
-    statistics: Statistics
+    @property
+    def form(self) -> Formulation:
+        """The formulation that is integrated, in its present discrete state."""
+        ...
+
+    @property
+    def run(self) -> Run:
+        """The options of the run."""
+        ...
+
+    @property
+    def statistics(self) -> Statistics:
+        """Counts since the start."""
+        ...
+
+    @property
+    def t(self) -> float:
+        """Time at the end of the last accepted step, s."""
+        ...
+
+    @property
+    def q(self) -> Floats:
+        """Coordinates (n_q,) at ``t``, with unit quaternions."""
+        ...
+
+    @property
+    def v(self) -> Floats:
+        """Speeds (n_v,) at ``t``."""
+        ...
+
+    @property
+    def work(self) -> float:
+        """Work of loads, dampers and drivers since the start, J."""
+        ...
+
+    @property
+    def error_v(self) -> Floats | None:
+        """Local error of v (n_v,) in the last step tried; None before it, and of a method that does not estimate it."""
+        ...
+
+
+F = TypeVar("F", bound=Formulation)
+
+
+class Stepper(StepperState, Protocol[F]):
+    """A method of integration at work; F is the kind of formulation. See the text of this module."""
+
+    form: F
     t: float
 
-    @property
-    def q(self) -> Floats: ...
+    def step(self, limit: float) -> Step:
+        """Make one accepted step that ends at ``limit`` (s) or before. Raises SolveError where none can be made."""
+        ...
 
-    @property
-    def v(self) -> Floats: ...
+    def restart(self) -> None:
+        """Begin a smooth stretch at the present state: nothing from before ``t`` is used. Raises TrialError."""
+        ...
 
-    @property
-    def work(self) -> float: ...
-
-    def step(self, limit: float) -> Step: ...
-
-    def restart(self) -> None: ...
-
-    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None: ...
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Begin anew from an instant within the last step with another state. Raises TrialError."""
+        ...
 
 
 def before(t: float, start: float) -> float:
@@ -107,20 +152,6 @@ def before(t: float, start: float) -> float:
 def too_small(limit: float, h: float) -> bool:
     """Whether a step h towards ``limit`` is no more than the rounding of times there."""
     return h < SMALLEST_STEP * math.ulp(limit)
-
-
-def step_failure(stepper: "Stepper", h: float, cause: str | Exception) -> SolveError:
-    """The error of a stepper that cannot go on, with what is found to be at fault; to be raised from its cause."""
-    at = f"the integration stopped at t = {stepper.t:.6g} s: "
-    if isinstance(cause, InputError):
-        return SolveError(f"{at}{cause}")
-    found = misbehaving_input(stepper) or (
-        "A load or a control that jumps without declared breakpoints, an element turned too far, or a tolerance below "
-        "the rounding of the forces are the usual causes; try more elements, a larger rtol, or look at the last state."
-    )
-    worst = limiting_component(stepper) if cause == ABOVE_TOLERANCE else ""
-    where = f" of {worst}" if worst else ""
-    return SolveError(f"{at}the step had to be cut to {h:.2g} s ({cause}{where}). {found}")
 
 
 @contextmanager

@@ -1,16 +1,18 @@
 """Dense output by quintic Hermite interpolation of the coordinates.
 
-A step of a second-order system knows position, velocity and acceleration at both of its ends, so q is interpolated
+A step of a second-order form knows position, velocity and acceleration at both of its ends, so q is interpolated
 with an error of order h^6 and v, as the velocity of the interpolated motion, of order h^5, whatever the method.
 Accelerations are those of the interpolated motion, or the polynomial through instants at which a method's equations
 hold: the errors of a method's positions, small as they are, would be seen in second derivatives.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation
 
 # Row k: coefficients of theta^0..5 of the weights of q0, h q0', h^2 q0'', q1, h q1', h^2 q1''.
 _QUINTIC = np.array(
@@ -25,8 +27,12 @@ _QUINTIC = np.array(
 )
 
 
-Nodes = tuple[Any, Any]
+Nodes: TypeAlias = tuple[Sequence[float] | Floats, Sequence[Floats] | Floats]
 """Instants (k,) s and accelerations (k, n_v) there."""
+End: TypeAlias = tuple[Floats, Floats, Floats, float, float]
+"""One end of a step: q (n_q,), v (n_v,), v' (n_v,), work (J) since the start and power (W)."""
+Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
+"""Fractions of the step, increasing, and the power (W) there."""
 
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
@@ -36,7 +42,8 @@ def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     for k, instant in enumerate(instants):
         others = np.delete(instants, k)
         weights[:, k] = np.prod((np.asarray(times)[:, None] - others) / (instant - others), axis=1)
-    return weights @ values
+    result: Floats = weights @ values
+    return result
 
 
 class HermiteStep:
@@ -49,15 +56,15 @@ class HermiteStep:
 
     def __init__(
         self,
-        system: Any,
+        form: Formulation,
         start: float,
         end: float,
-        state0: Any,
-        state1: Any,
-        stages: Any = ((), ()),
+        state0: End,
+        state1: End,
+        stages: Stages = ((), ()),
         nodes: Nodes | None = None,
     ) -> None:
-        self.system, self.start, self.end = system, start, end
+        self.form, self.start, self.end = form, start, end
         self.h = end - start
         self._ends, self._stages, self._nodes = (state0, state1), stages, nodes
         self._coefficients: Floats | None = None
@@ -66,8 +73,8 @@ class HermiteStep:
         h = self.h
         (q0, v0, a0, w0, p0), (q1, v1, a1, w1, p1) = self._ends
         q, v = np.stack([q0, q1]), np.stack([v0, v1])
-        rate = self.system.rates(q, v)
-        second = self.system.second_rates(q, v, np.stack([a0, a1]))
+        rate = self.form.rates(q, v)
+        second = self.form.second_rates(q, v, np.stack([a0, a1]))
         data = np.stack([q[0], h * rate[0], h * h * second[0], q[1], h * rate[1], h * h * second[1]])
         inside, powers = self._stages
         instants = np.array([0.0, *inside, 1.0])
@@ -81,7 +88,8 @@ class HermiteStep:
             conditions = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
             power = np.linalg.solve(conditions, np.append(values, (w1 - w0) / h))
         self._work = np.append(w0, h * power / (exponents + 1.0))
-        return _QUINTIC.T @ data
+        result: Floats = _QUINTIC.T @ data
+        return result
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         if self._coefficients is None:
@@ -91,9 +99,9 @@ class HermiteStep:
         q = powers @ self._coefficients
         slopes = np.arange(1, 6) * powers[:, :5]
         dq = slopes @ self._coefficients[1:] / self.h
-        v = np.concatenate([self.system.tangents(q[k], dq[k : k + 1]) for k in range(len(q))])
+        v = np.concatenate([self.form.tangents(q[k], dq[k : k + 1]) for k in range(len(q))])
         for row in q:
-            self.system.normalise(row)
+            self.form.normalise(row)
         return q, v, theta[:, None] ** np.arange(len(self._work)) @ self._work
 
     def accelerations(self, times: Floats) -> Floats:
@@ -108,5 +116,5 @@ class HermiteStep:
         second = (k * (k - 1) * theta[:, None] ** np.arange(4)) @ self._coefficients[2:] / self.h**2
         v = self(times)[1]
         # H(q) v' = q'' - H(q') v
-        second -= self.system.second_rates(q, v, np.zeros_like(v))
-        return np.concatenate([self.system.tangents(q[k], second[k : k + 1]) for k in range(len(q))])
+        second -= self.form.second_rates(q, v, np.zeros_like(v))
+        return np.concatenate([self.form.tangents(q[k], second[k : k + 1]) for k in range(len(q))])

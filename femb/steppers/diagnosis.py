@@ -4,15 +4,16 @@ A function of the user that gives another value when it is asked again, or that 
 other, cannot be followed by any step. Which component of the motion keeps the step short is told by the local error.
 """
 
-from typing import Any
-
 import numpy as np
 
 from femb.base.checks import shown
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.layout.element import TrialError
+from femb.formulations.contract import Formulation
+from femb.layout.element import InputError, TrialError
+from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.constraints import mass_factors
+from femb.system.system import System
 
 # Times that an input is asked again with the same arguments.
 AGAIN = 4
@@ -25,11 +26,25 @@ NOTICED = 1e-6
 POWERS = 60
 
 
-def misbehaving_input(stepper: Any) -> str:
+def step_failure(stepper: StepperState, h: float, cause: str | Exception) -> SolveError:
+    """The error of a stepper that cannot go on, with what is found to be at fault; to be raised from its cause."""
+    at = f"the integration stopped at t = {stepper.t:.6g} s: "
+    if isinstance(cause, InputError):
+        return SolveError(f"{at}{cause}")
+    found = misbehaving_input(stepper) or (
+        "A load or a control that jumps without declared breakpoints, an element turned too far, or a tolerance below "
+        "the rounding of the forces are the usual causes; try more elements, a larger rtol, or look at the last state."
+    )
+    worst = limiting_component(stepper) if cause == ABOVE_TOLERANCE else ""
+    where = f" of {worst}" if worst else ""
+    return SolveError(f"{at}the step had to be cut to {h:.2g} s ({cause}{where}). {found}")
+
+
+def misbehaving_input(stepper: StepperState) -> str:
     """What is wrong with the inputs at the state where a stepper stands, in a sentence; empty if nothing is found."""
-    form = stepper.system
-    system = form.velocity_form
-    q, v = (each[0] for each in form.configuration(stepper.q[None].copy(), stepper.v[None].copy()))
+    form = stepper.form
+    system = form.system
+    q, v = (each[0] for each in form.to_system(stepper.q[None].copy(), stepper.v[None].copy()))
     try:
         values = [system.inputs_at(stepper.t, q, v) for _ in range(AGAIN)]
         for each, part in system.parts_of_inputs:
@@ -46,7 +61,7 @@ def misbehaving_input(stepper: Any) -> str:
         return ""
 
 
-def _jump(system: Any, stepper: Any, q: Floats, v: Floats) -> str:
+def _jump(system: System, stepper: StepperState, q: Floats, v: Floats) -> str:
     t, n_v = stepper.t, system.n_v
     size = 1.0 + float(np.max(np.abs(v)))
     rate = system.rates(q[None], np.full((1, n_v), size))[0]
@@ -80,12 +95,12 @@ def _jump(system: Any, stepper: Any, q: Floats, v: Floats) -> str:
     return ""
 
 
-def limiting_component(stepper: Any) -> str:
+def limiting_component(stepper: StepperState) -> str:
     """What has the largest local error in the last step tried, such as 'hub: velocity x'; empty if it is not known."""
-    form, error = stepper.system, getattr(stepper, "error_v", None)
-    if error is None or form is not form.velocity_form or not np.all(np.isfinite(error)):
+    form, error = stepper.form, stepper.error_v
+    if error is None or not isinstance(form, System) or not np.all(np.isfinite(error)):
         return ""
-    start, size, atol, rtol = stepper.scale_v
+    start, size, atol, rtol = form.error_scale(stepper.run.rtol, stepper.run.atol)[1]
     parts = [slice(i, i + n) for i, n in zip(start, np.abs(size), strict=True)]
     ratios = [
         np.linalg.norm(error[part]) / (a + rtol * np.linalg.norm(stepper.v[part]))
@@ -95,12 +110,12 @@ def limiting_component(stepper: Any) -> str:
     return str(form.layout.velocity_labels()[part.start + int(np.argmax(np.abs(error[part])))])
 
 
-def largest_frequency(form: Any) -> float:
+def largest_frequency(form: Formulation) -> float:
     """Largest natural frequency (rad/s) of a model at the start of a run, zero if it is not found.
 
     By power iteration on M^-1 K with the iteration tangent K, constraints held.
     """
-    system = form.velocity_form
+    system = form.system
     try:
         u = system.inputs_at(0.0, system.q0, system.v0)
         stiffness = system.matrices(u, system.q0, system.v0)[2]

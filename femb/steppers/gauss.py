@@ -5,30 +5,33 @@ equations with the constraints on accelerations (index 1), and the state is proj
 step, as in ``femb.steppers.runge_kutta``. Source: docs/theory/integration.md, section 7.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation, WithStiffJacobian
 from femb.layout.element import TrialError
 from femb.steppers.collocation import Collocation
 from femb.steppers.contract import Step, before
-from femb.steppers.dense import HermiteStep
+from femb.steppers.dense import End, HermiteStep
 
 
 class Gauss:
     """Steps of the length ``run.step``, shorter only to land on a limit; ``run.order`` 4 or 6.
 
     Stages are solved by fixed-point iteration, for which the step must resolve the fastest motion; where they do not
-    settle and the form knows its stiff part (``stiff_jacobian``), by simplified Newton iteration from then on.
+    settle and the formulation is one ``WithStiffJacobian``, by simplified Newton iteration from then on.
     """
 
-    def __init__(self, system: Any, run: Run) -> None:
-        self.system, self.run, self.order = system, run, run.order
-        self.n_q, self.t, self.work = system.n_q, 0.0, 0.0
-        y = np.concatenate([system.q0, system.v0])
+    error_v: Floats | None = None
+
+    def __init__(self, form: Formulation, run: Run) -> None:
+        self.form, self.run, self.order = form, run, run.order
+        self.n_q, self.t, self.work = form.n_q, 0.0, 0.0
+        y = np.concatenate([form.q0, form.v0])
         self.core = Collocation(self._rates, y, float(run.step or run.duration), stages=run.order // 2)
         self.statistics = self.core.statistics
 
@@ -53,13 +56,13 @@ class Gauss:
 
     def rate(self, t: float, y: Floats) -> tuple[Floats, float]:
         """y' and the power of loads and dampers at one state."""
-        system, q, v = self.system, y[: self.n_q], y[self.n_q :]
-        u = system.inputs_at(t, q, v)
-        a, multipliers = system.forward(u, q, v)
-        power = system.power(u[None], q[None], v[None], multipliers[None])[0]
-        return np.concatenate([system.rates(q[None], v[None])[0], a]), float(power)
+        form, q, v = self.form, y[: self.n_q], y[self.n_q :]
+        u = form.inputs_at(t, q, v)
+        a, multipliers = form.forward(u, q, v)
+        power = form.power(u[None], q[None], v[None], multipliers[None])[0]
+        return np.concatenate([form.rates(q[None], v[None])[0], a]), float(power)
 
-    def _rates(self, t: Any, Y: Floats) -> Floats:
+    def _rates(self, t: Sequence[float] | Floats, Y: Floats) -> Floats:
         found = [self.rate(float(instant), y) for instant, y in zip(t, Y, strict=True)]
         self._powers = np.array([power for _, power in found])
         return np.array([rate for rate, _ in found])
@@ -77,11 +80,10 @@ class Gauss:
             _, Y, F = self._settled()
             if not np.all(np.isfinite(F)):
                 raise TrialError("the state is not finite")
-            if self.system.watched:
+            if self.form.watched:
                 states = np.vstack([y0, Y])
-                self.system.watch(
-                    start, *(np.ascontiguousarray(x) for x in (states[:, : self.n_q], states[:, self.n_q :])), True
-                )
+                q, v = np.ascontiguousarray(states[:, : self.n_q]), np.ascontiguousarray(states[:, self.n_q :])
+                self.form.watch(start, q, v, True)
             core.accept(F)
             end = limit if landing else core.t
             self._project(before(end, start))
@@ -100,31 +102,43 @@ class Gauss:
         try:
             return core.stages()
         except SolveError as problem:
-            stiff = getattr(self.system, "stiff_jacobian", None)
-            if isinstance(problem, TrialError) or core.jacobian is not None or stiff is None:
+            form = self.form
+            if isinstance(problem, TrialError) or core.jacobian is not None or not isinstance(form, WithStiffJacobian):
                 raise
-        core.jacobian = lambda t, y: self.system.stiff_jacobian(t, y[: self.n_q], y[self.n_q :])
+            core.jacobian = self._stiff_jacobian
         return core.stages()
+
+    def _stiff_jacobian(self, t: float, y: Floats) -> Floats:
+        assert isinstance(self.form, WithStiffJacobian)
+        return self.form.stiff_jacobian(t, y[: self.n_q], y[self.n_q :])
 
     def _project(self, t: float) -> None:
         """Unit quaternions, and the state on the constraints, in place."""
-        system, y = self.system, self.core.y
-        system.normalise(y[: self.n_q])
-        if system.n_c:
-            u = system.inputs_at(t, y[: self.n_q], y[self.n_q :])
-            y[: self.n_q], y[self.n_q :] = system.projected(u, y[: self.n_q], y[self.n_q :])
+        form, y = self.form, self.core.y
+        form.normalise(y[: self.n_q])
+        if form.n_c:
+            u = form.inputs_at(t, y[: self.n_q], y[self.n_q :])
+            y[: self.n_q], y[self.n_q :] = form.projected(u, y[: self.n_q], y[self.n_q :])
 
 
 class _Between:
     """A step; its interpolant needs the rates at both ends, which are evaluated when it is first asked."""
 
-    def __init__(self, stepper: Gauss, start: float, end: float, first: Any, last: Any, powers: Floats) -> None:
+    def __init__(
+        self,
+        stepper: Gauss,
+        start: float,
+        end: float,
+        first: tuple[Floats, float],
+        last: tuple[Floats, float],
+        powers: Floats,
+    ) -> None:
         self.start, self.end = start, end
-        self._stepper, self._system, self._ends = stepper, stepper.system, (first, last)
+        self._stepper, self._form, self._ends = stepper, stepper.form, (first, last)
         self._powers = powers
         self._inside: HermiteStep | None = None
 
-    def _state(self, t: float, y: Floats, work: float) -> Any:
+    def _state(self, t: float, y: Floats, work: float) -> End:
         n_q = self._stepper.n_q
         rate, power = self._stepper.rate(t, y)
         self._stepper.statistics.evaluations += 1
@@ -142,5 +156,5 @@ class _Between:
             instants = self.start, before(self.end, self.start)
             first, last = (self._state(t, *end) for t, end in zip(instants, self._ends, strict=True))
             stages = self._stepper.core.c, self._powers
-            self._inside = HermiteStep(self._system, self.start, self.end, first, last, stages)
+            self._inside = HermiteStep(self._form, self.start, self.end, first, last, stages)
         return self._inside

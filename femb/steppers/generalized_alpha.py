@@ -20,12 +20,12 @@ J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona,
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
+from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import (
@@ -34,14 +34,15 @@ from femb.steppers.contract import (
     Statistics,
     Step,
     before,
-    step_failure,
     step_to,
     too_small,
 )
 from femb.steppers.dense import HermiteStep
+from femb.steppers.diagnosis import step_failure
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.generalized_alpha_kernels import moved
-from femb.system.block_lu import Factorisation, SingularError
+from femb.system.block_lu import SingularError
+from femb.system.linear_solver import Factors, Matrix
 
 MAX_ITERATIONS = 8
 # Newton's remaining change as a part of the tolerance of the step, and what may be rounding.
@@ -70,11 +71,11 @@ class GeneralizedAlpha:
 
     order = 2
 
-    def __init__(self, system: Any, run: Run) -> None:
-        self.system, self.run = system, run
-        self.t, self.q, self.v, self.work = 0.0, system.q0.copy(), system.v0.copy(), 0.0
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        self.form, self.run = form, run
+        self.t, self.q, self.v, self.work = 0.0, form.q0.copy(), form.v0.copy(), 0.0
         self.statistics = Statistics()
-        self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
+        self.scale_q, self.scale_v = form.error_scale(run.rtol, run.atol)
         rho = run.spectral_radius
         self.alpha_m, self.alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         self.gamma = 0.5 - self.alpha_m + self.alpha_f
@@ -83,15 +84,15 @@ class GeneralizedAlpha:
         self.gamma_a, self.beta_a = share * self.gamma, share * self.beta
         self.max_step = run.max_step or np.inf
         self.h = run.first_step or 0.0
-        self._energy, self._hidden = EnergyWatch(system, run), False
-        self._unfiltered = np.zeros(system.n_v)
+        self._energy, self._hidden = EnergyWatch(form, run), False
+        self._unfiltered = np.zeros(form.n_v)
         self.error_v: Floats | None = None
         self.restart()
 
     def restart(self) -> None:
         """Begin a smooth stretch with the accelerations of its start."""
-        self._u = self.system.inputs_at(self.t, self.q, self.v)
-        self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
+        self._u = self.form.inputs_at(self.t, self.q, self.v)
+        self.a, self.multipliers = self.form.forward(self._u, self.q, self.v)
         self.A = self.a.copy()
         # ends of the last steps of a smooth stretch and their accelerations, but not its start's, which may be out of
         # equilibrium
@@ -99,7 +100,7 @@ class GeneralizedAlpha:
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._slope: Floats | None = None
         self._A_h = 0.0
-        self._matrices: tuple[Floats, Floats, Floats] | None = None
+        self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
         self._factored_h = 0.0
         if not self.h:
             self.h = self._first_step()
@@ -110,12 +111,12 @@ class GeneralizedAlpha:
         self.restart()
 
     def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
-        return float(self.system.power(u[None], q[None], v[None], multipliers[None])[0])
+        return float(self.form.power(u[None], q[None], v[None], multipliers[None])[0])
 
     def _first_step(self) -> float:
         """A step over which the accelerations change velocities by about the root of the tolerance."""
         change = error_norm(*self.scale_v, self.a, 0.0 * self.v)
-        rate = error_norm(*self.scale_q, self.system.rates(self.q[None], self.v[None])[0], 0.0 * self.q)
+        rate = error_norm(*self.scale_q, self.form.rates(self.q[None], self.v[None])[0], 0.0 * self.q)
         size = max(error_norm(*self.scale_q, self.q, 0.0 * self.q), 1.0)
         return float(min(0.01 * self.run.duration, 0.1 * size ** (1.0 / 3.0) / max(change, rate, 1e-300) ** 0.5))
 
@@ -132,9 +133,9 @@ class GeneralizedAlpha:
                 fresh = self._matrices is None
                 trial = self._solve(h, end)
                 if trial is not None:
-                    q, v = self.system.projected(trial.u, trial.q, trial.v, self._factored)
-                    if self.system.watched:
-                        self.system.watch(self.t, np.stack([self.q, q]), np.stack([self.v, v]))
+                    q, v = self.form.projected(trial.u, trial.q, trial.v, self._factored)
+                    if self.form.watched:
+                        self.form.watch(self.t, np.stack([self.q, q]), np.stack([self.v, v]))
                 cause = cause if trial else "Newton's iteration did not converge"
             except (TrialError, SingularError) as problem:
                 trial, cause, fresh = None, problem, True
@@ -169,19 +170,19 @@ class GeneralizedAlpha:
     def _factorise(self, h: float) -> None:
         self._kept = self._matrices is not None
         if self._matrices is None:
-            self._matrices = self.system.matrices(self._u, self.q, self.v, self.multipliers)
+            self._matrices = self.form.matrices(self._u, self.q, self.v, self.multipliers)
             self.statistics.jacobians += 1
             self._factored_h = 0.0
         if self._factored_h != h:
-            solver = self.system.solver
+            solver = self.form.solver
             data = solver.shifted(*self._matrices, 1.0 / (self.gamma_a * h), self.beta_a * h / self.gamma_a)
-            self._factored: Factorisation = solver.factorise(data)
+            self._factored: Factors = solver.factorise(data)
             self._factored_h = h
             self.statistics.factorizations += 1
 
     def _solve(self, h: float, end: float) -> _Trial | None:
         """The step's equations by Newton's iteration; None where it does not converge."""
-        system, n_v = self.system, self.system.n_v
+        form, n_v = self.form, self.form.n_v
         self._factorise(h)
         a, old_A = self.a, self.A
         if self._slope is not None:
@@ -189,20 +190,20 @@ class GeneralizedAlpha:
             if h != self._A_h:
                 # A stands for the acceleration at t + (alpha_m - alpha_f) h: it moves with the length of the step, or
                 # the method would be of first order with steps that change
-                self.a, self.multipliers = system.forward(self._u, self.q, self.v)
+                self.a, self.multipliers = form.forward(self._u, self.q, self.v)
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
         multipliers, t = self.multipliers, before(end, self.t)
-        kept = self._kept and system.velocity_form.switches
+        kept = self._kept and form.system.switches
         u, previous = None, 0.0
         for iteration in range(MAX_ITERATIONS):
             A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
             v = self.v + h * ((1.0 - self.gamma) * old_A + self.gamma * A)
             q = np.empty_like(self.q)
-            moved(*system.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
-            if u is None or system.inputs_of_state:
-                u = system.inputs_at(t, q, v)
-            x = -system.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
+            moved(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
+            if u is None or form.inputs_of_state:
+                u = form.inputs_at(t, q, v)
+            x = -form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
             self.statistics.evaluations += 1
             self.statistics.newton_iterations += 1
             self._factored.solve(x)
@@ -210,7 +211,7 @@ class GeneralizedAlpha:
             a = a + change / (self.gamma_a * h)
             multipliers = multipliers + x[n_v:]
             size = error_norm(*self.scale_v, change, self.v)
-            size = max(size, error_norm(*self.scale_q, system.rates(self.q[None], h * change[None])[0], self.q))
+            size = max(size, error_norm(*self.scale_q, form.rates(self.q[None], h * change[None])[0], self.q))
             if not np.isfinite(size):
                 return None
             rate, previous = size / previous if previous > 0.0 else 1.0, size
@@ -226,7 +227,7 @@ class GeneralizedAlpha:
             if done:
                 A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
                 v = self.v + h * ((1.0 - self.gamma) * old_A + self.gamma * A)
-                moved(*system.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
+                moved(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
                 self._slow = iteration > 0 and rate > SLOW
                 return _Trial(q, v, a, A, multipliers, u, iteration + 1)
         return None
@@ -235,16 +236,14 @@ class GeneralizedAlpha:
 
     def _error(self, trial: _Trial, h: float) -> float:
         """Norm of the distance to the predictor with the slope of the accelerations, filtered."""
-        system = self.system
+        form = self.form
         slope = (trial.a - self.a) / h if self._slope is None else self._slope
         predicted = np.empty_like(self.q)
-        moved(*system.coordinates, self.q, h * self.v + 0.5 * h * h * self.a + h**3 / 6.0 * slope, predicted)
+        moved(*form.coordinates, self.q, h * self.v + 0.5 * h * h * self.a + h**3 / 6.0 * slope, predicted)
         error_q, error_v = trial.q - predicted, trial.v - (self.v + h * self.a + 0.5 * h * h * slope)
         if self._slope is None:
             # the slope is the step's own: what is left of the difference is the method's
-            error_q = (
-                error_q + h * h * (self.beta - 1.0 / 6.0) * system.rates(self.q[None], (trial.a - self.a)[None])[0]
-            )
+            error_q = error_q + h * h * (self.beta - 1.0 / 6.0) * form.rates(self.q[None], (trial.a - self.a)[None])[0]
         norm = max(error_norm(*self.scale_q, error_q, self.q), error_norm(*self.scale_v, error_v, self.v))
         self._hidden, self._unfiltered = not norm <= 1.0, error_v
         for _ in range(FILTERS):
@@ -253,19 +252,19 @@ class GeneralizedAlpha:
             if norm <= 1.0:
                 break
         self.error_v = error_v
-        return norm
+        return float(norm)
 
     def _filter(self, error_q: Floats, error_v: Floats, h: float) -> tuple[Floats, Floats]:
         """What a step makes of an error: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0."""
-        system, mu = self.system, 1.0 / (self.gamma_a * h)
+        form, mu = self.form, 1.0 / (self.gamma_a * h)
         mass, _, stiffness = self._matrices  # type: ignore[misc]
-        free = np.zeros(system.n_c)
-        of_q = np.concatenate([system.tangents(self.q, error_q[None])[0], free])
-        y = mu * system.solver.multiply(mass, np.concatenate([error_v, free]))
-        y -= system.solver.multiply(stiffness, of_q)
-        y[system.n_v :] = 0.0
-        y = self._factored.solve(y)[: system.n_v]
-        return error_q + system.rates(self.q[None], y[None])[0] / mu, y
+        free = np.zeros(form.n_c)
+        of_q = np.concatenate([form.tangents(self.q, error_q[None])[0], free])
+        y = mu * form.solver.multiply(mass, np.concatenate([error_v, free]))
+        y -= form.solver.multiply(stiffness, of_q)
+        y[form.n_v :] = 0.0
+        y = self._factored.solve(y)[: form.n_v]
+        return error_q + form.rates(self.q[None], y[None])[0] / mu, y
 
     def _accept(self, h: float, end: float, trial: _Trial, reached: tuple[Floats, Floats, float, float]) -> Step:
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
@@ -278,4 +277,4 @@ class GeneralizedAlpha:
         self._ends.append((end, trial.a))
         nodes = ([t for t, _ in self._ends], [a for _, a in self._ends])
         new = (self.q, self.v, self.a, self.work, self.power)
-        return HermiteStep(self.system, start, end, old, new, nodes=nodes)
+        return HermiteStep(self.form, start, end, old, new, nodes=nodes)

@@ -1,9 +1,9 @@
 """Pace: whether a run gets on, and what holds it up if it does not."""
 
 from collections import deque
-from typing import Any
 
 from femb.base.errors import SolveError
+from femb.steppers.contract import StepperState
 from femb.steppers.diagnosis import limiting_component, misbehaving_input
 
 # The pace is that of the last so many steps; a run is given up where it would take so many more at that pace.
@@ -17,7 +17,7 @@ class Pace:
         self._end, self._length, self._max_steps = end, end - start, max_steps
         self._times: deque[float] = deque(maxlen=WINDOW + 1)
 
-    def check(self, stepper: Any) -> None:
+    def check(self, stepper: StepperState) -> None:
         """Raises SolveError, with what keeps the steps short, after max_steps or where the run gets nowhere."""
         self._times.append(stepper.t)
         steps, t = stepper.statistics.steps, stepper.t
@@ -42,7 +42,7 @@ class Pace:
                 f"took it on by {gained:.2g} of {self._length:.6g} s{self._reason(stepper)}"
             )
 
-    def _reason(self, stepper: Any) -> str:
+    def _reason(self, stepper: StepperState) -> str:
         worst, found = limiting_component(stepper), misbehaving_input(stepper)
         said = f"; what keeps the steps short is {worst}" if worst else ""
         advice = "; damping, a larger rtol or a smaller atol.time let steps pass over vibrations that do not matter"

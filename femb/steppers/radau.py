@@ -8,7 +8,7 @@ Stage equations, i = 1..3, with K_i = (1/h) sum_j (A^-1)_ij Z_j the derivative o
 Newton's unknowns are the velocities Z^v and the multipliers L (index 2; positions are projected on the constraints
 after each step, docs/theory/constraints.md, section 5); the coordinates follow from the velocities by the first
 equation, which is linear but for the quaternions and is iterated along. A^-1 is brought to its real and its complex
-eigenvalue, so that each iteration solves one real and one complex system with the matrix
+eigenvalue, so that each iteration solves one real and one complex form with the matrix
 [mu M + C + K/mu, J^T; J, 0], mu = eigenvalue/h.
 
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.8 (transformation, error estimate,
@@ -16,12 +16,12 @@ step-size control); the application to M v' = f with q' = H v is described in do
 """
 
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
+from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm, solution_limits
 from femb.steppers.contract import (
@@ -30,11 +30,11 @@ from femb.steppers.contract import (
     Statistics,
     Step,
     before,
-    step_failure,
     step_to,
     too_small,
 )
 from femb.steppers.dense import HermiteStep
+from femb.steppers.diagnosis import step_failure
 from femb.steppers.energy import NOT_KEPT, EnergyWatch
 from femb.steppers.radau_kernels import (
     estimate_force,
@@ -45,6 +45,7 @@ from femb.steppers.radau_kernels import (
     to_eigenvectors,
 )
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
+from femb.system.linear_solver import Matrix
 
 ROOT6 = 6.0**0.5
 C = np.array([(4.0 - ROOT6) / 10.0, (4.0 + ROOT6) / 10.0, 1.0])
@@ -93,27 +94,27 @@ class Radau:
 
     order = 5
 
-    def __init__(self, system: Any, run: Run) -> None:
-        self.system, self.run = system, run
-        self.t, self.q, self.v, self.work = 0.0, system.q0.copy(), system.v0.copy(), 0.0
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        self.form, self.run = form, run
+        self.t, self.q, self.v, self.work = 0.0, form.q0.copy(), form.v0.copy(), 0.0
         self.statistics = Statistics()
-        self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
+        self.scale_q, self.scale_v = form.error_scale(run.rtol, run.atol)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self.h = run.first_step or 0.0
         self.max_step = run.max_step or np.inf
-        self._matrices: tuple[Floats, Floats, Floats] | None = None
+        self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
         self._factored_h, self._dependent = 0.0, DEPENDENT
         self._old_error = self._old_h = 0.0
         self._ceiling = np.inf
-        self._energy, self._hidden = EnergyWatch(system, run), False
-        self._once_filtered = np.zeros(system.n_v)
+        self._energy, self._hidden = EnergyWatch(form, run), False
+        self._once_filtered = np.zeros(form.n_v)
         self.error_v: Floats | None = None
         self.restart()
 
     def restart(self) -> None:
         """Evaluate the start of a smooth stretch; its first stages are not extrapolated."""
-        self._u = self.system.inputs_at(self.t, self.q, self.v)
-        self.a, self.multipliers = self.system.forward(self._u, self.q, self.v)
+        self._u = self.form.inputs_at(self.t, self.q, self.v)
+        self.a, self.multipliers = self.form.forward(self._u, self.q, self.v)
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
         self._make_room()
         self._extrapolate_nothing()
@@ -123,8 +124,8 @@ class Radau:
 
     def _make_room(self) -> None:
         """Arrays for the steps of a stretch, over which the number of multipliers is the same."""
-        system = self.system
-        n_q, n_v, n_c, frames = system.n_q, system.n_v, system.n_c, system.turning[0].size
+        form = self.form
+        n_q, n_v, n_c, frames = form.n_q, form.n_v, form.n_c, form.corotated_frames[0].size
         # Z, V, K, Q, L of the stages, turns of frames to them, right-hand sides
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
         self._turns = np.empty((3, frames, 4))
@@ -136,7 +137,7 @@ class Radau:
 
     def _extrapolate_nothing(self) -> None:
         """Begin the next step along the acceleration, at the same multipliers."""
-        along, same = np.zeros((3, self.system.n_v)), np.zeros((3, self.system.n_c))
+        along, same = np.zeros((3, self.form.n_v)), np.zeros((3, self.form.n_c))
         along[0], same[0] = self.a, self.multipliers
         self._polynomials = 1.0, along, same
 
@@ -147,11 +148,11 @@ class Radau:
         self.restart()
 
     def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
-        return float(self.system.power(u[None], q[None], v[None], multipliers[None])[0])
+        return float(self.form.power(u[None], q[None], v[None], multipliers[None])[0])
 
     def _first_step(self) -> float:
         """A hundredth of the time over which the motion changes the state by itself."""
-        rate = self.system.rates(self.q[None], self.v[None])[0]
+        rate = self.form.rates(self.q[None], self.v[None])[0]
         size = max(error_norm(*self.scale_q, self.q, 0.0 * self.q), error_norm(*self.scale_v, self.v, 0.0 * self.v))
         change = max(error_norm(*self.scale_q, rate, 0.0 * rate), error_norm(*self.scale_v, self.a, 0.0 * self.a))
         guess = 0.01 * max(size, 1.0) / change if change > 0.0 else np.inf
@@ -171,10 +172,8 @@ class Radau:
             try:
                 solved, iterations, rate = self._newton(h, end)
                 cause = cause if solved else "Newton's iteration did not converge"
-                if solved and self.system.watched:
-                    self.system.watch(
-                        self.t, np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
-                    )
+                if solved and self.form.watched:
+                    self.form.watch(self.t, np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]]))
             except (TrialError, SingularError) as problem:
                 solved, cause = False, problem
             if not solved and self._fresh and self._leave_nearly_dependent():
@@ -185,7 +184,7 @@ class Radau:
                     self._ceiling = BELOW_FAILURE * h
                     h *= 0.5
                 self._fresh_matrices()
-                if not self.system.layout.has_loops:
+                if not self.form.layout.has_loops:
                     self._extrapolate_nothing()
                 continue
             error = self._error(h)
@@ -204,7 +203,7 @@ class Radau:
                 self.statistics.rejected += 1
                 h, rejected, cause = 0.5 * h, True, problem
                 continue
-            power = self.system.power(self._u_stages, *(self._stages[k] for k in (3, 1, 4)))
+            power = self.form.power(self._u_stages, *(self._stages[k] for k in (3, 1, 4)))
             work = self.work + h * float(A[2] @ power)
             if self._hidden and not self._energy.keeps(self, *reached, work, self._once_filtered):
                 self.statistics.rejected += 1
@@ -226,31 +225,31 @@ class Radau:
 
     def _leave_out(self) -> None:
         """Take rows that are left out from now on to multipliers of zero: extrapolated, theirs would grow unchecked."""
-        system = self.system
-        if not system.n_c or system is not system.velocity_form:
+        form, system = self.form, self.form.system
+        if not form.n_c or form is not system:
             return
         if self.multipliers[system.solver.left_out].any():
-            self.multipliers = system.forward(self._u, self.q, self.v)[1]
+            self.multipliers = form.forward(self._u, self.q, self.v)[1]
             self._polynomials[2][:] = 0.0
             self._polynomials[2][0] = self.multipliers
             self._matrices = None
 
     # Newton
 
-    def _fresh_matrices(self) -> None:
-        self._matrices = self.system.matrices(self._u, self.q, self.v, self.multipliers)
+    def _fresh_matrices(self) -> tuple[Matrix, Matrix, Matrix]:
+        matrices = self._matrices = self.form.matrices(self._u, self.q, self.v, self.multipliers)
         self._matrices_q = self.q
         self.statistics.jacobians += 1
         self._fresh = True
         self._factored_h = 0.0
+        return matrices
 
     def _factorise(self, h: float) -> None:
-        if self._matrices is None:
-            self._fresh_matrices()
+        mass, damping, stiffness = self._matrices or self._fresh_matrices()
         if self._factored_h == h:
             return
-        solver = self.system.solver
-        shifted = [solver.shifted(*self._matrices, mu) for mu in (REAL / h, COMPLEX / h)]  # type: ignore[misc]
+        solver = self.form.solver
+        shifted = [solver.shifted(mass, damping, stiffness, mu) for mu in (REAL / h, COMPLEX / h)]
         self._factors = [solver.factorise(matrix, self._dependent) for matrix in shifted]
         self._factored_h = h
         self.statistics.factorizations += 2
@@ -261,36 +260,36 @@ class Radau:
         Within a step through a singular posture of a loop such a row changes its sign, and matrices of one state say
         nothing of it in others. Its multiplier, extrapolated, holds it well enough for as long.
         """
-        if not self.system.layout.has_loops or self._dependent != DEPENDENT:
+        if not self.form.layout.has_loops or self._dependent != DEPENDENT:
             return False
         self._dependent, self._factored_h = NEARLY_DEPENDENT, 0.0
         return True
 
     def _newton(self, h: float, end: float) -> tuple[bool, int, float]:
         """Whether the stage equations converged, after how many iterations, and at which rate."""
-        system = self.system
+        form = self.form
         self._factorise(h)
         t = self.t
         times = t + C[0] * h, t + C[1] * h, before(end, t)
         _, V, K, Q, L = stages = self._stages
         real, pair, turns = self._real, self._pair, self._turns
         of_real, of_pair = self._factors
-        turned_q, turned_v = system.turning
+        turned_q, turned_v = form.corotated_frames
         old_h, *polynomials = self._polynomials
         state = self.q, self.v
         start_stages(
-            *system.coordinates, turned_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
+            *form.coordinates, turned_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
             *stages, turns,
         )  # fmt: skip
         solution_limits(self.scale_q, self.scale_v, *state, h, self._scale[2])
-        finish = (*system.coordinates, turned_v, A, INVERSE, T, h, self._scale, *state, turns, real, pair, *stages)
+        finish = (*form.coordinates, turned_v, A, INVERSE, T, h, self._scale, *state, turns, real, pair, *stages)
         u = None
         rate, previous = 0.0, 0.0
-        kept = not self._fresh and system.velocity_form.switches
+        kept = not self._fresh and form.system.switches
         for iteration in range(MAX_ITERATIONS):
-            if u is None or system.inputs_of_state:
-                u = np.array([system.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
-            residual = system.equations(u, Q, V, K, L)
+            if u is None or form.inputs_of_state:
+                u = np.array([form.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
+            residual = form.equations(u, Q, V, K, L)
             to_eigenvectors(T_INVERSE, turns, turned_v, residual, real, pair)
             of_real.solve(real)
             of_pair.solve(pair)
@@ -334,26 +333,26 @@ class Radau:
 
     def _filter(self, q: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:
         """Estimate from forces at q, v: in coordinates, in velocities, and its norm."""
-        system, mu = self.system, REAL / h
-        turned_q, turned_v = system.turning
-        coordinates, here, at = system.coordinates, (self.q[None], self.v[None]), (q[None], v[None])
+        form, mu = self.form, REAL / h
+        turned_q, turned_v = form.corotated_frames
+        coordinates, here, at = form.coordinates, (self.q[None], self.v[None]), (q[None], v[None])
         Z, _, _, Q, _ = self._stages
         change, rate, drift, turns = self._estimate
         start_estimate(
             *coordinates, turned_q, turned_v, self._matrices_q, ESTIMATE, h, here[0], *at, Z, Q, *self._estimate
         )
         try:
-            force = system.equations(self._u[None], *at, change, self.multipliers[None])
+            force = form.equations(self._u[None], *at, change, self.multipliers[None])
         except TrialError:
             return q, v, np.inf
         self.statistics.evaluations += 1
-        pull = system.solver.multiply(self._matrices[2], drift[0])  # type: ignore[index]
-        estimate_force(turned_v, system.n_v, turns, mu, force, pull)
+        pull = form.solver.multiply(self._matrices[2], drift[0])  # type: ignore[index]
+        estimate_force(turned_v, form.n_v, turns, mu, force, pull)
         error_v = self._factors[0].solve(force[0])
         error_q = np.empty_like(rate)
         scales = self.scale_q, self.scale_v
         norm = estimate_size(*coordinates, turned_v, *scales, mu, *here, turns, rate, error_v[None], error_q)
-        return error_q[0], error_v[: system.n_v], norm
+        return error_q[0], error_v[: form.n_v], norm
 
     def _factor(self, h: float, error: float) -> float:
         """Step-size factor: Gustafsson's prediction from the last two steps, or the plain one."""
@@ -368,17 +367,24 @@ class Radau:
         """The end of a step with unit quaternions, on the constraints."""
         _, V, _, Q, _ = self._stages
         q = Q[2].copy()
-        self.system.normalise(q)
-        return self.system.projected(self._u_stages[2], q, V[2].copy(), self._factors[0])
+        self.form.normalise(q)
+        return self.form.projected(self._u_stages[2], q, V[2].copy(), self._factors[0])
 
     def _accept(
-        self, h: float, end: float, next_h: float, reached: Any, work: float, power: Floats, renew: bool
+        self,
+        h: float,
+        end: float,
+        next_h: float,
+        reached: tuple[Floats, Floats],
+        work: float,
+        power: Floats,
+        renew: bool,
     ) -> Step:
-        system = self.system
+        form = self.form
         Z, _, K, _, L = self._stages
         # the collocation polynomial of v through (0, 0) and the stages
         motion = FROM_ZERO @ Z
-        self._polynomials = h, motion, THROUGH_STAGES @ L if system.n_c else L
+        self._polynomials = h, motion, THROUGH_STAGES @ L if form.n_c else L
         # Members that start out of equilibrium have accelerations the step does not resolve: they would swing the dense
         # output, so that it takes the polynomial's own at the start of a stretch.
         a = motion[0] / h if self._starting else self.a
@@ -399,4 +405,4 @@ class Radau:
             self._factored_h = 0.0
         new = (self.q, self.v, self.a, self.work, self.power)
         nodes = (np.array([start, start + C[0] * h, start + C[1] * h, end]), np.concatenate([a[None], K]))
-        return HermiteStep(system, start, end, old, new, (C[:2], power[:2]), nodes)
+        return HermiteStep(form, start, end, old, new, (C[:2], power[:2]), nodes)

@@ -7,19 +7,19 @@ II.6 (dense output).
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
+from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
 from femb.numerics import tableaux as dop
 from femb.numerics.kinematics import error_norm
-from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_failure, step_to, too_small
-from femb.steppers.dense import HermiteStep
-from femb.steppers.diagnosis import largest_frequency
+from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_to, too_small
+from femb.steppers.dense import End, HermiteStep
+from femb.steppers.diagnosis import largest_frequency, step_failure
 
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
@@ -31,11 +31,13 @@ SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 class _Explicit:
     """State y = (q, v, work) in one array and its rate; what both methods share."""
 
-    def __init__(self, system: Any, run: Run) -> None:
-        self.system, self.run = system, run
-        self.n_q, self.n_v = system.n_q, system.n_v
+    error_v: Floats | None = None
+
+    def __init__(self, form: Formulation, run: Run) -> None:
+        self.form, self.run = form, run
+        self.n_q, self.n_v = form.n_q, form.n_v
         self.t = 0.0
-        self.y = np.concatenate([system.q0, system.v0, [0.0]])
+        self.y = np.concatenate([form.q0, form.v0, [0.0]])
         self.statistics = Statistics()
         self.restart()
 
@@ -64,34 +66,34 @@ class _Explicit:
         self.restart()
 
     def _rate(self, t: float, y: Floats) -> Floats:
-        system = self.system
+        form = self.form
         q, v = y[: self.n_q], y[self.n_q : -1]
-        u = system.inputs_at(t, q, v)
+        u = form.inputs_at(t, q, v)
         self.statistics.evaluations += 1
         rate = np.empty_like(y)
-        rate[: self.n_q] = system.rates(q[None], v[None])[0]
-        rate[self.n_q : -1], multipliers = system.forward(u, q, v)
-        rate[-1] = system.power(u[None], q[None], v[None], multipliers[None])[0]
+        rate[: self.n_q] = form.rates(q[None], v[None])[0]
+        rate[self.n_q : -1], multipliers = form.forward(u, q, v)
+        rate[-1] = form.power(u[None], q[None], v[None], multipliers[None])[0]
         return rate
 
     def _project(self, t: float, y: Floats) -> Floats:
         """y with unit quaternions and on the constraints, in place; returns its rate."""
         q, v = y[: self.n_q], y[self.n_q : -1]
-        self.system.normalise(q)
-        if self.system.n_c:
-            u = self.system.inputs_at(t, q, v)
-            y[: self.n_q], y[self.n_q : -1] = self.system.projected(u, q, v)
+        self.form.normalise(q)
+        if self.form.n_c:
+            u = self.form.inputs_at(t, q, v)
+            y[: self.n_q], y[self.n_q : -1] = self.form.projected(u, q, v)
         return self._rate(t, y)
 
     def _watch(self, states: list[Floats], last: bool) -> None:
-        """Show the states of a step to the system; ``last`` where no shorter one can be made."""
+        """Show the states of a step to the form; ``last`` where no shorter one can be made."""
         y = np.array(states)
         q, v = np.ascontiguousarray(y[:, : self.n_q]), np.ascontiguousarray(y[:, self.n_q : -1])
-        self.system.watch(self.t, q, v, last)
+        self.form.watch(self.t, q, v, last)
 
-    def _state(self, y: Floats, rate: Floats) -> Any:
+    def _state(self, y: Floats, rate: Floats) -> End:
         """(q, v, a, work, power) for the dense output."""
-        return y[: self.n_q], y[self.n_q : -1], rate[self.n_q : -1], y[-1], rate[-1]
+        return y[: self.n_q], y[self.n_q : -1], rate[self.n_q : -1], float(y[-1]), float(rate[-1])
 
 
 class RungeKutta4(_Explicit):
@@ -115,7 +117,7 @@ class RungeKutta4(_Explicit):
                 y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
             if not np.all(np.isfinite(y)):
                 raise TrialError("the state is not finite")
-            if self.system.watched:
+            if self.form.watched:
                 self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
             rate = self._project(before(end, start), y)
         except TrialError as problem:
@@ -125,11 +127,11 @@ class RungeKutta4(_Explicit):
             raise SolveError(f"{said}: {self._diverged(length)}") from problem
         self.t, self.y, self.rate = end, y, rate
         self.statistics.steps += 1
-        return HermiteStep(self.system, start, end, self._state(y0, k1), self._state(y, self.rate))
+        return HermiteStep(self.form, start, end, self._state(y0, k1), self._state(y, self.rate))
 
     def _diverged(self, step: float) -> str:
         """Whether it did, by the limit of the step at the start, and what to do about it."""
-        frequency = largest_frequency(self.system)
+        frequency = largest_frequency(self.form)
         limit = RK4_LIMIT / frequency if frequency > 0.0 else math.inf
         advice = 'try a smaller step, or method = "radau"'
         if limit < step:
@@ -145,16 +147,15 @@ class Dop853(_Explicit):
 
     order = 8
 
-    def __init__(self, system: Any, run: Run) -> None:
-        super().__init__(system, run)
-        self.scale_q, self.scale_v = system.error_scale(run.rtol, run.atol)
+    def __init__(self, form: Formulation, run: Run) -> None:
+        super().__init__(form, run)
+        self.scale_q, self.scale_v = form.error_scale(run.rtol, run.atol)
         self.max_step = run.max_step or np.inf
         self.h = run.first_step or self._first_step()
-        self.error_v: Floats | None = None
 
     def _norm(self, error: Floats, y: Floats) -> float:
         of_q = error_norm(*self.scale_q, error[: self.n_q], y[: self.n_q])
-        return max(of_q, error_norm(*self.scale_v, error[self.n_q : -1], y[self.n_q : -1]))
+        return float(max(of_q, error_norm(*self.scale_v, error[self.n_q : -1], y[self.n_q : -1])))
 
     def _first_step(self) -> float:
         """Hairer's starting step: a hundredth of the state's scale over its rate, then by the second derivative."""
@@ -182,7 +183,7 @@ class Dop853(_Explicit):
                 K = self._stages(h, end)
                 y = self.y + h * (dop.B @ K[: dop.STAGES])
                 K[dop.STAGES] = self._rate(before(end, self.t), y)
-                if self.system.watched:
+                if self.form.watched:
                     stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
                     self._watch([*stages[IN_TIME], y], last=False)
             except TrialError as problem:
@@ -200,12 +201,12 @@ class Dop853(_Explicit):
             # a step cut to land on the limit says nothing against the one that was planned
             step = Dop853Step(self, self.t, end, self.y, y.copy(), K)
             try:
-                rate = self._project(before(end, self.t), y) if self.system.n_c else K[dop.STAGES]
+                rate = self._project(before(end, self.t), y) if self.form.n_c else K[dop.STAGES]
             except TrialError as problem:
                 h, rejected, cause = 0.5 * h, True, problem
                 self.statistics.rejected += 1
                 continue
-            self.system.normalise(y[: self.n_q])
+            self.form.normalise(y[: self.n_q])
             self.statistics.steps += 1
             self.h = max(h * factor, self.h if h < self.h and not rejected else 0.0)
             self.t, self.y, self.rate = end, y, rate
@@ -252,7 +253,7 @@ class Dop853Step:
         y = self._values(times)[0]
         n_q = self.stepper.n_q
         for row in y:
-            self.stepper.system.normalise(row[:n_q])
+            self.stepper.form.normalise(row[:n_q])
         return np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
 
     def accelerations(self, times: Floats) -> Floats:

@@ -10,13 +10,16 @@ With the iteration matrix of an implicit stepper for A the change leaves stiff m
 the projection of docs/theory/constraints.md, section 5. A row that depends on others is met when they are.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.layout.element import TrialError
-from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
+from femb.layout.element import Batch, TrialError
+from femb.layout.layout import Layout
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, LinearSolver, SingularError
+from femb.system.linear_solver import Factors
 
 # What is left of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
 POSITION, VELOCITY = 1e-12, 1e-11
@@ -27,8 +30,55 @@ SETTLED, OPEN = 1e-10, 1e-6
 DENSE = 150
 
 
+class Constrained(Protocol):
+    """What a projection uses of a System, of one state unless (s, ...) says otherwise."""
+
+    n_v: int
+    n_c: int
+    layout: Layout
+    solver: LinearSolver
+
+    @property
+    def held(self) -> Sequence[Batch]:
+        """Batches with equations of constraint."""
+        ...
+
+    @property
+    def resolution(self) -> float:
+        """Gaps (m) that the rounding of positions may leave."""
+        ...
+
+    def mass_data(self, q: Floats) -> Floats:
+        """Mass, block data."""
+        ...
+
+    def constraints(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Phi and gamma (s, n_c)."""
+        ...
+
+    def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (s, n_c)."""
+        ...
+
+    def jacobian(self, u: Floats, q: Floats) -> Any:
+        """J (n_c, n_v), scipy.sparse."""
+        ...
+
+    def rates(self, q: Floats, v: Floats) -> Floats:
+        """q' (s, n_q)."""
+        ...
+
+    def normalise(self, q: Floats) -> float:
+        """Scale quaternions to unit length, in place."""
+        ...
+
+
+Measure = Callable[[Constrained, Floats, Floats, Floats], Floats]
+"""What is open (n_c,) at inputs u, coordinates q and velocities v."""
+
+
 def projected(
-    system: Any, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None
+    system: Constrained, u: Floats, q: Floats, v: Floats, factors: Factors | None = None
 ) -> tuple[Floats, Floats]:
     """q (n_q,) and v (n_v,) on the constraints, from a state close to them; unit quaternions.
 
@@ -49,20 +99,29 @@ def projected(
     return q, _project(system, u, q, v, None, _rates, VELOCITY, NEARLY_DEPENDENT)
 
 
-def _positions(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
-    return system.constraints(u[None], q[None], v[None])[0][0]
+def _positions(system: Constrained, u: Floats, q: Floats, v: Floats) -> Floats:
+    result: Floats = system.constraints(u[None], q[None], v[None])[0][0]
+    return result
 
 
-def _rates(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
-    return system.constraint_rates(u[None], q[None], v[None])[0]
+def _rates(system: Constrained, u: Floats, q: Floats, v: Floats) -> Floats:
+    result: Floats = system.constraint_rates(u[None], q[None], v[None])[0]
+    return result
 
 
 def _project(
-    system: Any, u: Floats, q: Floats, v: Floats, factors: Any, measure: Any, tolerance: float, dependent: float
+    system: Constrained,
+    u: Floats,
+    q: Floats,
+    v: Floats,
+    factors: Factors | None,
+    measure: Measure,
+    tolerance: float,
+    dependent: float,
 ) -> Floats:
     of_positions = measure is _positions
     x = np.empty(system.n_v + system.n_c)
-    limit = max(tolerance, system.velocity_form.resolution) if of_positions else tolerance * (1.0 + np.max(np.abs(v)))
+    limit = max(tolerance, system.resolution) if of_positions else tolerance * (1.0 + np.max(np.abs(v)))
     previous = change = np.inf
     for k in range(AT_MOST):
         left = measure(system, u, q, v)
@@ -90,9 +149,9 @@ def _project(
     raise TrialError(f"the constraints could not be met: {_widest(system, left, of_positions)}")
 
 
-def _widest(system: Any, left: Floats, of_positions: bool) -> str:
+def _widest(system: Constrained, left: Floats, of_positions: bool) -> str:
     """The row that is off by most, in words."""
-    layout = system.velocity_form.layout
+    layout = system.layout
     if not np.all(np.isfinite(left)):
         return "the state is not finite"
     k = int(np.argmax(np.abs(left)))
@@ -102,7 +161,7 @@ def _widest(system: Any, left: Floats, of_positions: bool) -> str:
     return f"{said} stays open by {abs(left[k]):.3g}" if of_positions else f"{said} opens at {abs(left[k]):.3g} per s"
 
 
-def mass_factors(system: Any, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
+def mass_factors(system: Constrained, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
     """Factors of [M J^T; J 0] at one state."""
     data = system.mass_data(q)
     for batch in system.held:
@@ -113,12 +172,12 @@ def mass_factors(system: Any, u: Floats, q: Floats, dependent: float = DEPENDENT
         raise singular_mass(system, error, q) from error
 
 
-def singular_mass(system: Any, error: SingularError, *state: Floats) -> TrialError:
+def singular_mass(system: Constrained, error: SingularError, *state: Floats) -> TrialError:
     """The error for a mass matrix that cannot be factorised: at whose block that shows."""
     if not all(np.all(np.isfinite(each)) for each in state):
         return TrialError("the state is not finite")
     item = ""
-    if system is system.velocity_form and error.last > error.first:
+    if error.last > error.first:
         if error.first < system.n_v:
             item = system.layout.velocity_labels()[error.first].partition(": ")[0]
         else:
@@ -130,7 +189,7 @@ def singular_mass(system: Any, error: SingularError, *state: Floats) -> TrialErr
     )
 
 
-def least_multipliers(system: Any, u: Floats, q: Floats, multipliers: Floats) -> Floats:
+def least_multipliers(system: Constrained, u: Floats, q: Floats, multipliers: Floats) -> Floats:
     """The multipliers (n_c,) of least norm with the same forces J^T lambda.
 
     Where rows depend on others the equations of motion leave their multipliers open: what elasticity would decide,
@@ -140,8 +199,11 @@ def least_multipliers(system: Any, u: Floats, q: Floats, multipliers: Floats) ->
         return multipliers
     J = system.jacobian(u, q)
     force = J.T @ multipliers
+    found: Floats
     if system.n_c <= DENSE:
-        return np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
-    from scipy.sparse.linalg import lsqr
+        found = np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
+    else:
+        from scipy.sparse.linalg import lsqr
 
-    return lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
+        found = lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
+    return found

@@ -7,7 +7,7 @@ Source: docs/theory/constraints.md, sections 6 and 7.
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from femb.layout.element import TrialError
 from femb.layout.layout import Layout
 from femb.numerics.rotations import multiply, rotation_matrix
 from femb.system.block_lu import SingularError
+from femb.system.linear_solver import Factors
+
+if TYPE_CHECKING:
+    from femb.system.system import System
 
 # Gaps as large as this (m or rad) are the rounding of typed numbers, and closed without asking.
 TYPED = 1e-6
@@ -38,7 +42,7 @@ INDEPENDENT = 1e-4
 AGREEMENT = 1e-6
 
 
-def assembled(system: Any, rough: bool) -> Floats:
+def assembled(system: "System", rough: bool) -> Floats:
     """q (n_q,) on the constraints, near the system's start; ``rough`` allows for more than typed digits.
 
     Raises ModelError with the rows that stay open, or are open where ``rough`` is not allowed.
@@ -56,7 +60,7 @@ def assembled(system: Any, rough: bool) -> Floats:
                 "the positions, or assemble with start = 'assembled'",
             )
         )
-    factors: Any = None
+    factors: Factors | None = None
     for _ in range(ITERATIONS):
         size = float(np.max(np.abs(left)))
         if size <= ASSEMBLED:
@@ -88,11 +92,12 @@ def assembled(system: Any, rough: bool) -> Floats:
     return q
 
 
-def _open(system: Any, u: Floats, q: Floats, v: Floats) -> Floats:
-    return system.constraints(u[None], q[None], v[None])[0][0]
+def _open(system: "System", u: Floats, q: Floats, v: Floats) -> Floats:
+    result: Floats = system.constraints(u[None], q[None], v[None])[0][0]
+    return result
 
 
-def _gaps(system: Any, left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
+def _gaps(system: "System", left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
     """A problem for each joint that is open, with its largest gap; ``of_driver``, other words for drivers."""
     worst = float(np.max(np.abs(left)))
     found: dict[str, tuple[float, str]] = {}
@@ -111,7 +116,7 @@ def _gaps(system: Any, left: Floats, words: str, of_driver: str | None = None) -
     return problems
 
 
-def _check_branches(system: Any, q: Floats) -> None:
+def _check_branches(system: "System", q: Floats) -> None:
     """Refuse joints whose axes are parallel the wrong way round, which their rows cannot tell."""
     layout, problems = system.layout, []
     joints = {name: joint for name, joint in layout.joints.items() if joint.same_way}
@@ -169,7 +174,7 @@ class Freedom:
     undetermined: tuple[str, ...]
 
 
-def freedom(system: Any, q: Floats) -> Freedom:
+def freedom(system: "System", q: Floats) -> Freedom:
     """Degrees of freedom at a state, by the rank of J (rows scaled to unit length), and its dependent rows.
 
     Source: docs/theory/constraints.md, section 6.
@@ -255,7 +260,7 @@ def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Int
     return sorted(groups)
 
 
-def check_pairs(system: Any, q: Floats) -> None:
+def check_pairs(system: "System", q: Floats) -> None:
     """Refuse joints that hold the same two frames in the same way: each row between them must say something new."""
     layout = system.layout
     groups: dict[tuple[int, int], list[int]] = {}
@@ -286,7 +291,7 @@ def check_pairs(system: Any, q: Floats) -> None:
 
 
 def consistent_start(
-    system: Any, v: Floats, component: list[int], together: list[int], twists: dict[int, Any], alone: set[int]
+    system: "System", v: Floats, component: list[int], together: list[int], twists: dict[int, Any], alone: set[int]
 ) -> Floats:
     """v (n_v,) with J v + Phi_t = 0 and joint rates as given, nearest to v: what of ``twists`` is known stays.
 
@@ -341,7 +346,7 @@ def consistent_start(
     return v
 
 
-def _joint_rates(system: Any, q: Floats) -> tuple[Any, Floats, list[str]]:
+def _joint_rates(system: "System", q: Floats) -> tuple[Any, Floats, list[str]]:
     """Rows (k, n_v) of the joint coordinates whose rates are given, sparse, these rates, and the joints' names."""
     from scipy.sparse import csr_array
 
@@ -355,12 +360,12 @@ def _joint_rates(system: Any, q: Floats) -> tuple[Any, Floats, list[str]]:
     return _coordinate_rows(system, q)[numbers], np.concatenate(list(given.values())), owners
 
 
-def coordinate_rows(system: Any, q: Floats) -> Floats:
+def coordinate_rows(system: "System", q: Floats) -> Floats:
     """Rows (m, n_v) of the rates of all joint coordinates."""
     return np.asarray(_coordinate_rows(system, q).toarray())
 
 
-def _coordinate_rows(system: Any, q: Floats) -> Any:
+def _coordinate_rows(system: "System", q: Floats) -> Any:
     """The same as scipy.sparse.csr_array."""
     from scipy.sparse import coo_array
 
@@ -378,7 +383,7 @@ def _coordinate_rows(system: Any, q: Floats) -> Any:
     return coo_array(entries, shape=(len(gradients), system.n_v)).tocsr()
 
 
-def _rigid_motions(system: Any, q: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Any:
+def _rigid_motions(system: "System", q: Floats, component: list[int], twists: dict[int, Any], alone: set[int]) -> Any:
     """(k, n_v), sparse: the rigid motions of structures that are not given."""
     from scipy.sparse import coo_array
 
@@ -409,7 +414,7 @@ def _rigid_motions(system: Any, q: Floats, component: list[int], twists: dict[in
     return coo_array(entries, shape=(len(values), system.n_v)).tocsr()
 
 
-def _nearest(system: Any, q: Floats, v: Floats, J: Any, right: Floats, motions: Any) -> Floats:
+def _nearest(system: "System", q: Floats, v: Floats, J: Any, right: Floats, motions: Any) -> Floats:
     """v plus the combination of motions (k, n_v) with the least kinetic energy that brings J v to ``right``."""
     count = motions.shape[0]
     if not count:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from femb.layout.layout import Layout, Station
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.euler import omega_from_euler_rates, to_euler
+
+if TYPE_CHECKING:
+    from femb.system.system import System
 
 # A given velocity and that of the rigid motion may differ by the rounding of typed numbers.
 AGREEMENT = 1e-6
@@ -41,7 +44,7 @@ class _Twist:
         return _or_zero(self.velocity) + np.cross(omega, point - self.point), omega
 
 
-def start_velocities(system: Any) -> Floats:
+def start_velocities(system: "System") -> Floats:
     """v (n_v,) at the start; raises ModelError naming items whose velocities contradict each other.
 
     Structures joined by joints begin as one rigid body too, as far as nothing else is given and the joints allow it.

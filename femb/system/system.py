@@ -15,11 +15,12 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from femb.base.checks import shown
 from femb.base.errors import FembError, SolveError
 from femb.base.options import Tolerances
-from femb.base.types import Floats
+from femb.base.types import ErrorScale, Floats
 from femb.elements import CATALOGUE, Ground
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import Discrete
@@ -31,10 +32,11 @@ from femb.layout.state import State
 from femb.model.model import Model
 from femb.model.placement import Placement
 from femb.numerics import kinematics
-from femb.system.block_lu import Factorisation, LinearSolver, SingularError
+from femb.system.block_lu import LinearSolver, SingularError
 from femb.system.constraints import projected, singular_mass
 from femb.system.initial_position import assembled, check_pairs
 from femb.system.initial_velocity import start_velocities
+from femb.system.linear_solver import Factors
 from femb.system.pattern import Pattern
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ class System:
         ):
             self._add(batch)
         self.places = Places(layout)
-        self.coordinates, self.turning = self.places.coordinates, self.places.turning
+        self.coordinates, self.corotated_frames = self.places.coordinates, self.places.corotated_frames
         self.coordinates_of_joints = JointCoordinates(layout)
         engaged = np.array([float(latch.item.engaged) for latch in layout.latches])
         self.discrete = Discrete(np.zeros(self.coordinates_of_joints.count), engaged, np.zeros(len(engaged)))
@@ -113,7 +115,7 @@ class System:
         other.discrete = discrete
         return other
 
-    def without_rows(self, rows: Any) -> "System":
+    def without_rows(self, rows: NDArray[np.bool_]) -> "System":
         """The same system, in which rows of constraints (n_c,) bool are left out of every solution.
 
         Rows that depend on others where the constraints are met do not where they are not quite, as within a step: they
@@ -234,25 +236,25 @@ class System:
         return self.rates(q, a) + turning
 
     @property
-    def velocity_form(self) -> "System":
-        """The system in velocity coordinates: itself."""
+    def system(self) -> "System":
+        """The system whose equations these are: itself."""
         return self
 
-    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v in velocity coordinates of s states of a formulation: themselves."""
         return q, v
 
-    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' in velocity coordinates of s states of a formulation whose v' is a: itself."""
         return a
 
-    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """The reverse of ``configuration``, for one state."""
+    def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """The reverse of ``to_system``, for one state: themselves."""
         return q, v
 
     def normalise(self, q: Floats) -> float:
         """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
-        return kinematics.normalise(self.coordinates[2], q)
+        return float(kinematics.normalise(self.coordinates[2], q))
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
         """M a + h + f_el - f (s, n_v), without the forces of constraints. Raises FoldedError."""
@@ -384,7 +386,7 @@ class System:
             batch.hold(u, q, v, np.zeros_like(rates), force, rates)
         return rates
 
-    def projected(self, u: Floats, q: Floats, v: Floats, factors: Factorisation | None = None) -> tuple[Floats, Floats]:
+    def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
         return projected(self, u, q, v, factors)
 
@@ -431,8 +433,9 @@ class System:
         if multipliers is not None:
             for batch in self.held:
                 batch.drive(u, q, v, multipliers, power)
-        return power
+        result: Floats = power
+        return result
 
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
         return self.places.error_scale(rtol, atol)

@@ -73,18 +73,18 @@ def main() -> None:
     for n in SIZES:
         form = chain(n)
         q, rate = state(n)
-        v = form.equations.momenta(q, rate, np.zeros(6))
-        no_loads, motion = form.equations.no_loads, form.equations.motion(q, v)
+        v = form.momentum_equations.momenta(q, rate, np.zeros(6))
+        no_loads, motion = form.momentum_equations.no_loads, form.momentum_equations.motion(q, v)
         one, many = ((np.repeat(q[None], s, 0), np.repeat(v[None], s, 0)) for s in (1, STATES))
-        single = 1e6 * best(lambda: form.equations.rates(*one, no_loads))  # noqa: B023
-        cost = 1e6 / STATES * best(lambda: form.equations.rates(*many, no_loads))  # noqa: B023
+        single = 1e6 * best(lambda: form.momentum_equations.rates(*one, no_loads))  # noqa: B023
+        cost = 1e6 / STATES * best(lambda: form.momentum_equations.rates(*many, no_loads))  # noqa: B023
         matrix = 1e6 * best(lambda: motion.energy_matrix)  # noqa: B023
         zero = np.zeros(n)
-        acceleration = 1e6 * best(lambda: form.equations.accelerations(q, v, no_loads, zero))  # noqa: B023
+        acceleration = 1e6 * best(lambda: form.momentum_equations.accelerations(q, v, no_loads, zero))  # noqa: B023
         row = [f"{n:16d}", f"{single:8.2f}{f'({cost:.2f})':>8}", f"{cost / n:16.3f}", f"{matrix:16.2f}"]
         row.append(f"{acceleration:16.1f}")
         if theirs:
-            got = form.equations.accelerations(q, v, no_loads, zero).second
+            got = form.momentum_equations.accelerations(q, v, no_loads, zero).second
             wanted = np.array(theirs[n]["acceleration"])
             row += [f"{1e6 * theirs[n]['time']:16.2f}", f"{np.abs(got - wanted).max() / np.abs(wanted).max():16.1e}"]
         print(" ".join(row))

@@ -28,7 +28,7 @@ def main() -> None:
         form = ReducedForm(system)
         rng = np.random.default_rng(0)
         q, v, u = rng.uniform(-0.5, 0.5, form.n_q), rng.standard_normal(form.n_v), np.zeros(system.n_u)
-        Q, V = (each[0] for each in form.configuration(q[None], v[None]))
+        Q, V = (each[0] for each in form.to_system(q[None], v[None]))
         H2, H2_rate = form.H2(q, v)
         wanted, got = system.acceleration(u, Q, V), H2 @ form.acceleration(u, q, v) + H2_rate @ v
         assert np.max(np.abs(got - wanted)) < 1e-6 * np.max(np.abs(wanted))

@@ -50,7 +50,7 @@ def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         whole = np.zeros((2, tree.n_u))
         whole[:, order] = p, w
-        Q, V = tree.configuration(*(each[None] for each in axes.retract(q, u, *whole)))
+        Q, V = tree.to_system(*(each[None] for each in axes.retract(q, u, *whole)))
         return Q[0], V[0]
 
     def at(Q: Floats, V: Floats) -> tuple[Floats, Floats]:

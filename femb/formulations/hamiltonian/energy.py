@@ -59,14 +59,14 @@ def energy_matrix(
 
     form = MomentumForm(System(model))
     tree = form.tree
-    start = form.equations.motion(form.q0, form.v0).q
+    start = form.momentum_equations.motion(form.q0, form.v0).q
     at = completed(tree, q, start)
     names = tuple(tree.names)
     if small:
         return EnergyMatrix(names, expanded_energy_matrix(tree, at, small), at)
     pose = form.q0.copy()
-    pose[form.equations.first :] = at
-    A = form.equations.moving(pose, np.zeros(tree.n), np.zeros(6)).energy_matrix
+    pose[form.momentum_equations.first :] = at
+    A = form.momentum_equations.moving(pose, np.zeros(tree.n), np.zeros(6)).energy_matrix
     if tree.base is None:
         return EnergyMatrix(names, A[6:, 6:], at)
     return EnergyMatrix((*(f"{tree.base.name}.{word}" for word in BASE), *names), A, at)

@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.system.system import System
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Held:
         return u[self.place : self.place + 3] if self.place >= 0 else (self.value, 0.0, 0.0)
 
 
-def held_hinges(system: Any, hinge_of: Any) -> list[Held]:
+def held_hinges(system: System, hinge_of: Any) -> list[Held]:
     """Of a System in its discrete state; hinge_of (m,) is the hinge of every joint coordinate.
 
     A hinge that several latches hold is held once. Raises ModelError for a latch on a driven hinge.

@@ -9,13 +9,12 @@ takes are the System's. Source: docs/theory/hamiltonian.md, sections 2 to 7 and 
 """
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
-from femb.base.types import Floats, Ints
+from femb.base.types import ErrorScale, Floats, Ints
 from femb.elements.body.mass_batch import MassBatch
 from femb.elements.joint.constraint_batch import ConstraintBatch
 from femb.elements.joint.force_batch import JointForceBatch
@@ -25,7 +24,9 @@ from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
 from femb.layout.discrete import Discrete
 from femb.layout.element import Batch, TrialError
+from femb.layout.state import State
 from femb.numerics import kinematics, rotations
+from femb.system.system import System
 
 
 class MomentumForm:
@@ -35,7 +36,7 @@ class MomentumForm:
     Raises ModelError for what is no tree of rigid bodies, or cannot move as described.
     """
 
-    def __init__(self, system: Any) -> None:
+    def __init__(self, system: System) -> None:
         self.system, self.model, self.layout = system, system.model, system.layout
         self.map = SystemTree(system)
         self.tree = self.map.tree
@@ -43,8 +44,8 @@ class MomentumForm:
         self.inputs_of_state = system.inputs_of_state
         self._list_forces()
         self._list_held()
-        self.n_q, self.n_v = self.equations.n_q, self.equations.n_v
-        self.q0, self.v0 = self.from_configuration(system.q0, system.v0)
+        self.n_q, self.n_v = self.momentum_equations.n_q, self.momentum_equations.n_v
+        self.q0, self.v0 = self.from_system(system.q0, system.v0)
         self._check_start()
 
     def _list_forces(self) -> None:
@@ -52,11 +53,10 @@ class MomentumForm:
         tree_springs = set(map(id, self.map.tree_springs))
         self._others: list[Batch] = []
         for batch in self.system.batches:
-            if isinstance(batch, JointForceBatch):
-                batch = _without(batch, tree_springs)
-            if not isinstance(batch, MassBatch | ConstraintBatch) and batch is not None:
-                self._others.append(batch)
-                self._check_massless(batch)
+            other = _without(batch, tree_springs) if isinstance(batch, JointForceBatch) else batch
+            if not isinstance(other, MassBatch | ConstraintBatch) and other is not None:
+                self._others.append(other)
+                self._check_massless(other)
         self._works = any(_does_work(batch) for batch in self.system.batches)
         carried = [(frame, each) for frame, each in self.map.frames.items() if each.moves]
         frames = np.array([frame for frame, _ in carried], dtype=np.int64)
@@ -80,12 +80,12 @@ class MomentumForm:
         self._hinges = np.array([each.hinge for each in self._held], dtype=np.int64)
         held = np.zeros(self.tree.n, dtype=np.bool_)
         held[self._hinges] = True
-        self.equations = MomentumEquations(self.tree, held)
+        self.momentum_equations = MomentumEquations(self.tree, held)
 
     def _check_start(self) -> None:
         """Refuse a start in which a hinge moves nothing of its own."""
         try:
-            self.equations.speeds(self.q0[None], self.v0[None])
+            self.momentum_equations.speeds(self.q0[None], self.v0[None])
         except TrialError as problem:
             raise ModelError.at(("run", "formulation"), f"'hamiltonian': at the start, {problem}") from problem
 
@@ -94,9 +94,9 @@ class MomentumForm:
     def _loads(self, u: Floats, q: Floats, v: Floats) -> Loads:
         """Wrenches of the System's other elements on the segments at one state, inertial components."""
         if not self._others:
-            return self.equations.no_loads
+            return self.momentum_equations.no_loads
         system = self.system
-        Q, V = self.configuration(q[None], v[None])
+        Q, V = self.to_system(q[None], v[None])
         force, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
         for batch in self._others:
             batch.residual(u[None], Q, V, still, force)
@@ -108,12 +108,12 @@ class MomentumForm:
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """v' (n_v,), and what drivers and latches exert (n_c,), at one state. Raises TrialError at a singular one."""
         loads = self._loads(u, q, v)
-        change = self.equations.rates(q[None], v[None], loads)[1][0]
+        change = self.momentum_equations.rates(q[None], v[None], loads)[1][0]
         if not self.n_c:
             return change, np.zeros(0)
         second = self._second_of_held(u)
         change[self._in_v] = second[self._hinges]
-        return change, self.equations.accelerations(q, v, loads, second).drive[self._hinges]
+        return change, self.momentum_equations.accelerations(q, v, loads, second).drive[self._hinges]
 
     def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """v' (n_v,)."""
@@ -121,7 +121,7 @@ class MomentumForm:
 
     def accelerations(self, u: Floats, q: Floats, v: Floats) -> TreeAccelerations:
         """Accelerations, forces through the hinges and what drivers and latches exert, at one state."""
-        return self.equations.accelerations(q, v, self._loads(u, q, v), self._second_of_held(u))
+        return self.momentum_equations.accelerations(q, v, self._loads(u, q, v), self._second_of_held(u))
 
     def _second_of_held(self, u: Floats) -> Floats:
         second = np.zeros(self.tree.n)
@@ -131,51 +131,46 @@ class MomentumForm:
     @property
     def _in_v(self) -> Ints:
         """Places of held hinges in v."""
-        return self.equations.first_v + self._hinges
+        return self.momentum_equations.first_v + self._hinges
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers."""
-        power = self.system.power(u, *self.configuration(q, v)) if self._works else np.zeros(len(q))
+        power = self.system.power(u, *self.to_system(q, v)) if self._works else np.zeros(len(q))
         if multipliers is not None and self.n_c:
             power = power + np.sum(multipliers * v[:, self._in_v], axis=1)
         return power
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """q' (s, n_q)."""
-        return self.equations.rates(q, v, self.equations.no_loads)[0]
+        return self.momentum_equations.rates(q, v, self.momentum_equations.no_loads)[0]
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q) where v' = a."""
-        return np.array([self.equations.second_rate(*each) for each in zip(q, v, a, strict=True)])
+        return np.array([self.momentum_equations.second_rate(*each) for each in zip(q, v, a, strict=True)])
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The momenta (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
-        return np.array([self.equations.tangent(q, each) for each in dq])
+        return np.array([self.momentum_equations.tangent(q, each) for each in dq])
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats) -> Floats:
         """(n_q + n_v square) what is stiff in the derivative of the rates: springs and dampers of hinges."""
-        return self.equations.stiff_jacobian(q, v)
+        return self.momentum_equations.stiff_jacobian(q, v)
 
     # States
 
-    @property
-    def velocity_form(self) -> Any:
-        """The system it is the form of."""
-        return self.system
-
-    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The System's q (s, .) and v (s, .) at s states."""
-        rate, velocity = self.equations.speeds(q, v)
+        rate, velocity = self.momentum_equations.speeds(q, v)
         return self.map.configuration(q, rate, velocity[:, 0])
 
-    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' in velocity coordinates of s states whose momenta have the rates a."""
-        Q, V = self.configuration(q, v)
+        Q, V = self.to_system(q, v)
         out = np.zeros_like(V)
         at_q, at_v = (each[:, None] for each in self._frames)
         rows = self._rows
         for k in range(len(q)):
-            found = self.equations.changing(q[k], v[k], a[k])
+            found = self.momentum_equations.changing(q[k], v[k], a[k])
             alpha, spin = found.a[rows, :3], found.motion.v[rows, :3]
             arm = Q[k, at_q + np.arange(3)] - found.motion.origin_of_base
             velocity = V[k, at_v + np.arange(3)]
@@ -186,15 +181,15 @@ class MomentumForm:
             out[k, at_v + np.arange(3, 6)] = rotations.rotate_back(turns, alpha)
         return out
 
-    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q (n_q,) and momenta (n_v,) of one state of the System."""
         pose, hinges, rate, base = self.map.hinge_motion(q, v, self.system.discrete.angles)
         mine = np.concatenate([pose, hinges])
-        return mine, self.equations.momenta(mine, rate, base)
+        return mine, self.momentum_equations.momenta(mine, rate, base)
 
-    def state(self, t: float, q: Floats, v: Floats) -> Any:
+    def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies and joints at an instant."""
-        Q, V = self.configuration(q[None], v[None])
+        Q, V = self.to_system(q[None], v[None])
         return self.system.state(t, Q[0], V[0])
 
     def at(self, q: Floats) -> "MomentumForm":
@@ -217,11 +212,11 @@ class MomentumForm:
         """Scale the base's quaternion to unit length, in place; returns |e.e - 1| before."""
         return kinematics.normalise(np.array([3] if self.tree.floating else [], dtype=np.int64), q)
 
-    def projected(self, u: Floats, q: Floats, v: Floats, factors: Any = None) -> tuple[Floats, Floats]:
+    def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v with the hinges that are held where they are held."""
         q, v = q.copy(), v.copy()
         wanted = motions(self._held, u)
-        places = self.equations.first + self._hinges
+        places = self.momentum_equations.first + self._hinges
         away = wanted[:, 0] - q[places]
         turns = np.where(self.tree.sliding[self._hinges], 0.0, np.round(away / (2.0 * np.pi)))
         q[places] += away - 2.0 * np.pi * turns
@@ -232,26 +227,27 @@ class MomentumForm:
         """u (n_u,) at time t and a state."""
         if not self.system.inputs_of_state:
             return self.system.inputs_at(t, self.system.q0, self.system.v0)
-        Q, V = self.configuration(q[None], v[None])
+        Q, V = self.to_system(q[None], v[None])
         return self.system.inputs_at(t, Q[0], V[0])
 
-    def watch(self, t: float, q: Floats, v: Floats, *rest: Any) -> Any:
+    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Look for postures that a motion cannot go on through."""
-        return self.system.watch(t, *self.configuration(q, v), *rest)
+        self.system.watch(t, *self.to_system(q, v), last)
 
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Momenta to the tolerance of their velocities, times the inertia that these move at the start."""
         position, turn, _ = atol.values(rtol)
         hinges = np.where(self.tree.sliding, position, turn)
-        inertia = self.equations.inertia(self.q0, self.v0)
-        of_q, of_v = hinges, hinges * np.where(self.equations.held, 1.0, inertia[6:])
+        inertia = self.momentum_equations.inertia(self.q0, self.v0)
+        of_q, of_v = hinges, hinges * np.where(self.momentum_equations.held, 1.0, inertia[6:])
         first, sizes_q, sizes_v = np.zeros(0, dtype=np.int64), [1] * self.tree.n, [1] * self.tree.n
         if self.tree.floating:
             first, sizes_q, sizes_v = np.array([0, 3]), [3, 4, *sizes_q], [3, 3, *sizes_v]
             of_q = np.append([position, turn], of_q)
             of_v = np.append([turn * inertia[:3].min(), position * inertia[3:6].min()], of_v)
         start_q, start_v = (
-            np.append(first, np.arange(k, k + self.tree.n)) for k in (self.equations.first, self.equations.first_v)
+            np.append(first, np.arange(k, k + self.tree.n))
+            for k in (self.momentum_equations.first, self.momentum_equations.first_v)
         )
         return (start_q, np.array(sizes_q), of_q, rtol), (start_v, np.array(sizes_v), of_v / atol.time, rtol)
 

@@ -51,7 +51,7 @@ def small_motion(
                 "partial linearisation knows weight and linear springs of joints only; leave it out, or use another "
                 "linearisation",
             )
-    tree, start = form.tree, form.equations.motion(form.q0, form.v0)
+    tree, start = form.tree, form.momentum_equations.motion(form.q0, form.v0)
     return linearise(tree, small, completed(tree, q, start.q), completed(tree, rate, start.rate), laws)
 
 

@@ -16,6 +16,7 @@ from femb.formulations.hamiltonian.hinges import links_of, steps_of
 from femb.formulations.hamiltonian.tree import GROUND
 from femb.formulations.joint_tree import BALL, JointTree, TreeFrame
 from femb.numerics import rotations
+from femb.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class Segments:
     others.
     """
 
-    def __init__(self, system: Any, joints: JointTree, start: Floats) -> None:
+    def __init__(self, system: System, joints: JointTree, start: Floats) -> None:
         self.layout, self.start = system.layout, start
         self.frames: dict[int, FrameOnSegment] = {}
         self.single_dof_hinges: list[tuple[int, int, int]] = []
@@ -125,6 +126,7 @@ class Segments:
 
     def _names(self, frame: TreeFrame) -> list[str]:
         """'joint.coordinate' of a joint's hinges, strokes first."""
+        assert frame.joint is not None
         coordinates = self.layout.joints[frame.joint].coordinates
         strokes = {each.first[0]: each.name for each in coordinates if not each.is_angle}
         words = [strokes.get(axis, "xyz"[axis]) for axis in frame.strokes]

@@ -5,8 +5,6 @@ those of the System's own elements, and coordinates of hinges are coordinates of
 Source: docs/theory/hamiltonian.md, section 11.
 """
 
-from typing import Any
-
 import numpy as np
 
 from femb.base.checks import frozen_array
@@ -18,6 +16,7 @@ from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Base, Tree
 from femb.formulations.joint_tree import JointTree, TreeFrame
 from femb.numerics import euler, rotations
+from femb.system.system import System
 
 PLACE = ("run", "formulation")
 
@@ -32,7 +31,7 @@ class SystemTree:
     Raises ModelError for what is no tree of rigid bodies, with the item that makes it none.
     """
 
-    def __init__(self, system: Any) -> None:
+    def __init__(self, system: System) -> None:
         self.system, self.layout = system, system.layout
         _refuse(system)
         self.joints = JointTree(system, "hamiltonian")
@@ -101,7 +100,7 @@ class SystemTree:
             angles = hinges[:, ball.hinges]
             x[:, ball.q : ball.q + 4] = rotations.multiply(ball.start, euler.from_euler(angles))
             u[:, ball.u : ball.u + 3] = euler.omega_from_euler_rates(angles, rate[:, ball.hinges])
-        return joints.configuration(x, u)
+        return joints.to_system(x, u)
 
     def hinge_motion(self, Q: Floats, V: Floats, angles: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Base pose (7,) or (0,), hinge coordinates and rates (n,), base velocity (6,), of the System's q and v.
@@ -125,7 +124,7 @@ class SystemTree:
         return pose, q, rate, base
 
 
-def _linear_springs(system: Any) -> list[JointSpringDamper]:
+def _linear_springs(system: System) -> list[JointSpringDamper]:
     found = []
     for batch in system.batches:
         if isinstance(batch, JointForceBatch):
@@ -133,7 +132,7 @@ def _linear_springs(system: Any) -> list[JointSpringDamper]:
     return found
 
 
-def _refuse(system: Any) -> None:
+def _refuse(system: System) -> None:
     """Raise ModelError for items that are no rigid segments, and drivers of something else than a joint."""
     layout, model = system.layout, system.model
 

@@ -31,7 +31,8 @@ def solve_positive(matrix: Floats, x: Floats) -> Floats:
     _, solution, info = solve(matrix, x, lower=True)
     if info > 0 or not np.all(np.isfinite(solution)):
         raise SingularError
-    return solution
+    result: Floats = solution
+    return result
 
 
 class DenseSolver(BorderedSolver):

@@ -18,21 +18,25 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
-from femb.base.types import Floats, Ints
+from femb.base.types import ErrorScale, Floats, Ints
 from femb.formulations.bordered import BorderedSolver
-from femb.formulations.joint_tree import JointTree
+from femb.formulations.contract import Coordinates
+from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import BALL
 from femb.formulations.reduced.dense import DenseSolver, solve_positive
 from femb.formulations.reduced.kernels import composite, pull, push
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
-from femb.formulations.tree_frame import Root
+from femb.formulations.tree_frame import Root, TreeFrame
 from femb.layout.discrete import Discrete
 from femb.layout.dof_index import turned_places
 from femb.layout.element import TrialError
+from femb.layout.state import State
 from femb.numerics import kinematics
 from femb.system.block_lu import SingularError
+from femb.system.linear_solver import Factors, Matrix, Solver
 from femb.system.reaction_stiffness import reaction_stiffness
+from femb.system.system import System
 
 # Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
@@ -49,7 +53,7 @@ class ReducedForm:
     Raises ModelError for what is no tree (see JointTree), and where kept rows depend on each other.
     """
 
-    def __init__(self, system: Any, root: Root | None = None) -> None:
+    def __init__(self, system: System, root: Root | None = None) -> None:
         self.system = system
         self.model, self.layout = system.model, system.layout
         self.tree = JointTree(system, "reduced", root)
@@ -63,7 +67,7 @@ class ReducedForm:
         self._body_roots = [each for each in self.tree.frames if each.body_velocity]
         self._group()
         self._keep()
-        self.q0, self.v0 = self.from_configuration(system.q0, system.v0)
+        self.q0, self.v0 = self.from_system(system.q0, system.v0)
         self._check_kept()
 
     def _group(self) -> None:
@@ -84,7 +88,7 @@ class ReducedForm:
         strains = [(q.start + k, u.start + k, 1) for k in range(count)]
         self._groups = (lengths, angles, [(*each, 4) for each in balls], strains)
         pairs = np.array(turning, dtype=np.int64).reshape(-1, 2).T
-        self.turning = (np.ascontiguousarray(pairs[0]), turned_places(pairs[1] - 3))
+        self.corotated_frames = (np.ascontiguousarray(pairs[0]), turned_places(pairs[1] - 3))
 
     def _keep(self) -> None:
         engaged = self.system.discrete.engaged
@@ -93,7 +97,7 @@ class ReducedForm:
         self.kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
         self.dense = self.n_v + self.n_c <= DENSE or not self.layout.couplings
-        self.solver: Any = DenseSolver() if self.dense else BorderedSolver()
+        self.solver: Solver = DenseSolver() if self.dense else BorderedSolver()
 
     def _check_kept(self) -> None:
         if not self.n_c:
@@ -109,7 +113,7 @@ class ReducedForm:
             )
 
     @property
-    def coordinates(self) -> Any:
+    def coordinates(self) -> Coordinates:
         """Places as ``femb.numerics.kinematics`` takes them. Raises ModelError where velocities in body axes have
         none."""
         if self._body_roots:
@@ -124,11 +128,12 @@ class ReducedForm:
         """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
         return self.null_space.matrices(*self._blocks(q, np.zeros(self.n_v) if v is None else v))
 
-    def _blocks(self, q: Floats, v: Floats) -> Any:
+    def _blocks(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """T, T', B, B' (n, 6, 6) at one state."""
-        return (each[0] for each in self.tree.sweep(q[None], v[None])[2:])
+        _, _, T, T1, B, B1 = (each[0] for each in self.tree.sweep(q[None], v[None]))
+        return T, T1, B, B1
 
-    def velocity_rates(self, swept: Any, v: Floats, a: Floats) -> Floats:
+    def velocity_rates(self, swept: Swept, v: Floats, a: Floats) -> Floats:
         """v' of the System (s, system.n_v), H2 a + H2' v, at s states that were swept."""
         _, V, T, T1, B, B1 = swept
         A = np.empty_like(V)
@@ -136,7 +141,7 @@ class ReducedForm:
         A[:, self.tree.strain_places[1]] = a[:, self.tree.strains[1]]
         return A
 
-    def pulled(self, swept: Any, force: Floats) -> Floats:
+    def pulled(self, swept: Swept, force: Floats) -> Floats:
         """H2^T force (s, n_v) of forces (s, system.n_v), which then hold the sums over what hangs on each frame."""
         out = np.empty((len(force), self.n_v))
         pull(self.tree.index, swept[2], swept[4], force, out)
@@ -181,7 +186,7 @@ class ReducedForm:
             ) from error
         return x[: self.n_v], x[self.n_v :]
 
-    def _bordered(self, matrix: Any, J: Floats) -> Any:
+    def _bordered(self, matrix: Matrix, J: Floats) -> Matrix:
         if self.dense:
             return np.block([[matrix, J.T], [J, np.zeros((self.n_c, self.n_c))]])
         from scipy.sparse import block_array
@@ -204,7 +209,7 @@ class ReducedForm:
         inside = (i[:, None] < sizes[:, None, None]) & (i < sizes[:, None, None])
         return np.where(inside, places, self.system.pattern.size)
 
-    def mass(self, swept: Any) -> Any:
+    def mass(self, swept: Swept) -> Matrix:
         """H2^T M H2 (n_v, n_v) at one state that was swept; dense, or scipy.sparse."""
         data = self.system.mass_data(swept[0][0])
         if self._mass_places is not None:
@@ -216,7 +221,7 @@ class ReducedForm:
         whole = H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
         return whole.toarray() if self.dense else whole
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Any, Any, Any]:
+    def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Matrix, Matrix, Matrix]:
         """Mass, damping and stiffness of the ``equations`` at one state, exact: (14) and (15)."""
         swept = self.tree.sweep(q[None], v[None])
         a, _ = self.forward(u, q, v)
@@ -236,14 +241,15 @@ class ReducedForm:
     def kept_rows(self, u: Floats, q: Floats) -> Floats:
         """C H2 (n_c, n_v) at one state."""
         swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)))
-        return (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
+        result: Floats = (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
+        return result
 
-    def projected(self, u: Floats, q: Floats, v: Floats, factors: Any = None) -> tuple[Floats, Floats]:
+    def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q (n_q,) and v (n_v,) on the kept rows, by the smallest change weighted with the mass. Raises TrialError."""
         if not self.n_c:
             return q, v
         for _ in range(PASSES):
-            left = self.system.constraints(u[None], *self.configuration(q[None], v[None]))[0][0, self.kept]
+            left = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self.kept]
             if np.max(np.abs(left)) <= CLOSED:
                 break
             q = q + self.rates(q[None], self._closing(u, q, left)[None])[0]
@@ -251,7 +257,7 @@ class ReducedForm:
         else:
             if not np.max(np.abs(left)) <= 100.0 * CLOSED:
                 raise TrialError("the drivers could not be followed")
-        rates = self.system.constraint_rates(u[None], *self.configuration(q[None], v[None]))[0, self.kept]
+        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self.kept]
         return q, v + self._closing(u, q, rates)
 
     def _closing(self, u: Floats, q: Floats, left: Floats) -> Floats:
@@ -259,39 +265,35 @@ class ReducedForm:
         J = (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
         x = np.concatenate([np.zeros(self.n_v), -left])
         try:
-            return self.solver.factorise(self._bordered(self.mass(swept), J)).solve(x)[: self.n_v]
+            result: Floats = self.solver.factorise(self._bordered(self.mass(swept), J)).solve(x)[: self.n_v]
+            return result
         except SingularError as error:
             raise TrialError("the drivers depend on each other") from error
 
     # States
 
-    @property
-    def velocity_form(self) -> Any:
-        """The system it is the form of."""
-        return self.system
-
-    def configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v in velocity coordinates of s states."""
-        return self.tree.configuration(q, v)
+        return self.tree.to_system(q, v)
 
-    def second_configuration(self, q: Floats, v: Floats, a: Floats) -> Floats:
+    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' in velocity coordinates of s states: H2 a + H2' v."""
         return self.velocity_rates(self.tree.sweep(q, v), v, a)
 
-    def from_configuration(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of one state in velocity coordinates."""
         found = self.tree.coordinates_at(q, self.system.discrete.angles)
         return found, self.tree.speeds_at(found, v)
 
-    def state(self, t: float, q: Floats, v: Floats) -> Any:
+    def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies, beams and joints at an instant."""
-        return self._turned_to(q).state(t, *(each[0] for each in self.configuration(q[None], v[None])))
+        return self._turned_to(q).state(t, *(each[0] for each in self.to_system(q[None], v[None])))
 
     def at(self, q: Floats) -> "ReducedForm":
         """The same form with the turns of its joints as they are at q."""
         return self.with_discrete(self._turned_to(q).discrete)
 
-    def _turned_to(self, q: Floats) -> Any:
+    def _turned_to(self, q: Floats) -> System:
         """The system with the turns of its joints as they are at q, which a step of any length counts."""
         if not self.system.coordinates_of_joints.count:
             return self.system
@@ -311,16 +313,16 @@ class ReducedForm:
         system = self._turned_to(q)
         if not self.inputs_of_state:
             return system.inputs_at(t, system.q0, system.v0)
-        return system.inputs_at(t, *(each[0] for each in self.configuration(q[None], v[None])))
+        return system.inputs_at(t, *(each[0] for each in self.to_system(q[None], v[None])))
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers."""
         full = None if multipliers is None else self._all_multipliers(multipliers)
-        return self.system.power(u, *self.configuration(q, v), full)
+        return self.system.power(u, *self.to_system(q, v), full)
 
-    def watch(self, t: float, q: Floats, v: Floats, *rest: Any) -> Any:
+    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Look for postures that a motion cannot go on through."""
-        return self.system.watch(t, *self.configuration(q, v), *rest)
+        self.system.watch(t, *self.to_system(q, v), last)
 
     # Coordinates and speeds
 
@@ -354,7 +356,7 @@ class ReducedForm:
         return out
 
     @staticmethod
-    def _turned_by(q: Floats, root: Any, x: Floats, back: bool = False) -> Floats:
+    def _turned_by(q: Floats, root: TreeFrame, x: Floats, back: bool = False) -> Floats:
         from femb.numerics import rotations
 
         p = rotations.normalise(q[:, root.angles])
@@ -362,9 +364,9 @@ class ReducedForm:
 
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        return kinematics.normalise(self.tree.coordinates[2], q)
+        return float(kinematics.normalise(self.tree.coordinates[2], q))
 
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""
         position, quaternion, strain = atol.values(rtol)
         starts: list[tuple[int, int]] = []

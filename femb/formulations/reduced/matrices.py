@@ -236,7 +236,7 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
     form.normalise(q)
     found = rows(form, q, u)
     H2, H2_rate = found.H2()
-    Q, V = form.configuration(q[None], u[None])
+    Q, V = form.to_system(q[None], u[None])
     inputs = form.inputs_at(t, q, u)
     order = np.argsort(layout.row_c) if system.n_c else np.zeros(0, dtype=int)
     return ReducedMatrices(

@@ -10,13 +10,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from femb.base.types import Floats, Ints
+from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.reduced.kernels import fill
 
 
 class NullSpace:
     """Builds H2 (system.n_v, n_u) of a joint tree with J H2 = 0."""
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: JointTree) -> None:
         self.tree = tree
         index = tree.index
         paths: list[list[int]] = []
@@ -38,15 +39,15 @@ class NullSpace:
         self._strains = len(strain_v)
         self.shape = (tree.system.n_v, tree.n_u)
 
-    def matrices(self, T: Any, T1: Any, B: Any, B1: Any) -> tuple[Any, Any]:
+    def matrices(self, T: Floats, T1: Floats, B: Floats, B1: Floats) -> tuple[Any, Any]:
         """H2 and H2' of T, T', B, B' (n, 6, 6) at one state, scipy.sparse."""
         H, H1 = np.empty((2, self.size))
         fill(self.tree.index, self.start, self.width, T, T1, B, B1, H, H1)
         return self.matrix(H, 1.0), self.matrix(H1, 0.0)
 
-    def of(self, swept: Any) -> Any:
+    def of(self, swept: Swept) -> Any:
         """H2 at the first state that was swept."""
-        return self.matrices(*(each[0] for each in swept[2:]))[0]
+        return self.matrices(swept[2][0], swept[3][0], swept[4][0], swept[5][0])[0]
 
     def matrix(self, flat: Floats, of_strains: float) -> Any:
         """(system.n_v, n_u), scipy.sparse, of entries as kernels fill them, and of one value for all strains."""

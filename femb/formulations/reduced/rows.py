@@ -5,13 +5,16 @@ docs/theory/reduced_order.md, equations (16) to (18); Thompson, AIAA 2011-6277, 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve_triangular
 
 from femb.base.types import Floats
+
+if TYPE_CHECKING:
+    from femb.formulations.reduced.form import ReducedForm
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,19 @@ class Rows:
 
     def H2_inverse(self) -> Floats:
         """H2^+ = Hb^+ Ha (n_u, n_v), the part of [H1 H2]^-1 that gives u."""
-        return np.linalg.pinv(self.Hb.toarray()) @ self.Ha
+        result: Floats = np.linalg.pinv(self.Hb.toarray()) @ self.Ha
+        return result
 
     def _solved(self, right: Any) -> Floats:
         right = np.asarray(right)
         out = np.empty_like(right)
         ordered = csc_array(self.Ha)[self.order][:, self.order].tocsr()
         out[self.order] = spsolve_triangular(ordered, right[self.order], lower=True, unit_diagonal=True)
-        return out
+        result: Floats = out
+        return result
 
 
-def rows(form: Any, q: Floats, v: Floats) -> Rows:
+def rows(form: "ReducedForm", q: Floats, v: Floats) -> Rows:
     """Rows of a ReducedForm at one state. Equations (16) and (17)."""
     tree = form.tree
     n_v, n_u = tree.system.n_v, tree.n_u

@@ -1,0 +1,286 @@
+"""The contract of steppers over every entry of the catalogue: members, order, dense output, restart, jump, events.
+
+Problems with closed forms: a torque-free top with an axis of symmetry, which nutates, and a mass under a force that
+jumps. What is special to a method has tests of its own.
+"""
+
+import numpy as np
+import pytest
+
+import femb
+from femb.analysis.time_loop import Event, Outcome, integrate
+from femb.base.options import METHODS, Run, Tolerances
+from femb.elements import Load, PointMass, RigidBody
+from femb.formulations.contract import Formulation, ImplicitFormulation
+from femb.numerics import rotations
+from femb.profiles import Step
+from femb.steppers import STEPPERS, make_stepper, methods_of
+from femb.steppers.contract import Stepper
+from femb.system.system import System
+
+TIGHT = Tolerances(1e-10, 1e-10, 1e-10, time=1.0)
+ORDERS = {"radau": 5, "bdf": 2, "generalized-alpha": 2, "gauss": 4, "dop853": 8, "rk4": 4}
+every_stepper = pytest.mark.parametrize("name", STEPPERS)
+
+
+def run(name, duration, h=None, **options):
+    """A run by one stepper; with error control unless it has a fixed step."""
+    method = {"method": STEPPERS[name].method}
+    if method["method"] == "rk":
+        method["tableau"] = name
+    if name in ("gauss", "rk4"):
+        return Run(duration=duration, step=h or 0.01, **method)
+    return Run(duration=duration, **method, **{"rtol": 1e-8, "atol": TIGHT, "max_step": h, "first_step": h, **options})
+
+
+def taken(stepper, end):
+    """Steps to ``end``."""
+    steps = []
+    while stepper.t < end:
+        steps.append(stepper.step(end))
+    return steps
+
+
+# A symmetric top without forces: A = 1, C = 2
+
+
+SPIN = np.array([0.6, 0.0, 1.1])
+
+
+def top():
+    model = femb.Model("top")
+    model.add(RigidBody("top", mass=1.0, inertia=(1.0, 1.0, 2.0), angular_velocity=SPIN, velocity=(0.3, -0.1, 0.2)))
+    return System(model)
+
+
+def attitude(t):
+    """Quaternion and angular velocity in body axes: a turn about the momentum, then one back about the axis."""
+    L = np.array([1.0, 1.0, 2.0]) * SPIN
+    precession, own = L, np.array([0.0, 0.0, SPIN[2] - L[2]])
+    first, second = rotations.exponential(precession * t), rotations.exponential(own * t)
+    p = rotations.multiply(first, second)
+    return p, rotations.rotate_back(second, SPIN)
+
+
+def test_the_closed_form_of_the_top():
+    p, omega = attitude(0.7)
+    assert p @ p == pytest.approx(1.0)
+    # momentum is kept
+    np.testing.assert_allclose(
+        rotations.rotate(p, np.array([1.0, 1.0, 2.0]) * omega), np.array([1.0, 1.0, 2.0]) * SPIN, atol=1e-14
+    )
+
+
+# Members and the catalogue
+
+
+@every_stepper
+def test_members(name):
+    system, options = top(), run(name, 1.0, 0.01)
+    stepper = make_stepper(system, options)
+    for base in Stepper.__mro__:
+        for word in [*vars(base), *vars(base).get("__annotations__", {})]:
+            assert word.startswith("_") or hasattr(stepper, word), word
+    assert stepper.form is system
+    assert stepper.run is options
+    assert (stepper.t, stepper.work, stepper.statistics.steps) == (0.0, 0.0, 0)
+    np.testing.assert_array_equal(stepper.q, system.q0)
+    np.testing.assert_array_equal(stepper.v, system.v0)
+    assert stepper.error_v is None or stepper.error_v.shape == (system.n_v,)
+
+
+def test_catalogue():
+    assert tuple(dict.fromkeys(entry.method for entry in STEPPERS.values())) == tuple(
+        dict.fromkeys(sorted(METHODS, key=[entry.method for entry in STEPPERS.values()].index))
+    )
+    assert {entry.needs() for entry in STEPPERS.values()} == {Formulation, ImplicitFormulation}
+    assert methods_of(top()) == METHODS
+
+
+def test_a_formulation_without_matrices_is_refused():
+    form = femb.relative_kinematics(top().model)
+    assert methods_of(form) == ("rk", "gauss")
+    with pytest.raises(femb.ModelError, match="RelativeKinematics is integrated by method 'rk' or 'gauss', got method"):
+        make_stepper(form, Run(duration=1.0, method="radau"))
+
+
+# Accuracy
+
+
+COUNTS = {"radau": (10, 20), "generalized-alpha": (100, 200), "gauss": (16, 32), "dop853": (3, 5), "rk4": (16, 32)}
+
+
+def end_error(stepper, end):
+    taken(stepper, end)
+    p, omega = attitude(end)
+    return max(np.max(np.abs(stepper.q[3:] - p)), np.max(np.abs(stepper.v[3:] - omega)))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_order(name, monkeypatch):
+    """The error at the end, with steps of one length, falls as the order says."""
+    end, errors = 2.0, []
+    monkeypatch.setattr("femb.steppers.radau.MAX_ITERATIONS", 60)
+    for count in COUNTS[name]:
+        stepper = make_stepper(top(), run(name, end, end / count))
+        assert stepper.order == ORDERS[name]
+        # the largest step is always taken, and its equations are solved well
+        monkeypatch.setattr(stepper, "_error", lambda *_: 1e-8, raising=False)
+        stepper.tolerance = 1e-5
+        errors.append(end_error(stepper, end))
+        assert stepper.statistics.steps == count
+    assert errors[1] > 1e-12  # above rounding
+    assert np.log(errors[0] / errors[1]) / np.log(COUNTS[name][1] / COUNTS[name][0]) > ORDERS[name] - 0.3
+
+
+def test_order_of_bdf():
+    """Its steps begin with order 1 and grow: with order 2 the error falls as the square of their number."""
+    end, errors, counts = 2.0, [], []
+    for rtol in (1e-5, 1e-8):
+        stepper = make_stepper(
+            top(), run("bdf", end, rtol=rtol, atol=Tolerances(rtol, rtol, rtol, time=1.0), max_order=2)
+        )
+        errors.append(end_error(stepper, end))
+        counts.append(stepper.statistics.steps)
+    assert stepper.order == 2
+    assert np.log(errors[0] / errors[1]) / np.log(counts[1] / counts[0]) > ORDERS["bdf"] - 0.3
+
+
+@every_stepper
+def test_dense_output(name):
+    """It meets both ends of every step, keeps quaternions of unit length, and is of some accuracy inside."""
+    system, end = top(), 1.0
+    stepper = make_stepper(system, run(name, end))
+    q, v, work = stepper.q.copy(), stepper.v.copy(), 0.0
+    count = 0
+    while stepper.t < end:
+        step = stepper.step(end)
+        assert step.end == stepper.t
+        times = np.array([step.start, 0.5 * (step.start + step.end), step.end])
+        found = step(times)
+        np.testing.assert_allclose(found[0][0], q, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(found[1][0], v, rtol=0.0, atol=1e-9)
+        q, v, work = stepper.q.copy(), stepper.v.copy(), stepper.work
+        np.testing.assert_allclose(found[0][2], q, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(found[1][2], v, rtol=0.0, atol=1e-9)
+        assert found[2][2] == pytest.approx(work, abs=1e-12)
+        np.testing.assert_allclose(np.sum(found[0][:, 3:] ** 2, axis=1), 1.0, atol=1e-13)
+        p, omega = attitude(times[1])
+        np.testing.assert_allclose(found[0][1, 3:], p, atol=2e-5)
+        np.testing.assert_allclose(found[1][1, 3:], omega, atol=2e-5)
+        accelerations = step.accelerations(times)
+        assert accelerations.shape == (3, system.n_v)
+        count += 1
+    # of the equations, to the accuracy of the motion
+    u = system.inputs_at(end, q, v)
+    np.testing.assert_allclose(accelerations[-1], system.acceleration(u, q, v), atol=1e-3)
+    assert stepper.statistics.steps == count
+
+
+# Stretches
+
+
+def pushed():
+    """A mass of 2 kg under a force of 2 N that is 6 N from 0.4 s on, along x."""
+    model = femb.Model("pushed")
+    model.add(PointMass("m", mass=2.0, velocity=(0.5, 0.0, 0.0)))
+    model.add(Load("push", body="m", force=(2.0, 0.0, 0.0)))
+    model.add(Load("more", body="m", force=(4.0, 0.0, 0.0), profile=Step(0.4)))
+    return System(model)
+
+
+@every_stepper
+def test_steps_end_at_limits(name):
+    """Never beyond, and exactly there in the end."""
+    stepper = make_stepper(pushed(), run(name, 1.0, 0.03))
+    for limit in (0.1, 0.1 + 1e-6, 0.35):
+        while stepper.t < limit:
+            start = stepper.t
+            step = stepper.step(limit)
+            assert step.start == start < step.end == stepper.t <= limit
+        assert stepper.t == limit
+
+
+@every_stepper
+def test_restart_after_a_jump(name):
+    """Steps land on the jump, take the force from the left up to it and from the right after it: no error is made."""
+    system = pushed()
+    stepper = make_stepper(system, run(name, 1.0))
+    assert system.breakpoints == [0.4]
+    frames = list(integrate(system, stepper, np.array([0.0, 0.4, 1.0]), Outcome([])))
+    x, v, work = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v", "work"))
+    np.testing.assert_allclose(x[:, 0], [0.0, 0.28, 1.36], atol=1e-7)
+    np.testing.assert_allclose(v[:, 0], [0.5, 0.9, 2.7], atol=1e-7)
+    np.testing.assert_allclose(work, [0.0, 0.56, 7.04], atol=1e-6)
+    # accelerations at the jump are those after it
+    np.testing.assert_allclose([each.a[-1, 0] for each in frames], [1.0, 3.0, 3.0], atol=1e-6)
+
+
+@every_stepper
+def test_jump(name):
+    """Back to an instant inside the last step, with another velocity and work, and on from there."""
+    system = pushed()
+    stepper = make_stepper(system, run(name, 1.0, 0.05))
+    steps = taken(stepper, 0.2)
+    t = 0.5 * (steps[-1].start + steps[-1].end)
+    q, _, _ = steps[-1](np.array([t]))
+    x = 0.5 * t + 0.5 * t * t
+    assert q[0, 0] == pytest.approx(x, abs=1e-7)
+    done = stepper.statistics.steps
+    stepper.jump(t, q[0].copy(), np.array([-1.0, 0.5, 0.0]), 3.0)
+    assert (stepper.t, stepper.work) == (t, 3.0)
+    np.testing.assert_array_equal(stepper.q, q[0])
+    np.testing.assert_array_equal(stepper.v, [-1.0, 0.5, 0.0])
+    taken(stepper, 0.4)
+    rest = 0.4 - t
+    np.testing.assert_allclose(stepper.q, [x - rest + 0.5 * rest**2, 0.5 * rest, 0.0], atol=1e-7)
+    np.testing.assert_allclose(stepper.v, [-1.0 + rest, 0.5, 0.0], atol=1e-7)
+    assert stepper.work == pytest.approx(3.0 + (rest - 1.0) ** 2 - 1.0, abs=1e-7)
+    assert stepper.statistics.steps > done
+
+
+@every_stepper
+def test_events(name):
+    """A zero inside a step is found by the dense output; a terminal event ends the run there."""
+    system, outcome = pushed(), Outcome([])
+    events = (
+        Event("passed", lambda t, state: state.bodies["m"].position[0] - 0.1, terminal=False),
+        Event("there", lambda t, state: state.bodies["m"].position[0] - 0.3),
+    )
+    stepper = make_stepper(system, run(name, 1.0))
+    frames = list(integrate(system, stepper, np.array([0.0, 1.0]), outcome, events))
+    times = [-0.5 + np.sqrt(0.25 + 0.2), 0.4 + (-0.9 + np.sqrt(0.81 + 0.12)) / 3.0]
+    assert [each.name for each in outcome.events] == ["passed", "there"]
+    np.testing.assert_allclose([each.time for each in outcome.events], times, atol=1e-7)
+    assert outcome.stopped_by == "there"
+    assert frames[-1].time[-1] == outcome.events[-1].time
+    assert frames[-1].q[-1, 0] == pytest.approx(0.3, abs=1e-7)
+
+
+@every_stepper
+def test_another_discrete_state_is_read_in_the_next_step(name):
+    """The driver replaces the formulation between steps."""
+    system = pushed()
+    stepper = make_stepper(system, run(name, 1.0, 0.05))
+    stepper.step(1.0)
+    other = system.with_discrete(system.discrete)
+    asked = []
+    other.inputs_at = lambda t, q, v: asked.append(t) or system.inputs_at(t, q, v)
+    stepper.form = other
+    start = stepper.t
+    stepper.step(1.0)
+    # the first may be the instant that a step begins at, and its end is looked at from the left
+    assert asked
+    assert all(start <= t < stepper.t for t in asked)
+
+
+@pytest.mark.parametrize("name", ["rk4", "gauss", "dop853"])
+@pytest.mark.parametrize("speeds", ["fixed", "body", "angles"])
+def test_explicit_steppers_integrate_relative_coordinates(name, speeds):
+    form = femb.relative_kinematics(top().model, speeds)
+    stepper = make_stepper(form, run(name, 0.5, 0.02))
+    frames = list(integrate(form, stepper, np.array([0.0, 0.123, 0.5]), Outcome([])))
+    p, omega = attitude(0.123)
+    got = frames[-1] if len(frames[-1].time) > 1 else frames[1]
+    np.testing.assert_allclose(got.q[0, 3:], p, atol=1e-6)
+    np.testing.assert_allclose(got.v[0, 3:], omega, atol=1e-6)
