@@ -105,8 +105,7 @@ def _widest(system: Any, left: Floats, of_positions: bool) -> str:
 def mass_factors(system: Any, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
     """Factors of [M J^T; J 0] at one state."""
     data = system.mass_data(q)
-    for batch in system.held:
-        batch.jacobian(u, q, data)
+    system.constraint_set.jacobian(u, q, data)
     try:
         return system.solver.factorise(data, dependent)
     except SingularError as error:

@@ -17,7 +17,6 @@ from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import Floats, Ints
 from femb.elements.body.mass_batch import MassBatch
-from femb.elements.joint.constraint_batch import ConstraintBatch
 from femb.elements.joint.force_batch import JointForceBatch
 from femb.formulations.hamiltonian.held import held_hinges, motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
@@ -54,7 +53,7 @@ class MomentumForm:
         for batch in self.system.batches:
             if isinstance(batch, JointForceBatch):
                 batch = _without(batch, tree_springs)
-            if not isinstance(batch, MassBatch | ConstraintBatch) and batch is not None:
+            if not isinstance(batch, MassBatch) and batch is not None:
                 self._others.append(batch)
                 self._check_massless(batch)
         self._works = any(_does_work(batch) for batch in self.system.batches)
