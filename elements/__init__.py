@@ -12,6 +12,7 @@ from femb.elements.beam.section import Section
 from femb.elements.body.ground import Ground
 from femb.elements.body.point_mass import PointMass
 from femb.elements.body.rigid_body import RigidBody
+from femb.elements.item import Item
 from femb.elements.joint.driver_joint import JointDriver
 from femb.elements.joint.driver_orientation import OrientationDriver
 from femb.elements.joint.driver_points import DistanceDriver, PositionDriver
@@ -36,7 +37,8 @@ from femb.elements.joint.latch import Latch
 from femb.elements.joint.motor import JointMotor
 from femb.elements.joint.spring import JointSpringDamper
 from femb.elements.joint.stops import JointStops
-from femb.elements.load.aerodynamic import AerodynamicLoad, Airload
+from femb.elements.load.aerodynamic import AerodynamicLoad
+from femb.elements.load.airload import Airload
 from femb.elements.load.line_load import DistributedLoad
 from femb.elements.load.load import Load
 from femb.elements.load.thermal import ThermalLoad
@@ -46,10 +48,11 @@ from femb.elements.spring.point import SpringDamper
 from femb.elements.spring.pull import Pull
 from femb.elements.spring.torsion import TorsionSpringDamper
 
+BODIES = (RigidBody, PointMass, Ground)
 DRIVERS = (JointDriver, DistanceDriver, PositionDriver, OrientationDriver)
 LOADS = (Load, Pull, DistributedLoad, ThermalLoad, JointMotor, AerodynamicLoad)
 SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper, JointSpringDamper, JointFriction, JointStops)
-CATALOGUE = (RigidBody, PointMass, Ground, Section, Beam, *JOINTS, *DRIVERS, Latch, *LOADS, *SPRINGS)
+CATALOGUE: tuple[type[Item], ...] = (*BODIES, Section, Beam, *JOINTS, *DRIVERS, Latch, *LOADS, *SPRINGS)
 
 __all__ = [
     "CATALOGUE",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from femb import Model, PointMass, RigidBody
+from femb.elements.joint.constraint_set import ConstraintSet
 from femb.system.system import System
 
 INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
@@ -20,8 +21,9 @@ def bodies(*items):
 
 
 def only(model, *kinds):
-    """A system of which only batches of some kinds are left."""
+    """A system of which only batches of some kinds are left, without constraints."""
     system = System(model)
+    system.constraint_set = ConstraintSet(system.layout, [])
     system.batches = [batch for batch in system.batches if isinstance(batch, kinds)]
     return system
 

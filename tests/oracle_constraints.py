@@ -9,7 +9,7 @@ from autograd import jacobian
 from oracle_beam import conjugate, multiply, rotate
 
 from femb.elements.joint import constraint_kernels as kernels
-from femb.elements.joint.constraint_batch import ConstraintBatch, Row
+from femb.elements.joint.constraint_set import ConstraintSet, Row
 from femb.layout.layout import Layout
 from femb.system.pattern import Pattern
 
@@ -72,9 +72,9 @@ class Case:
         self.pattern = Pattern(layout)
         self.row = random_row(primitive, rng, *frames, follows, number)
         self.follows, self.primitive = follows, primitive
-        self.batch = ConstraintBatch(layout, [self.row], (_Width(10 if primitive == "ORIENTATION" else 3),))
+        self.batch = ConstraintSet(layout, [self.row], (_Width(10 if primitive == "ORIENTATION" else 3),))
         self.batch.first_input = 0
-        self.batch.couple(self.pattern)
+        self.batch.allocate(self.pattern)
         self.q = layout.start_coordinates() + rng.standard_normal(layout.n_q)
         for k in frames:
             if layout.frames[k].freedom == 6:

@@ -16,6 +16,7 @@ from femb.case import CaseError, load_case
 from femb.case.lines import key_lines, line_of
 from femb.case.tables import read_table
 from femb.elements import Attachment
+from femb.elements.item import Item
 from femb.profiles import PROFILES, Versine
 
 SATELLITE = """
@@ -121,7 +122,7 @@ def test_windows_line_ends_and_byte_order_mark(tmp_path):
 
 
 @dataclass(frozen=True, eq=False)
-class Spring:
+class Spring(Item):
     """An element that femb does not have."""
 
     table: ClassVar[str] = "gadgets"

@@ -28,14 +28,14 @@ from femb import (
     simulate,
 )
 from femb.analysis.time_loop import output_frames
-from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint.constraint_kernels import ANGLE
+from femb.elements.joint.constraint_set import ConstraintSet, Row
+from femb.elements.joint.reaction import joint_reaction
 from femb.elements.marker import Attachment
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.state import station_motion
 from femb.numerics import rotations
-from femb.results.reactions import joint_reaction
 from femb.system.initial_position import freedom
 from femb.system.pattern import Pattern
 from femb.system.system import System
@@ -71,7 +71,7 @@ def test_row_and_its_rates(primitive, ends, follows):
         position, gamma, rates = np.zeros((3, 1, 1))
         case.batch.constraints(u, q, v, position, gamma)
         force = np.zeros_like(v)
-        case.batch.hold(u, q, v, np.ones((1, 1)), force, rates)
+        case.batch.constraint_force(u, q, v, np.ones((1, 1)), force, rates)
         first, second = grad(phi)(0.0), grad(grad(phi))(0.0)
         size = 1.0 + abs(second)
         assert abs(position[0, 0] - phi(0.0)) < 1e-13 * size
@@ -79,7 +79,7 @@ def test_row_and_its_rates(primitive, ends, follows):
         assert abs(force[0] @ case.a - gamma[0, 0] - second) < 1e-12 * size
         # lambda Phi_t is what the drive's power is
         power = np.zeros(1)
-        case.batch.drive(u, q, v, np.ones((1, 1)), power)
+        case.batch.constraint_power(u, q, v, np.ones((1, 1)), power)
         assert abs(power[0] - (first - force[0] @ case.v)) < 1e-12 * size
         assert (power[0] != 0.0) == follows
 
@@ -104,7 +104,7 @@ def test_tangent_of_the_forces_and_rates(primitive, ends, follows):
     for seed in SEEDS:
         case = Case(primitive, ends, follows, seed, coupled=True)
         data = np.zeros(case.pattern.size)
-        case.batch.hold_tangent(case.u, case.q, case.v, case.multipliers, data)
+        case.batch.constraint_tangent(case.u, case.q, case.v, case.multipliers, data)
         matrix = case.pattern.to_csc(data).toarray()
 
         def rate(q, case=case):
@@ -143,16 +143,16 @@ def test_driven_angle_is_regular_all_round():
     layout.finish()
     x, y, z = np.eye(3)
     row = Row(number, ANGLE, ground, body, first_axis=x, first_axis_2=y, second_axis=x, follows=0)
-    batch = ConstraintBatch(layout, [row], (Input(3, lambda t: None),))
-    batch.couple(Pattern(layout))
+    batch = ConstraintSet(layout, [row], (Input(3, lambda t: None),))
+    batch.allocate(Pattern(layout))
     for angle in np.linspace(0.0, 2.0 * np.pi, 25):
         q = np.array([[0.0, 0.0, 0.0, np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)]])
         u, v = np.array([[angle, 1.3, -0.7]]), np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 1.3]])
         position, gamma, rates, power = np.zeros((4, 1, 1))
         batch.constraints(u, q, v, position, gamma)
         force = np.zeros((1, 6))
-        batch.hold(u, q, v, np.ones((1, 1)), force, rates)
-        batch.drive(u, q, v, np.ones((1, 1)), power[0])
+        batch.constraint_force(u, q, v, np.ones((1, 1)), force, rates)
+        batch.constraint_power(u, q, v, np.ones((1, 1)), power[0])
         np.testing.assert_allclose(force[0], [0, 0, 0, *z], atol=1e-15)
         np.testing.assert_allclose([position[0, 0], rates[0, 0], gamma[0, 0]], [0.0, 0.0, -0.7], atol=1e-15)
         np.testing.assert_allclose(power[0], -1.3, atol=1e-15)

@@ -56,7 +56,7 @@ class BeamBatch(Batch):
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
 
     def _check(self, bad: int) -> None:
@@ -111,6 +111,17 @@ class BeamBatch(Batch):
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)
             self._check(forces(*self._elements, *state, False, False, -1.0, out, NO_SECTION))
+
+    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+        """Section forces and moments of every beam, with what loads along beams add."""
+        forces = self.section_forces(frames.q, frames.v, frames.a)
+        for other in batches:
+            other.add_section_forces(frames.u, frames.q, frames.v, forces)
+        block: dict[str, Floats] = {}
+        for name, rows in self.slices.items():
+            block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
+            block[f"beams/{name}/section_moment"] = forces[:, rows, :, 3:]
+        return block
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 2, 6) force and moment at both ends of every element, section axes (see ``beam_force.forces``)."""

@@ -9,9 +9,12 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.types import Floats, Ints, OneOf, Vector
 from femb.elements.beam.path import Path
+from femb.elements.beam.records import beam_records
 from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Shape, path_shape, uniform_shape
+from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
+from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
@@ -24,7 +27,7 @@ TURNED = ", wanted less than 180 degrees: give it more elements"
 
 
 @dataclass(frozen=True, eq=False)
-class Beam:
+class Beam(Item):
     """A beam of equal elements between its ``start`` and its ``end``.
 
     section : a Section, or its name in the model. length : m; left out where the path says it. elements : their number.
@@ -142,6 +145,20 @@ class Beam:
         ends = (self.start, self.end)
         return tuple(e if e is not None and e.clamped else None for e in ends)  # type: ignore[return-value]
 
+    @property
+    def places(self) -> dict[tuple[str, ...], Attachment]:
+        """Its ends that are on something."""
+        return {(word,): e for word, e in zip(("start", "end"), self.attached, strict=True) if e is not None}
+
+    def parts(self) -> tuple[Section, ...]:
+        """Its section, unless it names one."""
+        return (self.section,) if isinstance(self.section, Section) else ()
+
+    def start_motion(self, layout: Layout) -> StartMotion | None:
+        if self.velocity is None and self.angular_velocity is None:
+            return None
+        return StartMotion(layout.beams[self.name].stations[0], self.velocity, self.angular_velocity)
+
     @cached_property
     def shape(self) -> Shape:
         """The undeformed beam."""
@@ -155,7 +172,7 @@ class Beam:
         """Positions (n, 3) m and quaternions (n, 4) of the undeformed beam's nodes, axes of its first section."""
         return self.shape.positions, self.shape.quaternions
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Frames for the nodes that are not on a body; one strain a node, and one of its own at each clamped end."""
         at, axes = placement.beams[self.name]
         positions, turns = self.reference()
@@ -204,6 +221,10 @@ class Beam:
 
         return [BeamBatch(items, layout, model)]
 
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return beam_records(items, system)
+
 
 def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.0f} degrees"
@@ -211,6 +232,5 @@ def _degrees(angle: float) -> str:
 
 def _nodes_in_use(beam: Beam, model: Any) -> set[int]:
     """Nodes of a beam that an item of the model is on: a load, a mass, a spring, the end of another beam."""
-    places = [place for item in model.items() for place in getattr(item, "places", {}).values()]
-    places += [end for other in model.beams.values() for end in other.attached if end is not None]
+    places = [place for item in model.items() for place in item.places.values()]
     return {place.node % (beam.elements + 1) for place in places if place.beam == beam.name}

@@ -9,6 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembWarning
 from femb.base.types import Floats, Matrix4, Pair, Vector
+from femb.elements.item import Item
 
 MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
 DIRECT = ("axial_stiffness", "torsional_stiffness", "bending_stiffness")
@@ -17,7 +18,7 @@ DIRECT_MASSES = ("mass_per_length", "inertia_per_length")
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class Section(Item):
     """A beam's cross-section: its stiffness and its inertia, each given in one of these ways.
 
     Stiffness, of material and shape: area (m2), second_moments about the section's principal y and z axes (m4),

@@ -5,15 +5,17 @@ from typing import Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import Matrix3, Quaternion, Vector
-from femb.elements.body.rigid_body import check_sequence, check_unit
+from femb.elements.body.records import body_records
+from femb.elements.body.rigid_body import attitude, check_sequence, check_unit
+from femb.elements.item import Item, StartPose
 from femb.elements.marker import Attachment
-from femb.layout.element import Batch
+from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import Layout
 from femb.numerics.turns import EulerSequence
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class Ground(Item):
     """A frame fixed in inertial space. Every model has one named ``"ground"`` at the origin without asking.
 
     position : m. quaternion or euler_angles (rad, in ``euler_sequence``, intrinsic) : its attitude.
@@ -34,15 +36,17 @@ class Ground:
             check.at_most_one("quaternion", "euler_angles")
             check_unit(check, "quaternion")
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """A fixed frame."""
         position, quaternion = placement.bodies[self.name]
         layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=0)
 
+    def start_pose(self) -> StartPose:
+        return StartPose(self.position, attitude(self))
+
     @staticmethod
-    def batches(items: list["Ground"], layout: Layout, model: Any) -> list[Batch]:
-        """The ground has no force of its own."""
-        return []
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return body_records([item.name for item in items], system)
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A place on the ground for the end of a beam: ``at`` (m) and the beam's tangent there."""

@@ -23,7 +23,7 @@ class MassBatch(Batch):
         self.data = np.array([[m, *offset, *np.ravel(inertia)] for _, m, offset, inertia in entries])
         self.gravity = np.array(gravity)
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
@@ -65,7 +65,7 @@ class PointBatch(Batch):
         self.masses = np.repeat([m for _, m in entries], 3)
         self.weight = self.masses * np.tile(gravity, len(entries))
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         offset, stride = pattern.offsets(self.start_v)
         # the three diagonal entries of every block
         self.entries = (offset[:, 0, 0, None] + (stride[:, 0, 0, None] + 1) * np.arange(3)).ravel()

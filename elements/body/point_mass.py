@@ -7,13 +7,16 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
+from femb.elements.body.records import body_records
+from femb.elements.item import Item, StartMotion, StartPose
 from femb.elements.marker import Place, check_markers
+from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
-from femb.layout.layout import Layout
+from femb.layout.layout import Layout, Station
 
 
 @dataclass(frozen=True, eq=False)
-class PointMass:
+class PointMass(Item):
     """A mass without inertia.
 
     mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
@@ -24,7 +27,7 @@ class PointMass:
 
     table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "point_mass"
-    turns: ClassVar[bool] = True
+    acts_on_attitude: ClassVar[bool] = True
 
     name: str
     mass: float
@@ -45,7 +48,15 @@ class PointMass:
         """The places it names, by field."""
         return {} if self.on is None else {("on",): self.on}
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def start_pose(self) -> StartPose:
+        return StartPose(self.position)
+
+    def start_motion(self, layout: Layout) -> StartMotion | None:
+        if self.velocity is None:
+            return None
+        return StartMotion(Station(layout.bodies[self.name]), self.velocity)
+
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """A point of its own, if it is free."""
         if self.on is None:
             position, quaternion = placement.bodies[self.name]
@@ -65,3 +76,7 @@ class PointMass:
                     fixed.append((station.frame, item.mass, station.offset, np.zeros((3, 3))))
         found: list[Batch] = [PointBatch(layout, model.gravity, free)] if free else []
         return found + ([MassBatch(layout, model.gravity, fixed)] if fixed else [])
+
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return body_records([item.name for item in items], system)

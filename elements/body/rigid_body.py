@@ -1,20 +1,25 @@
 """Rigid body: a frame with mass, an offset mass centre and an inertia."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks, inertia_matrix
-from femb.base.types import Inertia, Matrix3, Quaternion, Vector
+from femb.base.types import Floats, Inertia, Matrix3, Quaternion, Vector
+from femb.elements.body.records import body_records
+from femb.elements.item import Item, StartMotion, StartPose
 from femb.elements.marker import Attachment
+from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
-from femb.layout.layout import Layout
+from femb.layout.layout import Layout, Station
+from femb.numerics.euler import from_euler, omega_from_euler_rates, to_euler
 from femb.numerics.turns import EulerSequence, axes_problem
 
 
 @dataclass(frozen=True, eq=False)
-class RigidBody:
+class RigidBody(Item):
     """A rigid body; position and velocity are those of its reference point, the origin of its frame.
 
     mass : kg. inertia : about the mass centre in body axes, kg m2; a number, three principal moments or a
@@ -62,7 +67,19 @@ class RigidBody:
             check_unit(check, "quaternion")
             check_shape(check, "shape")
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def start_pose(self) -> StartPose:
+        return StartPose(self.position, attitude(self))
+
+    def start_motion(self, layout: Layout) -> StartMotion | None:
+        station, omega = Station(layout.bodies[self.name]), self.angular_velocity
+        if self.euler_rates is not None:
+            angles = to_euler(layout.frames[station.frame].quaternion, self.euler_sequence)
+            omega = omega_from_euler_rates(angles, self.euler_rates, self.euler_sequence)
+        if self.velocity is None and omega is None:
+            return None
+        return StartMotion(station, self.velocity, omega, self.moves_alone)
+
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """A moving frame."""
         layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
 
@@ -74,9 +91,24 @@ class RigidBody:
         entries = [(layout.bodies[body.name], body.mass, body.center_of_mass, body.inertia) for body in items]
         return [MassBatch(layout, model.gravity, entries)]
 
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        found = body_records([item.name for item in items], system)
+        for item in items:
+            if item.shape is not None:
+                found.attributes[f"bodies/{item.name}"]["shape"] = json.dumps(item.shape)
+        return found
+
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A place on the body for the end of a beam: ``at`` (m) and the beam's tangent there, body axes."""
         return Attachment(body=self.name, at=at, direction=direction, up=up)
+
+
+def attitude(body: Any) -> Floats | None:
+    """The quaternion (4,) of a body that is given as one or by Euler angles; None where it is given by neither."""
+    if body.euler_angles is not None:
+        return from_euler(body.euler_angles, body.euler_sequence)
+    return body.quaternion
 
 
 def check_sequence(check: Checks, name: str) -> None:

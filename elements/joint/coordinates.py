@@ -11,9 +11,9 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.joint import constraint_kernels as row_kernels
 from femb.elements.joint import coordinate_kernels as kernels
-from femb.elements.joint.constraint_batch import ConstraintBatch, Row
 from femb.elements.joint.constraint_kernels import ANGLE
-from femb.elements.joint.joint import Coordinate, make_row
+from femb.elements.joint.constraint_set import ConstraintSet, Row
+from femb.elements.joint.rows import Coordinate, make_row
 from femb.layout.layout import JointLayout
 
 
@@ -58,7 +58,7 @@ class JointCoordinates:
         self.is_angle = np.array(angles, dtype=bool)
         self.signs: Floats = np.array(signs, dtype=float)
         self.index: Ints
-        self.index, self.data = ConstraintBatch.tables(layout, rows)
+        self.index, self.data = ConstraintSet.tables(layout, rows)
         self.fixed = layout.fixed
 
     def picked(self, numbers: Ints) -> "JointCoordinates":

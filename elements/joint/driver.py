@@ -9,8 +9,11 @@ import numpy as np
 from femb.base.checks import Checks, as_numbers, shown
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.types import Floats
-from femb.elements.joint.constraint_batch import ConstraintBatch, Row
-from femb.layout.element import Batch, Input, raised
+from femb.elements.item import Item
+from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.records import driver_records
+from femb.elements.records import RecordedSystem, Records
+from femb.layout.element import Input, breakpoints_of, raised
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.profiles import PROFILES, Motion
 
@@ -18,7 +21,7 @@ Follow = Callable[[float], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Driver:
+class Driver(Item):
     """Base of all drivers: what is driven follows functions of time, whatever force that takes.
 
     A motion is a profile with two derivatives (femb.profiles.Motion), or in Python a function of time that returns the
@@ -54,7 +57,7 @@ class Driver:
         """Its rows as the kernels take them, which follow its inputs by their number."""
         raise NotImplementedError
 
-    def told(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+    def outputs(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
         """Value, rate and force (T, n) for what the inputs gave, (T, width) each, and the multipliers (T, n).
 
         The power of the drive is force times rate. Source: docs/theory/constraints.md, section 10.
@@ -62,7 +65,7 @@ class Driver:
         value, rate = (np.stack([each[:, k] for each in motions], axis=1) for k in (0, 1))
         return value, rate, -multipliers
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Rows between its two ends. Raises ModelError where these are one, or both fixed, and for a bad motion."""
         first, second = self.ends(layout)
         moving = [layout.frames[each.frame].freedom for each in (first, second)]
@@ -81,12 +84,12 @@ class Driver:
         """The joint's coordinate that it drives, among those of all joints; -1 if it drives none."""
         return -1
 
+    def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
+        return layout.drivers[self.name].inputs
+
     @staticmethod
-    def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:
-        """Their rows, which are evaluated with those of joints."""
-        return [
-            ConstraintBatch(layout, item.constraint_rows(layout), layout.drivers[item.name].inputs) for item in items
-        ]
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return driver_records(items, system)
 
 
 def check_motion(check: Checks, field: str) -> None:
@@ -106,7 +109,7 @@ def check_motion(check: Checks, field: str) -> None:
 def motion_input(name: str, field: str, motion: Any) -> Input:
     """The input of width 3 that a motion gives."""
     label = f"drivers.{name}.{field}"
-    return Input(3, followed(motion, label), breakpoints=getattr(motion, "breakpoints", ()), label=label)
+    return Input(3, followed(motion, label), breakpoints=breakpoints_of(motion), label=label)
 
 
 def followed(motion: Any, label: str) -> Follow:

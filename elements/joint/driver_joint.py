@@ -8,10 +8,10 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.joint.constraint_batch import Row
+from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.driver import Driver, check_motion, motion_input
-from femb.elements.joint.joint import Coordinate
+from femb.elements.joint.rows import Coordinate
 from femb.layout.element import Input
 from femb.layout.layout import Layout, Station
 from femb.numerics import rotations
@@ -43,6 +43,10 @@ class JointDriver(Driver):
         check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
         check_motion(check, "motion")
 
+    @property
+    def joint_coordinate(self) -> tuple[str, str | None]:
+        return self.joint, self.coordinate
+
     def components(self, layout: Layout) -> tuple[str, ...]:
         return (self._coordinate(layout)[1].name,)
 
@@ -53,10 +57,10 @@ class JointDriver(Driver):
         joint = layout.joints[self.joint]
         return joint.first, joint.second
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """One row; refuses an angle that starts nearer to the wrong root of it."""
         coordinate = self._coordinate(layout)[1]
-        super().lay_out(layout, placement, model)
+        super().declare_dofs(layout, placement, model)
         if not coordinate.is_angle:
             return
         wanted = layout.drivers[self.name].inputs[0].function(0.0)[0]

@@ -10,11 +10,11 @@ from femb.base.checks import Checks, shown
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Matrix3
 from femb.elements.body.rigid_body import check_sequence
-from femb.elements.joint.constraint_batch import Row
 from femb.elements.joint.constraint_kernels import ORIENTATION
+from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.driver import Driver, Follow, asked, check_motion, checked, followed
 from femb.elements.marker import Place, check_markers
-from femb.layout.element import Input
+from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.numerics import euler, rotations
 from femb.numerics.turns import EulerSequence
@@ -41,7 +41,7 @@ class OrientationDriver(Driver):
     """
 
     kind: ClassVar[str] = "orientation"
-    turns: ClassVar[bool] = True
+    acts_on_attitude: ClassVar[bool] = True
 
     first: Place
     second: Place
@@ -75,9 +75,9 @@ class OrientationDriver(Driver):
     def ends(self, layout: Layout) -> tuple[Station, Station]:
         return layout.station(self.first), layout.station(self.second)
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Three rows, which follow the motion of the frames that carry the two places."""
-        super().lay_out(layout, placement, model)
+        super().declare_dofs(layout, placement, model)
         where = layout.drivers[self.name]
         (of_places,) = where.inputs
         of_frames = replace(of_places, function=lambda t: _of_frames(where, of_places.function(t)))
@@ -87,8 +87,8 @@ class OrientationDriver(Driver):
         """The motion of the second place's axes relative to the first's."""
         breakpoints: set[float] = set()
         for angle in ANGLES:
-            breakpoints |= set(getattr(getattr(self, angle), "breakpoints", ()))
-        breakpoints |= set(getattr(self.motion, "breakpoints", ()))
+            breakpoints |= set(breakpoints_of(getattr(self, angle)))
+        breakpoints |= set(breakpoints_of(self.motion))
         field = "motion" if self.motion is not None else next(x for x in ANGLES if getattr(self, x) is not None)
         label = f"drivers.{self.name}.{field}"
         function = self._angles() if self.motion is None else self._whole(label)
@@ -122,7 +122,7 @@ class OrientationDriver(Driver):
         frames = where.first.frame, where.second.frame
         return [Row(number, ORIENTATION, *frames, constant=float(k), follows=0) for k, number in enumerate(where.rows)]
 
-    def told(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+    def outputs(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
         # where the row is met, it is half the turn that is left, in the axes of the second frame
         first, second = where.first.rotation, where.second.rotation
         value = rotations.multiply(rotations.conjugate(first), rotations.multiply(motions[0][:, :4], second))

@@ -10,10 +10,10 @@ from femb.base.checks import Checks
 from femb.base.errors import SolveError
 from femb.base.types import Floats, OneOf, Vector
 from femb.elements.joint.axes import axes_of
-from femb.elements.joint.constraint_batch import Row
 from femb.elements.joint.constraint_kernels import DOT2, POINT
+from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.driver import Driver, check_motion, followed, motion_input
-from femb.elements.joint.joint import make_row
+from femb.elements.joint.rows import make_row
 from femb.elements.marker import JointEnd, Place, check_markers
 from femb.layout.element import Input
 from femb.layout.layout import DriverLayout, Layout, Station
@@ -26,7 +26,7 @@ class _BetweenPoints(Driver):
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
 
     @property
-    def turns(self) -> bool:
+    def acts_on_attitude(self) -> bool:  # type: ignore[override]
         """Whether it needs axes at its places."""
         return self.frame == "first"
 
@@ -85,8 +85,8 @@ class DistanceDriver(_BetweenPoints):
         scale = float(where.inputs[0].function(0.0)[0])
         return [make_row(layout, where.rows[0], ("distance",), where.first, where.second, scale, follows=0)]
 
-    def told(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-        value, rate, force = super().told(where, motions, multipliers)
+    def outputs(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        value, rate, force = super().outputs(where, motions, multipliers)
         # the row is (d.d - f^2)/2c with the distance c at the start
         return value, rate, force * value / float(where.inputs[0].function(0.0)[0])
 

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.layout.element import Batch, Input, Underived
+from femb.elements.item import Item
+from femb.layout.element import Batch, Input, with_derivatives
 from femb.layout.layout import JointLayout, Layout
 
 
 @dataclass(frozen=True, eq=False)
-class JointForce:
+class JointForce(Item):
     """Base of all forces along a coordinate of a joint: torques for an angle, forces for a stroke.
 
     joint : its name. coordinate : the name of one of its coordinates, by default its first. Angles are unwrapped: they
@@ -37,6 +38,10 @@ class JointForce:
     def check(self, check: Checks) -> None:
         """Refuse what is wrong with the force itself."""
 
+    @property
+    def joint_coordinate(self) -> tuple[str, str | None]:
+        return self.joint, self.coordinate
+
     def numbers(self) -> list[float]:
         """The numbers of its law, as in ``joint_force_kernels.laws``."""
         raise NotImplementedError
@@ -56,7 +61,7 @@ class JointForce:
         joint, k = self.where(layout)
         return int(joint.part.start) + k
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples the two frames of its joint."""
         joint, _ = self.where(layout)
         layout.couple_by_spring((joint.first.frame, joint.second.frame))
@@ -78,10 +83,3 @@ def along(item: JointForce, law: Any) -> Any:
         return with_derivatives(law(float(joint.coordinates[k]), float(joint.rates[k])))
 
     return at
-
-
-def with_derivatives(value: Any) -> Any:
-    """A number with two zeros, or the three numbers given."""
-    import numpy as np
-
-    return Underived((value, 0.0, 0.0)) if np.ndim(value) == 0 else value

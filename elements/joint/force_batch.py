@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.elements.frame_index import pair_starts
 from femb.elements.joint import force_kernels as kernels
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.elements.spring.batch import pair_starts
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 
@@ -42,7 +42,7 @@ class JointForceBatch(Batch):
         """One batch of all forces."""
         return JointForceBatch(batches[0].layout, [item for batch in batches for item in batch.items])
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         self.index = self.local_index.copy()
         self.index[self.index[:, 1] >= 0, 1] += self.first_input
         self.index[:, 3] += self.first_input
@@ -63,13 +63,7 @@ class JointForceBatch(Batch):
         _, _, gradients, found = self.measure(u, q, v)
         kernels.spread(self.coordinates.index, gradients, found, 0.0, -1.0, out)
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._add_tangent(u, q, v, damping, stiffness)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._add_tangent(u, q, v, damping, stiffness)
-
-    def _add_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         found = self.measure(u[None], q[None], v[None])[3]
         where = self.coordinates
         kernels.tangent(
@@ -80,7 +74,7 @@ class JointForceBatch(Batch):
     def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         out += np.sum(self.measure(u, q, v)[3][..., 4], axis=1)
 
-    def records(self, frames: Any) -> dict[str, Floats]:
+    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         values, rates, _, found = self.measure(frames.u, frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):

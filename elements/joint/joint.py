@@ -8,48 +8,19 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Coordinates, Floats
-from femb.elements.joint import constraint_kernels as primitives
+from femb.elements.item import Item
 from femb.elements.joint.axes import axes_of
-from femb.elements.joint.constraint_batch import ConstraintBatch, Row
+from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.records import joint_records
+from femb.elements.joint.rows import LOCK, PARALLEL, Coordinate, X, Y, Z, make_row, row_words
 from femb.elements.marker import ALONG, JointEnd, Place, check_markers
-from femb.layout.element import Batch
+from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
 
-X, Y, Z = range(3)
-# Rows by primitive and by the axes of the first and of the second end that they are made of.
-SPHERICAL = (("point", X), ("point", Y), ("point", Z))
-PARALLEL = (("dot1", X, Z), ("dot1", Y, Z))
-LOCK = (("dot1", X, Y), ("dot1", Y, Z), ("dot1", Z, X))
-LINE = (("dot2", X), ("dot2", Y))
-PLANE = (("dot2", Z),)
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """A coordinate of a joint: its name, and what it is.
-
-    An angle is atan2(s e_i(a).e_j(b), e_i(c).e_j(d)) of axes of the first (i) and the second end (j); a stroke is
-    e_i(a).d, with d from the first to the second point.
-    """
-
-    name: str
-    first: tuple[int, ...]
-    second: tuple[int, ...] = ()
-    sign: float = 1.0
-
-    @property
-    def is_angle(self) -> bool:
-        """Whether it is an angle (rad) and not a length (m)."""
-        return bool(self.second)
-
-
-ANGLE = Coordinate("angle", (Y, X), (X, X))
-STROKE = Coordinate("stroke", (Z,))
-
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Item):
     """Base of all joints: the second end is tied to the first.
 
     first, second : places on bodies, the ground or beam nodes. axis and reference of the first end, in its body's axes,
@@ -65,7 +36,7 @@ class Joint:
     kind: ClassVar[str]
     # other words for the same joint that case files may say, those of other programs and of the sources
     also: ClassVar[tuple[str, ...]] = ()
-    turns: ClassVar[bool] = True
+    acts_on_attitude: ClassVar[bool] = True
     rows: ClassVar[tuple[tuple[Any, ...], ...]]
     coordinates: ClassVar[tuple[Coordinate, ...]] = ()
     needs_axis: ClassVar[bool] = True
@@ -111,7 +82,7 @@ class Joint:
         """Constant of row k."""
         return 0.0
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Rows between its two frames. Raises ModelError where they are one, or both fixed."""
         first, second = layout.station(self.first), layout.station(self.second)
         if first.frame == second.frame:
@@ -186,11 +157,6 @@ class Joint:
         """Axes (3, 3) of the second end where all angles are zero, for those of the first, in the same axes."""
         return first
 
-    @staticmethod
-    def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:
-        """Their rows."""
-        return [ConstraintBatch(layout, [row for item in items for row in item.constraint_rows(layout)])]
-
     def constraint_rows(self, layout: Layout) -> list[Row]:
         """The rows as the kernels take them."""
         where = layout.joints[self.name]
@@ -199,54 +165,12 @@ class Joint:
             for k, (number, spec) in enumerate(zip(where.rows, self.rows, strict=False))  # latches add to the rows
         ]
 
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return joint_records([item.name for item in items], system)
+
 
 def turn_about_z(angle: float) -> Floats:
     """(3, 3) rotation about z."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def make_row(
-    layout: Layout, number: int, spec: tuple[Any, ...], first: Station, second: Station, constant: float, **more: Any
-) -> Row:
-    """The row of a primitive between two stations whose axes are those of a joint."""
-    word, *axes = spec
-    of_first, of_second = first.axes, second.axes
-    parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
-    if word == "point":
-        parts["first_axis"] = np.eye(3)[axes[0]]
-    elif word == "dot1":
-        parts |= {"first_axis": of_first[:, axes[0]], "second_axis": of_second[:, axes[1]]}
-    elif word == "dot2":
-        parts["first_axis"] = of_first[:, axes[0]]
-    elif word == "angle":
-        parts |= {
-            "first_axis": of_first[:, X],
-            "first_axis_2": of_first[:, Y],
-            "second_axis": of_second[:, X],
-        }
-    return Row(number, PRIMITIVES[word], first.frame, second.frame, constant=constant, **parts, **more)
-
-
-PRIMITIVES = {
-    "point": primitives.POINT,
-    "distance": primitives.DISTANCE,
-    "dot1": primitives.DOT1,
-    "dot2": primitives.DOT2,
-    "angle": primitives.ANGLE,
-    "orientation": primitives.ORIENTATION,
-}
-
-
-def row_words(spec: tuple[Any, ...]) -> str:
-    """What a row holds, for messages."""
-    word, *axes = spec
-    if word == "point":
-        return f"position {'xyz'[axes[0]]}"
-    if word == "dot1":
-        return f"axis {'xyz'[axes[0]]} across axis {'xyz'[axes[1]]}"
-    if word == "dot2":
-        return f"offset along axis {'xyz'[axes[0]]}"
-    if word == "component":
-        return f"component {axes[0] + 1}"
-    return str(word)

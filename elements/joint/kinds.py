@@ -12,23 +12,10 @@ from femb.base.checks import Checks, as_numbers, finite_problem, frozen_array, s
 from femb.base.errors import ModelError
 from femb.base.types import Coordinates, Floats, OneOf, Rows
 from femb.elements.joint import constraint_kernels as primitives
-from femb.elements.joint.constraint_batch import ConstraintBatch, Row
-from femb.elements.joint.joint import (
-    ANGLE,
-    LINE,
-    LOCK,
-    PARALLEL,
-    PLANE,
-    SPHERICAL,
-    STROKE,
-    Coordinate,
-    Joint,
-    X,
-    Y,
-    Z,
-    turn_about_z,
-)
-from femb.layout.element import Batch, Input
+from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.joint import Joint, turn_about_z
+from femb.elements.joint.rows import ANGLE, LINE, LOCK, PARALLEL, PLANE, SPHERICAL, STROKE, Coordinate, X, Y, Z
+from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 
@@ -49,7 +36,7 @@ class Spherical(Joint):
     also = ("ball",)
     rows = SPHERICAL
     needs_axis = False
-    turns = False
+    acts_on_attitude = False
 
 
 class _TwoAxes(Joint):
@@ -169,7 +156,7 @@ class Distance(Joint):
     also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
     rows: ClassVar = (("distance",),)
     needs_axis: ClassVar[bool] = False
-    turns: ClassVar[bool] = False
+    acts_on_attitude: ClassVar[bool] = False
 
     length: float | None = None
 
@@ -239,7 +226,7 @@ class Components(Joint):
                 object.__setattr__(self, "values", frozen_array(np.ravel(values)))
 
     @property
-    def turns(self) -> bool:  # type: ignore[override]
+    def acts_on_attitude(self) -> bool:  # type: ignore[override]
         """Whether the ends need axes."""
         return self.frame == "first"
 
@@ -270,12 +257,8 @@ class Components(Joint):
             for k, (number, axis) in enumerate(zip(where.rows, axes, strict=True))
         ]
 
-    @staticmethod
-    def batches(items: list["Components"], layout: Layout, model: Any) -> list[Batch]:
-        """Their rows, which follow constants."""
-        return [ConstraintBatch(layout, item.constraint_rows(layout), item._inputs(layout)) for item in items]
-
-    def _inputs(self, layout: Layout) -> tuple[Input, ...]:
+    def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
+        """Constants, one a direction."""
         (start, axes), (end, _) = layout.pose(layout.station(self.first)), layout.pose(layout.station(self.second))
         d = rotations.rotate_back(axes, end - start) if self.frame == "first" else end - start
         values = self.values if self.values is not None else self.directions @ d

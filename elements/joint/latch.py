@@ -8,15 +8,15 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.joint.constraint_batch import ConstraintBatch, Row
+from femb.elements.item import Item
+from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
-from femb.elements.marker import Place
-from femb.layout.element import Batch, Input
+from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout
 
 
 @dataclass(frozen=True, eq=False)
-class Latch:
+class Latch(Item):
     """Holds a coordinate of a joint where it is when an event happens; one ``engaged`` at the start lets go then.
 
     joint, coordinate : what is held, any angle or stroke; by default the joint's first coordinate. The event is one of
@@ -54,11 +54,10 @@ class Latch:
             check.not_negative("time")
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
-        """None of its own: it is where its joint is."""
-        return {}
+    def joint_coordinate(self) -> tuple[str, str | None]:
+        return self.joint, self.coordinate
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """One more row of its joint. Raises ModelError where there is no such joint or coordinate."""
         if self.joint not in layout.joints:
             names = ", ".join(map(repr, layout.joints)) or "none"
@@ -78,16 +77,21 @@ class Latch:
         joint.rows.append(number)
         layout.latches.append(LatchLayout(self, joint.part.start + k, number))
 
-    @staticmethod
-    def batches(items: list["Latch"], layout: Layout, model: Any) -> list[Batch]:
-        """Their rows, which follow the coordinate they hold while they are engaged."""
-        rows: list[Row] = []
-        inputs: list[Input] = []
-        for k, latch in enumerate(layout.latches):
-            joint = layout.joints[latch.item.joint]
-            coordinate = joint.coordinates[latch.coordinate - joint.part.start]
-            places = {"follows": len(inputs), "in_force": len(inputs) + 1}
-            rows.append(coordinate_row(layout, latch.row, joint, coordinate, **places))
-            inputs.append(Input(3, lambda discrete, k=k: np.array([discrete.held[k], 0.0, 0.0]), of_discrete=True))
-            inputs.append(Input(1, lambda discrete, k=k: discrete.engaged[k], of_discrete=True))
-        return [ConstraintBatch(layout, rows, tuple(inputs))]
+    def constraint_rows(self, layout: Layout) -> list[Row]:
+        """A row that holds its coordinate while it is engaged."""
+        where = layout.latches[self._number(layout)]
+        joint = layout.joints[self.joint]
+        coordinate = joint.coordinates[where.coordinate - joint.part.start]
+        return [coordinate_row(layout, where.row, joint, coordinate, follows=0, in_force=1)]
+
+    def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
+        """The coordinate held, and whether the latch is engaged."""
+        k = self._number(layout)
+        return (
+            Input(3, lambda discrete: np.array([discrete.held[k], 0.0, 0.0]), of_discrete=True),
+            Input(1, lambda discrete: discrete.engaged[k], of_discrete=True),
+        )
+
+    def _number(self, layout: Layout) -> int:
+        """Its place among the latches of the layout."""
+        return next(k for k, each in enumerate(layout.latches) if each.item is self)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.elements.joint.force import JointForce, with_derivatives
+from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_kernels import MOTOR
-from femb.layout.element import Input
+from femb.layout.element import Input, with_derivatives
 from femb.profiles import Constant, Profile, check_profile
 
 
@@ -44,4 +44,4 @@ class JointMotor(JointForce):
             return Input(
                 3, lambda t, state: with_derivatives(force(t, state)), of_state=True, label=label, differentiated=True
             )
-        return Input(1, self.profile, breakpoints=getattr(self.profile, "breakpoints", ()), label=label)
+        return Input.of_profile(self.profile, label)

@@ -1,13 +1,14 @@
 """Aerodynamic load: a force and a torque of the velocity through the air, with their derivatives."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks, shown
-from femb.base.types import Floats, Matrix3, Vector
+from femb.base.types import Matrix3, Vector
+from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -17,37 +18,8 @@ NOTHING = ((0.0, 0.0, 0.0),) * 3
 STATE, LOAD = ("velocity", "angular_velocity"), ("force", "torque")
 
 
-@dataclass(frozen=True)
-class Airload:
-    """What a law of the air gives at one state: the load and its derivatives, all in body axes.
-
-    force (3,) : N. torque (3,) : N m, about the point. by_velocity, by_angular_velocity, by_rotation (6, 3) :
-    derivatives of force and torque, in this order, by the velocity (m/s) and the angular velocity (rad/s) in body axes,
-    and by a small turn of the body (rad, body axes) at the same velocities in body axes; the last is zero where the
-    load does not see the attitude.
-    """
-
-    force: Any
-    torque: Any
-    by_velocity: Any
-    by_angular_velocity: Any
-    by_rotation: Any = field(default_factory=lambda: np.zeros((6, 3)))
-
-    def packed(self) -> Floats:
-        """(60,) load (6) and derivatives (6, 9) by rows. Raises ValueError: wrong shapes."""
-        parts = (self.by_velocity, self.by_angular_velocity, self.by_rotation)
-        for name, value, shape in (
-            ("force", self.force, (3,)),
-            ("torque", self.torque, (3,)),
-            *zip(("by_velocity", "by_angular_velocity", "by_rotation"), parts, [(6, 3)] * 3, strict=True),
-        ):
-            if np.shape(value) != shape:
-                raise ValueError(f"{name}: got {shown(value)}, wanted an array of shape {shape}")
-        return np.concatenate([self.force, self.torque, np.hstack(parts).ravel()])
-
-
 @dataclass(frozen=True, eq=False)
-class AerodynamicLoad:
+class AerodynamicLoad(Item):
     """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
 
     body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : where it acts, and
@@ -72,7 +44,7 @@ class AerodynamicLoad:
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "aerodynamic"
-    turns: ClassVar[bool] = True
+    acts_on_attitude: ClassVar[bool] = True
 
     name: str
     body: str | None = None
@@ -115,9 +87,6 @@ class AerodynamicLoad:
     def places(self) -> dict[tuple[str, ...], Place]:
         """The places it names: in its own fields."""
         return {(): self.on}
-
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
-        """A load has no coordinates."""
 
     @staticmethod
     def batches(items: list["AerodynamicLoad"], layout: Layout, model: Any) -> list[Batch]:

@@ -11,8 +11,8 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.elements.load.aerodynamic import AerodynamicLoad, Airload
-from femb.layout.element import Batch, Input
+from femb.elements.load.airload import Airload
+from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.numerics import rotations
@@ -26,7 +26,7 @@ WIDTH = 60  # of the inputs of a law: load (6) and derivatives (6, 9)
 class _Place:
     """One load: its station, places in q and v, axes C (3, 3) of the station in the frame, and first input."""
 
-    load: AerodynamicLoad
+    load: Any
     station: Station
     i: int
     j: int
@@ -37,7 +37,7 @@ class _Place:
 class AerodynamicBatch(Batch):
     """Loads by coefficients, times an input; or by laws, whose value and derivatives are inputs."""
 
-    def __init__(self, loads: list[AerodynamicLoad], layout: Layout, model: Any) -> None:
+    def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
         self.places: list[_Place] = []
         inputs: list[Input] = []
         for load in loads:
@@ -50,7 +50,7 @@ class AerodynamicBatch(Batch):
             inputs.append(_input(load, station, layout))
         self.inputs = tuple(inputs)
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(np.array([[place.j] for place in self.places]))
 
     def _law(self, place: _Place, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
@@ -85,7 +85,7 @@ class AerodynamicBatch(Batch):
             out[:, j : j + 3] += sign * rotations.rotate(rotations.normalise(q[:, i + 3 : i + 7]), force)
             out[:, j + 3 : j + 6] += sign * (torque + np.cross(place.station.offset, force))
 
-    def records(self, frames: Any) -> dict[str, Floats]:
+    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque about its point (axes of the body or section) of every load."""
         block: dict[str, Floats] = {}
         for place in self.places:
@@ -95,13 +95,7 @@ class AerodynamicBatch(Batch):
             block[f"loads/{place.load.name}/torque"] = value[:, 3:]
         return block
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._add_tangent(u, q, v, damping, stiffness)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._add_tangent(u, q, v, damping, stiffness)
-
-    def _add_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Equation (10)."""
         for k, place in enumerate(self.places):
             value, slopes, through = (each[0] for each in self._law(place, u[None], q[None], v[None]))
@@ -116,24 +110,16 @@ class AerodynamicBatch(Batch):
             scatter(-(spread @ slopes @ by_v), STARTS, SIZES, self.offset[k], self.stride[k], damping)
             scatter(-turned, STARTS, SIZES, self.offset[k], self.stride[k], stiffness)
 
-    def mass(self, q: Floats, mass: Floats) -> None:
-        """Loads have none."""
 
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        """Loads store no energy: what they do is work."""
-
-
-def _input(load: AerodynamicLoad, station: Station, layout: Layout) -> Input:
-    breakpoints = getattr(load.profile, "breakpoints", ())
+def _input(load: Any, station: Station, layout: Layout) -> Input:
     label = f"loads.{load.name}.{'profile' if load.law is None else 'law'}"
     if load.law is None:
-        return Input(1, load.profile, breakpoints=breakpoints, label=label)
+        return Input.of_profile(load.profile, label)
 
     def value(t: float, state: Any) -> Floats:
         q, v = state.arrays()
         _, quaternion, velocity, omega = (x[0] for x in station_motion(layout, station, q[None], v[None]))
         attitude = rotations.normalise(quaternion)
-        assert load.law is not None
         found = load.law(t, rotations.rotate_back(attitude, velocity - load.wind), omega, attitude)
         if not isinstance(found, Airload):
             raise SolveError(f"{label}: got {found!r} at t = {t:.6g} s, wanted a femb.Airload")
@@ -142,4 +128,5 @@ def _input(load: AerodynamicLoad, station: Station, layout: Layout) -> Input:
         except ValueError as error:
             raise SolveError(f"{label}: at t = {t:.6g} s: {error}") from error
 
+    breakpoints = breakpoints_of(load.profile)
     return Input(WIDTH, value, of_state=True, breakpoints=breakpoints, label=label, differentiated=True)

@@ -32,7 +32,7 @@ class AlongBeams(Batch):
         self.index, self.ends, self.data = self.index[rows], self.ends[rows], self.data[rows]
         self.in_model, self.labels = self.in_model[rows], [self.labels[k] for k in rows]
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
 
     def check(self, bad: int) -> None:
@@ -58,7 +58,7 @@ class AlongBeams(Batch):
         """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, section forces."""
         raise NotImplementedError
 
-    def records(self, frames: Any) -> dict[str, Floats]:
+    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """The factor of every load, the value of its profile."""
         columns = [frames.u[:, self.first_input + k] for k in range(len(self.inputs))]
         return {f"{each.label.replace('.', '/', 1)}/factor": u for each, u in zip(self.inputs, columns, strict=True)}

@@ -9,7 +9,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.load import kernels as load_kernels
 from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
-from femb.layout.element import Batch, Input
+from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.singularity import Posture
 from femb.numerics.rotations import rotation_matrix
@@ -58,13 +58,11 @@ class LoadBatch(Batch):
             return np.zeros((3, 3)), first, 0
         if callable(value):
             matrix = np.eye(3)
-            breakpoints = getattr(value, "breakpoints", ())
-            inputs.append(Input(3, value, of_state=True, breakpoints=breakpoints, label=label))
+            inputs.append(Input(3, value, of_state=True, breakpoints=breakpoints_of(value), label=label))
         else:
             matrix = np.zeros((3, 3))
             matrix[:, 0] = value
-            breakpoints = getattr(load.profile, "breakpoints", ())
-            inputs.append(Input(1, load.profile, breakpoints=breakpoints, label=label))
+            inputs.append(Input.of_profile(load.profile, label))
         self._width += inputs[-1].width
         return matrix, first, inputs[-1].width
 
@@ -99,9 +97,9 @@ class LoadBatch(Batch):
             self._locks.append((*where, first_axis, last))
         return self.torques
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         for rows in (self.forces, self.torques, self.steady_torques):
-            rows.couple(pattern, self.first_input)
+            rows.allocate(pattern, self.first_input)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._apply(u, q, v, -1.0, out)
@@ -113,7 +111,7 @@ class LoadBatch(Batch):
         for applied, rows in self._kinds:
             applied(rows.index, rows.data, u, q, v, sign, out)
 
-    def records(self, frames: Any) -> dict[str, Floats]:
+    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""
         kernels = {id(rows): applied for applied, rows in self._kinds}
         block: dict[str, Floats] = {}
@@ -126,25 +124,13 @@ class LoadBatch(Batch):
             block[f"loads/{each.name}/{each.word}"] = values if each.axes is None else values @ each.axes
         return block
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._add_tangent(u, q, v, damping, stiffness)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._add_tangent(u, q, v, damping, stiffness)
-
-    def _add_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         forces, torques = self.forces, self.torques
         if len(forces.index):
             load_kernels.stiffness(forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness)
         if len(torques.index):
             blocks = torques.offset, torques.stride
             torque_kernels.tangent(torques.index, torques.data, *blocks, u, q, v, damping, stiffness)
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        """Loads have none."""
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        """Loads store no energy: what they do is work."""
 
     def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Distance from gimbal lock as a vector (s, k, 2) for every torque that ends there, and its rate."""
@@ -189,7 +175,7 @@ class _Rows:
         self.index = np.vstack([self.index, np.array([index], dtype=np.int64)])
         self.data = np.vstack([self.data, np.array([data], dtype=float)])
 
-    def couple(self, pattern: Any, first_input: int) -> None:
+    def allocate(self, pattern: Any, first_input: int) -> None:
         self.index[:, 2] += first_input - self._first
         self._first = first_input
         self.offset, self.stride = pattern.offsets(self.index[:, 1:2])

@@ -8,6 +8,7 @@ import numpy as np
 from femb.base.checks import Checks, as_numbers, frozen_array, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats, OneOf, Rows
+from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -15,7 +16,7 @@ from femb.profiles import Constant, Profile
 
 
 @dataclass(frozen=True, eq=False)
-class DistributedLoad:
+class DistributedLoad(Item):
     """A force (N/m) and/or torque (N m/m) per unstretched length, all along a beam.
 
     beam : its name. force, torque : three numbers, the same everywhere; or two such rows, at the start and at the end,
@@ -33,7 +34,7 @@ class DistributedLoad:
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "distributed"
-    turns: ClassVar[bool] = False
+    acts_on_attitude: ClassVar[bool] = False
 
     name: str
     beam: str
@@ -71,9 +72,6 @@ class DistributedLoad:
                 place, what = (self.table, self.name, word), f"{type(error).__name__}: {error}"
                 raise ModelError.at(place, f"fails along the beam: {what}; wanted three numbers") from error
         return np.hstack(found)
-
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
-        """A load has no coordinates."""
 
     @staticmethod
     def batches(items: list["DistributedLoad"], layout: Layout, model: Any) -> list[Batch]:

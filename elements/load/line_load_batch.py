@@ -19,10 +19,7 @@ class LineLoadBatch(AlongBeams):
 
     def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
         super().__init__([load.beam for load in loads], layout, model)
-        self.inputs = tuple(
-            Input(1, load.profile, breakpoints=getattr(load.profile, "breakpoints", ()), label=f"loads.{load.name}")
-            for load in loads
-        )
+        self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
         values: list[Floats] = []
         first: list[int] = []
         kind: list[int] = []

@@ -9,6 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.types import OneOf, Vector
+from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -20,7 +21,7 @@ FRAMES = ("inertial", "body", "euler", "dual_euler")
 
 
 @dataclass(frozen=True, eq=False)
-class Load:
+class Load(Item):
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
     force, torque : three numbers, multiplied with the profile; or a callable ``(t, state) -> (3,)`` where state
@@ -87,7 +88,7 @@ class Load:
         return {(): self.on}
 
     @property
-    def turns(self) -> bool:
+    def acts_on_attitude(self) -> bool:  # type: ignore[override]
         """Whether it acts on the attitude of what it is on, which then needs axes."""
         return self.torque is not None or self.damping is not None
 
@@ -100,9 +101,6 @@ class Load:
         if self.torque is not None:
             used |= True if callable(self.torque) else self.torque != 0.0
         return bool(used.any()) if self.frame == "dual_euler" else self.frame == "euler" and bool(used[1])
-
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
-        """A load has no coordinates."""
 
     @staticmethod
     def batches(items: list["Load"], layout: Layout, model: Any) -> list[Batch]:

@@ -8,6 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Pair, Strains
+from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -15,7 +16,7 @@ from femb.profiles import Constant, Profile
 
 
 @dataclass(frozen=True, eq=False)
-class ThermalLoad:
+class ThermalLoad(Item):
     """Heating all along a beam: stress is of the strain less the strain of the free, heated beam.
 
     beam : its name. temperature : mean over the section, K above that of the stress-free reference shape.
@@ -35,7 +36,7 @@ class ThermalLoad:
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "thermal"
-    turns: ClassVar[bool] = False
+    acts_on_attitude: ClassVar[bool] = False
 
     name: str
     beam: str
@@ -65,7 +66,7 @@ class ThermalLoad:
         # a fibre at (y, z) is strained by z kappa_2 - y kappa_3
         return (expansion or 0.0) * np.array([self.temperature or 0.0, 0.0, z, -y])
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """No coordinates of its own. Raises ModelError where the section has no expansion."""
         section = model.section_of(model.beams[self.beam])
         if self.strain is None and section.expansion is None:

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.joint.force import with_derivatives
+from femb.elements.frame_index import frame_places, pair_starts
 from femb.elements.spring import kernels as kernels
-from femb.elements.spring.point import SHORTEST
-from femb.layout.element import Batch, Input
+from femb.elements.spring.end import SHORTEST
+from femb.layout.element import Batch, Input, with_derivatives
 from femb.layout.layout import Layout
 from femb.layout.singularity import Posture
 
@@ -46,7 +46,7 @@ class SpringBatch(Batch):
         self.fixed = layout.fixed
         self._watched: Ints = np.array(watched, dtype=np.int64)
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         self.index = self.local_index.copy()
         self.index[self.index[:, 6] >= 0, 6] += self.first_input
         self.offset, self.stride = pattern.offsets(pair_starts(self.index))
@@ -57,18 +57,14 @@ class SpringBatch(Batch):
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         kernels.forces(self.index, self.data, u, q, v, self.fixed, 0.0, -1.0, out)
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        places = self.offset, self.stride
-        kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         places = self.offset, self.stride
         kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         kernels.energy(self.index, self.data, q, v, self.fixed, out)
 
-    def records(self, frames: Any) -> dict[str, Floats]:
+    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Tension, length and its rate of every spring."""
         d, change = self._vectors(np.arange(len(self.index)), frames.q, frames.v)
         length = np.linalg.norm(d, axis=-1)
@@ -96,20 +92,6 @@ class SpringBatch(Batch):
         d, rate = np.empty((2, len(q), len(rows), 3))
         kernels.vectors(self.index[rows], self.data[rows], q, v, self.fixed, d, rate)
         return d, rate
-
-
-def frame_places(layout: Layout, frame: int) -> list[int]:
-    """Where a frame is in q and in v, negative if fixed, and whether it has axes."""
-    return [int(layout.frame_q[frame]), int(layout.frame_v[frame]), int(layout.frames[frame].freedom != 3)]
-
-
-def pair_starts(index: Ints) -> Ints:
-    """First velocities (n, 4) of the translation and the rotation of both frames, -1 where there is none."""
-    starts = []
-    for column in (0, 3):
-        place, axes = index[:, column + 1], index[:, column + 2] == 1
-        starts += [place, np.where((place >= 0) & axes, place + 3, -1)]
-    return np.stack(starts, axis=1)
 
 
 def force_law(measure: Callable[..., Any], k: int, law: Callable[[float, float], Any]) -> Callable[..., Any]:

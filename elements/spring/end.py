@@ -8,6 +8,9 @@ from femb.base.checks import Checks
 from femb.elements.marker import SpringEnd, check_markers
 from femb.layout.layout import Layout, Station
 
+# A spring this short, relative to its free or its start length, has no direction any more.
+SHORTEST = 1e-6
+
 
 def check_ends(check: Checks, turning: bool) -> None:
     """Refuse what is wrong with the fields ``start`` and ``end``; ``turning`` if the spring needs axes there."""
@@ -19,7 +22,7 @@ def check_ends(check: Checks, turning: bool) -> None:
             check.fail(f"{name}.at", "a torsion spring acts on a body as a whole: leave it out")
 
 
-def lay_out_spring(spring: Any, layout: Layout) -> tuple[Station, Station]:
+def coupled_stations(spring: Any, layout: Layout) -> tuple[Station, Station]:
     """Stations of both ends, coupled with each other. Raises ModelError where they cannot move against each other."""
     from femb.base.errors import ModelError
 

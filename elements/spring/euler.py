@@ -8,8 +8,9 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import OneOf, Vector
+from femb.elements.item import Item
 from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import check_ends, lay_out_spring
+from femb.elements.spring.end import check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics import rotations
@@ -18,7 +19,7 @@ from femb.numerics.turns import EulerSequence
 
 
 @dataclass(frozen=True, eq=False)
-class EulerSpringDamper:
+class EulerSpringDamper(Item):
     """Moments stiffness_m (angle_m - free_m) + damping_m rate_m against the Euler angles from ``start`` to ``end``.
 
     start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, one of the twelve,
@@ -39,7 +40,7 @@ class EulerSpringDamper:
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "euler"
-    turns: ClassVar[bool] = True
+    acts_on_attitude: ClassVar[bool] = True
 
     name: str
     start: SpringEnd
@@ -68,11 +69,11 @@ class EulerSpringDamper:
         """The places it names, by field."""
         return {("start",): self.start, ("end",): self.end}
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its angles are not defined at the start."""
         from femb.elements.load.euler_basis import NEAREST
 
-        start, end = (layout.pose(station)[1] for station in lay_out_spring(self, layout))
+        start, end = (layout.pose(station)[1] for station in coupled_stations(self, layout))
         if gimbal_distance(rotations.multiply(rotations.conjugate(start), end), self.sequence) < NEAREST:
             raise ModelError.at(
                 ("springs", self.name, "sequence"),

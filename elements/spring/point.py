@@ -8,17 +8,15 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.elements.item import Item
 from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import check_ends, lay_out_spring
+from femb.elements.spring.end import SHORTEST, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 
-# A spring this short, relative to its free or its start length, has no direction any more.
-SHORTEST = 1e-6
-
 
 @dataclass(frozen=True, eq=False)
-class SpringDamper:
+class SpringDamper(Item):
     """A force along the line between two points: stiffness (length - free_length) + damping d(length)/dt, tension
     positive.
 
@@ -38,7 +36,7 @@ class SpringDamper:
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "point"
-    turns: ClassVar[bool] = False
+    acts_on_attitude: ClassVar[bool] = False
 
     name: str
     start: SpringEnd
@@ -62,9 +60,9 @@ class SpringDamper:
         """The places it names, by field."""
         return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
-        start, end = lay_out_spring(self, layout)
+        start, end = coupled_stations(self, layout)
         length = float(np.linalg.norm(layout.pose(end)[0] - layout.pose(start)[0]))
         if self.needs_direction(length) and length <= SHORTEST * (self.free_length or 0.0):
             raise ModelError.at(

@@ -7,15 +7,16 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.elements.item import Item
 from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import check_ends, lay_out_spring
+from femb.elements.spring.end import check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
 
 
 @dataclass(frozen=True, eq=False)
-class Pull:
+class Pull(Item):
     """A force between two points that follows the line between them: towards the other at each, or, negative, away.
 
     start, end : places on bodies or beam nodes, or an inertial ``anchor``. force : N, multiplied with the profile, a
@@ -29,7 +30,7 @@ class Pull:
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "pull"
-    turns: ClassVar[bool] = False
+    acts_on_attitude: ClassVar[bool] = False
 
     name: str
     start: SpringEnd
@@ -46,9 +47,9 @@ class Pull:
         """The places it names, by field."""
         return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
-        start, end = lay_out_spring(self, layout)
+        start, end = coupled_stations(self, layout)
         if not np.any(layout.pose(end)[0] - layout.pose(start)[0]):
             raise ModelError.at(
                 ("loads", self.name, "end"),

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.spring.batch import SHORTEST, SpringBatch, frame_places
-from femb.layout.element import Input
+from femb.elements.frame_index import frame_places
+from femb.elements.spring.batch import SpringBatch
+from femb.elements.spring.end import SHORTEST
+from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.singularity import Posture
 
@@ -33,7 +35,7 @@ class PullBatch(SpringBatch):
 
 
 def _input(pull: Any) -> Input:
-    breakpoints = getattr(pull.profile, "breakpoints", ())
+    breakpoints = breakpoints_of(pull.profile)
     return Input(
         3, lambda t: (pull.force * pull.profile(t), 0.0, 0.0), breakpoints=breakpoints, label=f"loads.{pull.name}"
     )

@@ -8,14 +8,15 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
+from femb.elements.item import Item
 from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import check_ends, lay_out_spring
+from femb.elements.spring.end import check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class TorsionSpringDamper:
+class TorsionSpringDamper(Item):
     """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the turn of ``end``.
 
     start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node).
@@ -34,7 +35,7 @@ class TorsionSpringDamper:
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "torsion"
-    turns: ClassVar[bool] = True
+    acts_on_attitude: ClassVar[bool] = True
 
     name: str
     start: SpringEnd
@@ -63,9 +64,9 @@ class TorsionSpringDamper:
         """The places it names, by field."""
         return {("start",): self.start, ("end",): self.end}
 
-    def lay_out(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames."""
-        lay_out_spring(self, layout)
+        coupled_stations(self, layout)
 
     @staticmethod
     def batches(items: list["TorsionSpringDamper"], layout: Layout, model: Any) -> list[Batch]:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.elements.frame_index import frame_places
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.elements.spring import torsion_kernels as kernels
-from femb.elements.spring.batch import force_law, frame_places
+from femb.elements.spring.batch import force_law
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.singularity import Posture
@@ -23,13 +24,17 @@ HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
 @dataclass(frozen=True)
 class _Row:
     """One spring: the end of its index, its data, the vectors (s, k, 2) that must not vanish with their rates, and its
-    angle and rate, (s,) or (s, 3), all by the turn (s, 4) of the end against the start and its angular velocity."""
+    angle and rate, (s,) or (s, 3), all by the turn (s, 4) of the end against the start and its angular velocity.
+
+    law : a callable moment, if there is one.
+    """
 
     index: list[int]
     data: list[float]
     postures: tuple[Posture, ...]
     vectors: Callable[[Floats, Floats], list[tuple[Floats, Floats]]]
     motion: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    law: Callable[[float, float], Any] | None = None
 
 
 def axis_row(spring: Any, layout: Layout) -> _Row:
@@ -60,7 +65,14 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
         return 2.0 * np.arctan2(sign * y, sign * x), rate
 
     moments = [spring.stiffness, 0.0, 0.0, spring.damping, 0.0, 0.0, spring.free_angle, 0.0, 0.0]
-    return _Row([AXIS, 0, 0, 0, 1], [*start.rotation, *aligned, *axis, *moments, 0.0], (posture,), vectors, motion)
+    return _Row(
+        [AXIS, 0, 0, 0, 1],
+        [*start.rotation, *aligned, *axis, *moments, 0.0],
+        (posture,),
+        vectors,
+        motion,
+        spring.torque,
+    )
 
 
 def euler_row(spring: Any, layout: Layout) -> _Row:
@@ -113,7 +125,7 @@ class TorsionBatch(Batch):
         for k, (spring, row) in enumerate(zip(springs, self.rows, strict=True)):
             frames = [layout.station(end).frame for end in (spring.start, spring.end)]
             places = [place for frame in frames for place in frame_places(layout, frame)[:2]]
-            law = getattr(spring, "torque", None)
+            law = row.law
             index.append([*places, -1 if law is None else 3 * len(inputs), 0 if law is None else 3, *row.index])
             if law is not None:
                 label = f"springs.{spring.name}.torque"
@@ -125,7 +137,7 @@ class TorsionBatch(Batch):
         self.data: Floats = np.array([row.data for row in self.rows], dtype=float)
         self.fixed = layout.fixed
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         self.index = self.local_index.copy()
         self.index[self.index[:, 4] >= 0, 4] += self.first_input
         # moments act on rotations only
@@ -138,18 +150,14 @@ class TorsionBatch(Batch):
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         kernels.torques(self.index, self.data, u, q, v, self.fixed, 0.0, -1.0, out)
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        places = self.offset, self.stride
-        kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
-
-    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         places = self.offset, self.stride
         kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         kernels.energy(self.index, self.data, q, v, self.fixed, out)
 
-    def records(self, frames: Any) -> dict[str, Floats]:
+    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Moment, angle and rate of every spring; three each on Euler angles."""
         p, w = self._motions(frames.q, frames.v)
         block: dict[str, Floats] = {}

@@ -211,12 +211,9 @@ def modal_model(
 def _at_rest(point: "OperatingPoint", loaded: bool) -> "OperatingPoint":
     """The point without accelerations and, unless they are what bends it, without loads: these are inputs."""
     u = point.u.copy()
-    for batch in point.system.batches:
-        at = batch.first_input
-        for each in batch.inputs:
-            if not (loaded or each.of_state or each.of_discrete):
-                u[at : at + each.width] = 0.0
-            at += each.width
+    for each, part in point.system.parts_of_inputs:
+        if not (loaded or each.of_state or each.of_discrete):
+            u[part] = 0.0
     return replace(point, u=u, a=np.zeros_like(point.a))
 
 

@@ -192,8 +192,8 @@ def _unfixed(system: "System") -> "tuple[System, Floats]":
     from femb.system.system import System
 
     layout = system.layout
-    places = [getattr(item, "on", None) for item in system.model.bodies.values()]
-    massive = {layout.station(place).frame for place in places if place is not None}
+    places = [place for item in system.model.bodies.values() for place in item.places.values()]
+    massive = {layout.station(place).frame for place in places}
     massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
     if all(layout.frames[frame].freedom for frame in massive):
         return system, system.q0

@@ -60,7 +60,7 @@ class Statics:
         self.twin = System(system.model, assemble=True, layout=CoupledLayout())
         self.twin.discrete = system.discrete
         self.rigid = rigid
-        held = {id(each) for batch in self.twin.held for each in batch.inputs}
+        held = {id(each) for each in self.twin.constraint_set.inputs}
         loads = [(each.width, not each.of_discrete and id(each) not in held) for each in self.twin.inputs]
         self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)
         # what drivers prescribe is held: no rates, no accelerations
@@ -86,9 +86,8 @@ class Statics:
         """Mass, stiffness with that of the reactions, and J with J^T, as block data."""
         twin, (u, v, a) = self.twin, state
         stiffness, jacobian = twin.tangent(u, q, v, a)[1], np.zeros(twin.pattern.size)
-        for batch in twin.held:
-            batch.jacobian(u, q, jacobian)
-            batch.hold_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
+        twin.constraint_set.jacobian(u, q, jacobian)
+        twin.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
         return twin.mass_data(q), stiffness, jacobian
 
     def solve(
@@ -142,8 +141,7 @@ class Statics:
     def reactions(self, u: Floats, q: Floats, multipliers: Floats) -> Floats:
         """J^T lambda (n_v,)."""
         still, out, rates = np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_c))
-        for batch in self.twin.held:
-            batch.hold(u[None], q[None], still, multipliers[None], out, rates)
+        self.twin.constraint_set.constraint_force(u[None], q[None], still, multipliers[None], out, rates)
         result: Floats = out[0]
         return result
 

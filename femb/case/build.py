@@ -10,6 +10,7 @@ from femb.base.options import Run
 from femb.case.lines import Path
 from femb.case.schema import close_to, unknown_key
 from femb.case.tables import given, read_table
+from femb.elements.item import Item
 from femb.export.plots.check import figure_problems
 from femb.model.figure import Figure
 from femb.model.model import Model
@@ -27,7 +28,8 @@ def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem
 def kinds() -> dict[str, dict[str, type]]:
     """The dataclasses of what a model holds by table and by the word for their kind; the first is the default."""
     found: dict[str, dict[str, type]] = {}
-    for kind in (*elements.CATALOGUE, Figure):
+    every: tuple[type[Item | Figure], ...] = (*elements.CATALOGUE, Figure)
+    for kind in every:
         found.setdefault(kind.table, {})[kind.kind] = kind
     return found
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.elements.joint.joint import X, Y, Z
+from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
 from femb.formulations.tree_frame import Root, TreeFrame, free_directions

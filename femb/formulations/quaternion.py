@@ -76,8 +76,7 @@ class QuaternionForm:
             x = np.concatenate([x, system.constraints(u[None], q[None], v)[1]], axis=1)
         data = system.mass_data(q)
         momentum = self._product(data, v[0])
-        for batch in system.held:
-            batch.jacobian(u, q, data)
+        system.constraint_set.jacobian(u, q, data)
         try:
             system.solver.factorise(data).solve(x[0])
         except SingularError as error:

@@ -1,20 +1,20 @@
-"""The element contract: what an element description and its batch must give.
+"""The contract of batches: what evaluates all elements of one class together.
 
-A description (a frozen dataclass in ``femb.elements``) declares its table and kind, checks itself, and has
+A description, ``femb.elements.item.Item``, builds the batches of its class, and ``System`` calls them.
 
-    lay_out(layout, placement, model)      declare frames, strains, rows of constraints and couplings
-    batches(items, layout, model)          build the Batches of all items of this class: one, or several, or none
-
-With constraints Phi(q, t) = 0 the equations are M a + h + f + J^T lambda = f_applied, where J v + Phi_t = dPhi/dt, and
-J a = gamma is d2Phi/dt2 = 0 (docs/theory/constraints.md).
+The equations are M a + h + f + J^T lambda = f_applied. Batches give all but the forces of constraints, which come from
+one ``femb.elements.joint.constraint_set.ConstraintSet``: J v + Phi_t = dPhi/dt, and J a = gamma is d2Phi/dt2 = 0
+(docs/theory/constraints.md).
 
 A batch evaluates all elements of one class together. Arrays q (s, n_q), v, a, out (s, n_v) hold s states at once,
-u (s, n_u) the inputs. Nothing in a batch changes in an evaluation. All it need not give has a default here.
+u (s, n_u) the inputs. Nothing in a batch changes in an evaluation. Optional methods have defaults.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar
+
+import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
@@ -40,18 +40,10 @@ def raised(label: str, t: float, error: Exception) -> InputError:
     return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
-@runtime_checkable
-class Element(Protocol):
-    """An item of the catalogue that takes part in the equations."""
-
-    table: ClassVar[str]
-    kind: ClassVar[str]
-    name: str
-
-    def lay_out(self, layout: Any, placement: Any, model: Any) -> None: ...
-
-    @staticmethod
-    def batches(items: list[Any], layout: Any, model: Any) -> "list[Batch]": ...
+def breakpoints_of(function: Any) -> tuple[float, ...]:
+    """The instants (s) at which a profile or a user's function of time is not smooth; a user's need not say any."""
+    found: tuple[float, ...] = getattr(function, "breakpoints", ())
+    return found
 
 
 @dataclass(frozen=True)
@@ -71,9 +63,19 @@ class Input:
     label: str = "input"
     differentiated: bool = False
 
+    @staticmethod
+    def of_profile(profile: Any, label: str) -> "Input":
+        """The value of a profile or of a user's function of time."""
+        return Input(1, profile, breakpoints=breakpoints_of(profile), label=label)
+
 
 class Underived(tuple[float, ...]):
     """A value and zeros in the place of derivatives that are not known."""
+
+
+def with_derivatives(value: Any) -> Any:
+    """A number with two zeros for its unknown derivatives, or the three numbers given."""
+    return Underived((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
 
 
 class Batch:
@@ -85,8 +87,6 @@ class Batch:
     joins: ClassVar[bool] = False
     # first input in u, set by the system when it numbers the inputs
     first_input: int = 0
-    # The batch's equations of constraint, as numbered by ``layout.add_row``.
-    row_numbers: tuple[int, ...] = ()
     # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
     switches: bool = False
     # Where the batch's equations end, a femb.layout.singularity.Posture for each vector of posture_vectors.
@@ -97,7 +97,7 @@ class Batch:
         """One batch of several of this class."""
         raise NotImplementedError
 
-    def couple(self, pattern: Any) -> None:
+    def allocate(self, pattern: Any) -> None:
         """Look up where the batch's blocks are in the matrices."""
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
@@ -106,6 +106,7 @@ class Batch:
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
+        self.force_tangent(u, q, v, damping, stiffness)
 
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
@@ -118,32 +119,17 @@ class Batch:
         """
         return []
 
-    def hold(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats) -> None:
-        """force (s, n_v) += J^T lambda; rates (s, n_c) = J v + Phi_t of the batch's rows."""
-
-    def hold_by(self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats) -> None:
-        """force (s, n_v) += J^T lambda of some of the batch's rows."""
-
-    def constraints(self, u: Floats, q: Floats, v: Floats, position: Floats, gamma: Floats) -> None:
-        """position, gamma (s, n_c) of the batch's rows: Phi, and the right-hand side of J v' = gamma."""
-
-    def jacobian(self, u: Floats, q: Floats, data: Floats) -> None:
-        """Add J and J^T at one state to block data."""
-
-    def hold_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
-        """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""
-
-    def drive(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> None:
-        """out (s,) += lambda . Phi_t, the power of what drives the batch's rows."""
-
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
 
     def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s,) += potential energy that depends on inputs, such as that of unwrapped angles."""
 
-    def records(self, frames: Any) -> dict[str, Floats]:
-        """Arrays (k, ...) by path in the result file at output frames (femb.analysis.time_loop.Frames)."""
+    def records(self, frames: Any, batches: "list[Batch]") -> dict[str, Floats]:
+        """Arrays (k, ...) by path in the result file at output instants (``femb.results.frames.Frames``).
+
+        batches : all batches of the system, for what others add to the values.
+        """
         return {}
 
     def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
@@ -162,6 +148,13 @@ class Batch:
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add d(residual)/dv and d(residual)/dq H, exact, at one state to block data."""
+        self.force_tangent(u, q, v, damping, stiffness)
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Add d(residual)/dv and d(residual)/dq H, exact, of forces that do not depend on accelerations.
+
+        Elements without mass give it in place of ``matrices`` and ``tangent``.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no exact tangent")
 
 

@@ -7,10 +7,12 @@ import numpy as np
 
 from femb.base.checks import array_problem, frozen_array, shown, whole_number
 from femb.base.errors import ModelError, Problem
-from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, Place, PointMass, RigidBody, Section
+from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, PointMass, RigidBody, Section
+from femb.elements.item import Item
+from femb.elements.marker import Marker
 from femb.model.figure import Figure
 
-Item = TypeVar("Item")
+Added = TypeVar("Added", bound=Item | Figure)
 
 # The frames a beam can be clamped to; a point mass has no attitude to clamp to.
 CLAMPS = (RigidBody, Ground)
@@ -33,9 +35,10 @@ class Model:
             raise ModelError.at(("gravity",), problem + " (m/s2)")
         self.title = title
         self.gravity = frozen_array(gravity)
-        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in (*CATALOGUE, Figure)}
+        kinds: tuple[type[Item | Figure], ...] = (*CATALOGUE, Figure)
+        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in kinds}
 
-    def add(self, item: Item) -> Item:
+    def add(self, item: Added) -> Added:
         """Put an item of the element catalogue into the model and return it.
 
         Raises ModelError: not in the catalogue, or its name is taken.
@@ -47,9 +50,9 @@ class Model:
         if item.name in table and table[item.name] is not item:
             raise ModelError.at((item.table, item.name), "there is one of this name already: names must differ")
         table[item.name] = item
-        section = getattr(item, "section", None)
-        if isinstance(section, Section):
-            self.add(section)
+        if isinstance(item, Item):
+            for part in item.parts():
+                self.add(part)
         return item
 
     @property
@@ -77,7 +80,7 @@ class Model:
         """Springs and dashpots, by name."""
         return self.tables["springs"]
 
-    def items(self) -> Iterator[Any]:
+    def items(self) -> Iterator[Item]:
         """Every item of the catalogue, table by table in its order; figures are none."""
         for name, table in self.tables.items():
             if name != Figure.table:
@@ -114,10 +117,11 @@ class Model:
             if same and beam.elements < 2:
                 found.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
         for item in self.items():
-            for field, on in getattr(item, "places", {}).items():
-                found += self._place_problems((item.table, item.name, *field), item, on)
-            if hasattr(item, "joint"):
-                found += self._joint_problems(item)
+            if not isinstance(item, Beam):
+                for field, on in item.places.items():
+                    found += self._place_problems((item.table, item.name, *field), item, on)
+            if item.joint_coordinate is not None:
+                found += self._joint_problems((item.table, item.name), *item.joint_coordinate)
         return found
 
     def check(self) -> None:
@@ -139,33 +143,32 @@ class Model:
             ]
         return []
 
-    def _joint_problems(self, item: Any) -> list[Problem]:
+    def _joint_problems(self, place: tuple[str, ...], name: str, coordinate: str | None) -> list[Problem]:
         """What is wrong with the joint and the coordinate that an item names."""
-        place, joints = (item.table, item.name), self.tables["joints"]
-        if item.joint not in joints:
+        joints = self.tables["joints"]
+        if name not in joints:
             listed = ", ".join(map(repr, joints)) or "none"
-            return [Problem((*place, "joint"), f"got {item.joint!r}, which is not in the model; joints: {listed}")]
-        joint = joints[item.joint]
+            return [Problem((*place, "joint"), f"got {name!r}, which is not in the model; joints: {listed}")]
+        joint = joints[name]
         names = [each.name for each in joint.coordinates]
         if not names:
-            return [Problem((*place, "joint"), f"got {item.joint!r}, a {joint.kind} joint, which has no coordinates")]
-        word = getattr(item, "coordinate", None)
-        if word is not None and word not in names:
-            found = f"got {word!r}; the coordinates of joint {item.joint!r} are: {', '.join(names)}"
+            return [Problem((*place, "joint"), f"got {name!r}, a {joint.kind} joint, which has no coordinates")]
+        if coordinate is not None and coordinate not in names:
+            found = f"got {coordinate!r}; the coordinates of joint {name!r} are: {', '.join(names)}"
             return [Problem((*place, "coordinate"), found)]
         return []
 
-    def _place_problems(self, item: tuple[str, ...], thing: Any, on: Place | Attachment) -> list[Problem]:
+    def _place_problems(self, item: tuple[str, ...], thing: Any, on: Marker) -> list[Problem]:
         if on.body is not None:
             if on.body not in self.bodies and on.body != "ground":
                 return [self._unknown((*item, "body"), "body", on.body, self.bodies)]
             body = self.body(on.body)
-            if isinstance(body, PointMass) and thing.turns:
+            if isinstance(body, PointMass) and thing.acts_on_attitude:
                 return [Problem((*item, "body"), f"got {on.body!r}, a point mass, which only takes forces")]
             if isinstance(body, PointMass) and body.on is not None:
                 what = f"body {body.on.body!r}" if body.on.body is not None else f"beam {body.on.beam!r}"
                 return [Problem((*item, "body"), f"got {on.body!r}, a point mass fixed to {what}: give that instead")]
-            if isinstance(body, PointMass) and np.any(getattr(on, "at", 0.0)):
+            if isinstance(body, PointMass) and np.any(on.at):
                 return [Problem((*item, "at"), "is off the point mass, which has no axes: leave it out")]
             return []
         if on.beam not in self.beams:

@@ -15,7 +15,6 @@ from femb.elements import Attachment, Beam, Ground, PointMass
 from femb.elements.beam.shape import section_axes
 from femb.model.model import Model
 from femb.numerics import rotations
-from femb.numerics.euler import from_euler
 
 Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
 
@@ -74,23 +73,17 @@ class Placement:
         rank = {name: k for k, name in enumerate(self.beams)}
         return sorted(items, key=lambda item: rank[item.name] if item.table == "beams" else 0)
 
-    def _given_quaternion(self, body: Any) -> Floats | None:
-        if getattr(body, "euler_angles", None) is not None:
-            return from_euler(body.euler_angles, body.euler_sequence)
-        return getattr(body, "quaternion", None)
-
     def _own_pose(self, name: str) -> Pose:
-        body = self.model.body(name)
-        position = (body.position if body.position is not None else np.zeros(3)) - self.origin
-        quaternion = self._given_quaternion(body)
+        given = self.model.body(name).start_pose()
+        position = (given.position if given.position is not None else np.zeros(3)) - self.origin
+        quaternion = given.quaternion
         return position, quaternion if quaternion is not None else np.array([1.0, 0.0, 0.0, 0.0])
 
     def _place_given(self) -> None:
         for name, body in self.model.bodies.items():
-            if body.position is not None:
+            if body.start_pose().position is not None:
                 self.bodies[name] = self._own_pose(name)
-        used = {end.body for beam in self.model.beams.values() for end in beam.attached if end is not None}
-        used |= {place.body for item in self.model.items() for place in getattr(item, "places", {}).values()}
+        used = {place.body for item in self.model.items() for place in item.places.values()}
         if "ground" in used and "ground" not in self.bodies:
             self.bodies["ground"] = self._own_pose("ground")
         if self.bodies:
@@ -122,7 +115,7 @@ class Placement:
             if far.body is None or isinstance(self.model.body(far.body), Ground):
                 continue
             at, axes = self._host(near)
-            given = self._given_quaternion(self.model.body(far.body))
+            given = self.model.body(far.body).start_pose().quaternion
             pose = joint.other_pose(known[0], at + rotations.rotate(axes, near.at), axes, given)
             if pose is not None:
                 self.bodies[far.body] = pose
@@ -223,7 +216,7 @@ class Placement:
     def _place_body_at(self, beam: Beam, end: Attachment, point: Floats, axes: Floats) -> None:
         """Put a body so that its attachment point is at ``point`` and its attachment axes agree with the section."""
         name = str(end.body)
-        quaternion = self._given_quaternion(self.model.body(name))
+        quaternion = self.model.body(name).start_pose().quaternion
         clamp = self._path_section(beam, end)
         if clamp is None and end.direction is not None:
             clamp = section_axes(end.direction, end.up)
@@ -263,11 +256,12 @@ class Placement:
 
 def _origin(model: Model) -> Floats:
     """Where positions of a model are counted from, (3,) m."""
-    bodies = [body for body in model.bodies.values() if body.position is not None]
-    given = [body.position for body in bodies if not isinstance(body, Ground)]
+    poses = [(body, body.start_pose().position) for body in model.bodies.values()]
+    fixed = [position for body, position in poses if position is not None and isinstance(body, Ground)]
+    given = [position for body, position in poses if position is not None and not isinstance(body, Ground)]
     free = [(beam, end) for beam in model.beams.values() for end in (beam.start or beam.end,)]
     given += [end.at for beam, end in free if beam.attached == (None, None) and end is not None]
-    points = np.array(given or [body.position for body in bodies]).reshape(-1, 3)
+    points = np.array(given or fixed).reshape(-1, 3)
     if not len(points):
         return np.zeros(3)
     extent = float(np.max(np.linalg.norm(points - points[0], axis=1)))

@@ -10,13 +10,14 @@ With the iteration matrix of an implicit stepper for A the change leaves stiff m
 the projection of docs/theory/constraints.md, section 5. A row that depends on others is met when they are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.layout.element import Batch, TrialError
+from femb.elements.joint.constraint_set import ConstraintSet
+from femb.layout.element import TrialError
 from femb.layout.layout import Layout
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, LinearSolver, SingularError
 from femb.system.linear_solver import Factors
@@ -37,11 +38,7 @@ class Constrained(Protocol):
     n_c: int
     layout: Layout
     solver: LinearSolver
-
-    @property
-    def held(self) -> Sequence[Batch]:
-        """Batches with equations of constraint."""
-        ...
+    constraint_set: ConstraintSet
 
     @property
     def resolution(self) -> float:
@@ -164,8 +161,7 @@ def _widest(system: Constrained, left: Floats, of_positions: bool) -> str:
 def mass_factors(system: Constrained, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
     """Factors of [M J^T; J 0] at one state."""
     data = system.mass_data(q)
-    for batch in system.held:
-        batch.jacobian(u, q, data)
+    system.constraint_set.jacobian(u, q, data)
     try:
         return system.solver.factorise(data, dependent)
     except SingularError as error:

@@ -8,24 +8,16 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
-from femb.layout.layout import Layout, Station
+from femb.elements.item import Item, StartMotion
+from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.numerics import rotations
-from femb.numerics.euler import omega_from_euler_rates, to_euler
 
 if TYPE_CHECKING:
     from femb.system.system import System
 
 # A given velocity and that of the rigid motion may differ by the rounding of typed numbers.
 AGREEMENT = 1e-6
-
-
-def body_angular_velocity(item: Any, quaternion: Floats) -> Floats | None:
-    """Angular velocity (3,) in body axes from whichever words the item gives it in; None if it gives none."""
-    rates = getattr(item, "euler_rates", None)
-    if rates is not None:
-        return omega_from_euler_rates(to_euler(quaternion, item.euler_sequence), rates, item.euler_sequence)
-    return getattr(item, "angular_velocity", None)
 
 
 @dataclass
@@ -58,7 +50,7 @@ def start_velocities(system: "System") -> Floats:
         raise ModelError(*problems)
     leader = _leader_of(twists, component, layout) if layout.rows else {}
     v = np.zeros(layout.n_v)
-    alone = {station.frame: twist for item, station, twist in given if getattr(item, "moves_alone", False)}
+    alone = {motion.station.frame: twist for _, motion, twist in given if motion.alone}
     for k, frame in enumerate(layout.frames):
         twist = twists.get(leader.get(component[k], component[k]))
         if k in alone:
@@ -77,10 +69,10 @@ def _leaders(given: Any, component: list[int]) -> tuple[dict[int, _Twist], list[
     """The motion of every structure of which a velocity is given, by the first item that gives one."""
     twists: dict[int, _Twist] = {}
     problems: list[Problem] = []
-    for item, station, (position, velocity, omega) in given:
-        if getattr(item, "moves_alone", False):
+    for item, motion, (position, velocity, omega) in given:
+        if motion.alone:
             continue
-        name, group = (item.table, item.name), component[station.frame]
+        name, group = (item.table, item.name), component[motion.station.frame]
         if group not in twists:
             twists[group] = _Twist(name, position, velocity, omega)
             continue
@@ -137,23 +129,16 @@ def _leader_of(twists: dict[int, _Twist], component: list[int], layout: Layout) 
     return found
 
 
-def _given(model: Model, layout: Layout) -> list[tuple[Any, Station, tuple[Floats, Floats | None, Floats | None]]]:
+def _given(model: Model, layout: Layout) -> list[tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]]:
     """Items that state a velocity: position, and velocity and angular velocity, inertial axes, where given."""
     found = []
-    for item in (*model.bodies.values(), *model.beams.values()):
-        velocity = getattr(item, "velocity", None)
-        if item.table == "beams":
-            station = layout.beams[item.name].stations[0]
-        elif item.name in layout.bodies:
-            station = Station(layout.bodies[item.name])
-        else:
+    for item in model.items():
+        motion = item.start_motion(layout)
+        if motion is None:
             continue
-        frame = layout.frames[station.frame]
-        omega = body_angular_velocity(item, frame.quaternion)
-        if velocity is None and omega is None:
-            continue
+        frame, omega = layout.frames[motion.station.frame], motion.angular_velocity
         spin = None if omega is None else rotations.rotate(frame.quaternion, omega)
-        found.append((item, station, (frame.position, velocity, spin)))
+        found.append((item, motion, (frame.position, motion.velocity, spin)))
     return found
 
 

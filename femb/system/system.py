@@ -22,6 +22,8 @@ from femb.base.errors import FembError, SolveError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats
 from femb.elements import CATALOGUE, Ground
+from femb.elements.item import Item
+from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import Discrete
 from femb.layout.dof_index import Places
@@ -67,13 +69,16 @@ class System:
         placement = Placement(model)
         layout = self.layout = Layout() if layout is None else layout
         layout.origin = placement.origin
-        kinds: list[Any] = [kind for kind in CATALOGUE if hasattr(kind, "lay_out")]
+        self.items: list[Item] = []
         if "ground" in placement.bodies and "ground" not in model.bodies:
-            Ground().lay_out(layout, placement, model)
-        items = {kind: [item for item in model.items() if type(item) is kind] for kind in kinds}
-        for kind in kinds:
-            for item in placement.in_order(items[kind]):
-                item.lay_out(layout, placement, model)
+            self.items.append(Ground())
+        items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
+        for item in model.items():
+            items[type(item)].append(item)
+        for kind in CATALOGUE:
+            self.items += placement.in_order(items[kind])
+        for item in self.items:
+            item.declare_dofs(layout, placement, model)
         layout.finish()
         self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
         self.pattern = Pattern(layout)
@@ -81,9 +86,12 @@ class System:
         self.batches: list[Batch] = []
         self.inputs: list[Input] = []
         for batch in merged(
-            [batch for kind in kinds if items[kind] for batch in kind.batches(items[kind], layout, model)]
+            [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
         ):
             self._add(batch)
+            self.batches.append(batch)
+        self.constraint_set = ConstraintSet.of(self.items, layout)
+        self._add(self.constraint_set)
         self.places = Places(layout)
         self.coordinates, self.corotated_frames = self.places.coordinates, self.places.corotated_frames
         self.coordinates_of_joints = JointCoordinates(layout)
@@ -136,11 +144,11 @@ class System:
         held = np.array([angles[latch.coordinate] for latch in self.layout.latches])
         return replace(self.discrete, angles=angles, held=held)
 
-    def _add(self, batch: Batch) -> None:
-        batch.first_input = sum(each.width for each in self.inputs)
-        self.inputs += batch.inputs
-        batch.couple(self.pattern)
-        self.batches.append(batch)
+    def _add(self, part: Batch | ConstraintSet) -> None:
+        """Number the inputs of a part of the equations, and find its blocks."""
+        part.first_input = sum(each.width for each in self.inputs)
+        self.inputs += part.inputs
+        part.allocate(self.pattern)
 
     # Inputs
 
@@ -269,8 +277,7 @@ class System:
         if not self.n_c:
             return force
         rates = np.zeros(multipliers.shape)
-        for batch in self.held:
-            batch.hold(u, q, v, multipliers, force, rates)
+        self.constraint_set.constraint_force(u, q, v, multipliers, force, rates)
         return np.concatenate([force, rates], axis=1)
 
     def matrices(
@@ -283,10 +290,9 @@ class System:
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
             batch.matrices(u, q, v, mass, damping, stiffness)
-        for batch in self.held:
-            batch.jacobian(u, q, damping)
-            if multipliers is not None:
-                batch.hold_tangent(u, q, v, multipliers, stiffness)
+        self.constraint_set.jacobian(u, q, damping)
+        if multipliers is not None:
+            self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         return mass, damping, stiffness
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
@@ -299,9 +305,8 @@ class System:
         for batch in self.batches:
             batch.tangent(u, q, v, a, damping, stiffness)
         if constraints:
-            for batch in self.held:
-                batch.jacobian(u, q, damping)
-                batch.hold_tangent(u, q, v, np.zeros(self.n_c), stiffness)
+            self.constraint_set.jacobian(u, q, damping)
+            self.constraint_set.constraint_tangent(u, q, v, np.zeros(self.n_c), stiffness)
         return damping, stiffness
 
     def mass_data(self, q: Floats) -> Floats:
@@ -335,8 +340,7 @@ class System:
             x[:, self.n_v :] = self.constraints(u, q, v)[1]
         for k in range(len(q)):
             data = self.mass_data(q[k])
-            for batch in self.held:
-                batch.jacobian(u[k], q[k], data)
+            self.constraint_set.jacobian(u[k], q[k], data)
             try:
                 self.solver.factorise(data).solve(x[k])
             except SingularError as error:
@@ -367,23 +371,16 @@ class System:
             * max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
         )
 
-    @cached_property
-    def held(self) -> list[Batch]:
-        """The batches that have equations of constraint."""
-        return [batch for batch in self.batches if batch.row_numbers]
-
     def constraints(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Phi and gamma (s, n_c), where J v' = gamma."""
         position, gamma = np.zeros((2, len(q), self.n_c))
-        for batch in self.held:
-            batch.constraints(u, q, v, position, gamma)
+        self.constraint_set.constraints(u, q, v, position, gamma)
         return position, gamma
 
     def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """J v + Phi_t (s, n_c)."""
         force, rates = np.zeros(v.shape), np.zeros((len(q), self.n_c))
-        for batch in self.held:
-            batch.hold(u, q, v, np.zeros_like(rates), force, rates)
+        self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
         return rates
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
@@ -393,8 +390,7 @@ class System:
     def jacobian(self, u: Floats, q: Floats) -> Any:
         """J (n_c, n_v) at one state, scipy.sparse."""
         data = np.zeros(self.pattern.size)
-        for batch in self.held:
-            batch.jacobian(u, q, data)
+        self.constraint_set.jacobian(u, q, data)
         return self.pattern.to_csc(data)[self.n_v :, : self.n_v]
 
     def rigid_velocities(self, q: Floats) -> Floats:
@@ -431,8 +427,7 @@ class System:
             batch.applied(u, q, v, force)
         power = np.einsum("sv,sv->s", force, v)
         if multipliers is not None:
-            for batch in self.held:
-                batch.drive(u, q, v, multipliers, power)
+            self.constraint_set.constraint_power(u, q, v, multipliers, power)
         result: Floats = power
         return result
 

@@ -135,15 +135,14 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
     names, columns = [], []
     still = np.zeros((1, system.n_v))
     base = system.constraint_rates(point.u[None], point.q[None], still)[0]
-    for batch in system.held:
-        at = batch.first_input
-        for each in batch.inputs:
-            if each.width == 3 and not each.of_discrete:
-                u = point.u.copy()
-                u[at + 1] += 1.0
-                columns.append(system.constraint_rates(u[None], point.q[None], still)[0] - base)
-                names.append(each.label.removesuffix(".motion"))
-            at += each.width
+    at = system.constraint_set.first_input
+    for each in system.constraint_set.inputs:
+        if each.width == 3 and not each.of_discrete:
+            u = point.u.copy()
+            u[at + 1] += 1.0
+            columns.append(system.constraint_rates(u[None], point.q[None], still)[0] - base)
+            names.append(each.label.removesuffix(".motion"))
+        at += each.width
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
 
 

@@ -105,23 +105,21 @@ def _driven(system: Any) -> tuple[tuple[str, ...], dict[int, int]]:
     """Names of what drivers prescribe, and the column of each by its place among the inputs."""
     names: list[str] = []
     places: dict[int, int] = {}
-    for batch in system.held:
-        at = batch.first_input
-        for each in batch.inputs:
-            if each.width > 3:
-                raise ModelError(f"{each.label}: a driven orientation is linearised in equilibrium only")
-            if each.width == 3 and not each.of_discrete:
-                places[at] = len(names)
-                names.append(each.label.removesuffix(".motion"))
-            at += each.width
+    at = system.constraint_set.first_input
+    for each in system.constraint_set.inputs:
+        if each.width > 3:
+            raise ModelError(f"{each.label}: a driven orientation is linearised in equilibrium only")
+        if each.width == 3 and not each.of_discrete:
+            places[at] = len(names)
+            names.append(each.label.removesuffix(".motion"))
+        at += each.width
     return tuple(names), places
 
 
 def _listed(system: Any) -> Iterator[tuple[Any, tuple[int, int]]]:
     """Rows of constraints, with the places of what each follows and is in force by, among the inputs; -1 for none."""
-    for batch in system.held:
-        for row, index in zip(batch.listed, batch.index, strict=True):
-            yield row, (int(index[8]), int(index[9]))
+    for row, index in zip(system.constraint_set.rows, system.constraint_set.index, strict=True):
+        yield row, (int(index[8]), int(index[9]))
 
 
 def _row(

@@ -80,8 +80,6 @@ class OperatingPoint:
         """(n_v, m) forces by the inputs of loads and motors, which they are linear in, and their names."""
         columns, names = [], []
         for batch in self.system.batches:
-            if batch.row_numbers:
-                continue  # what drivers follow is no force
             at = batch.first_input
             for each in batch.inputs:
                 places, at = range(at, at + each.width), at + each.width

@@ -216,7 +216,7 @@ def _gone_on(balance: Balance, time: float) -> Floats:
 def _with_steady_loads(point: OperatingPoint) -> Any:
     """The system of a point with its loads as they are at that time; drivers go on."""
     system, t = copy(point.system), point.t
-    held = {id(each) for batch in system.held for each in batch.inputs}
+    held = {id(each) for each in system.constraint_set.inputs}
 
     def later(function: Any) -> Any:
         return lambda s: function(t + s)

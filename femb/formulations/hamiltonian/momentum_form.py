@@ -16,7 +16,6 @@ from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.elements.body.mass_batch import MassBatch
-from femb.elements.joint.constraint_batch import ConstraintBatch
 from femb.elements.joint.force_batch import JointForceBatch
 from femb.formulations.hamiltonian.held import held_hinges, motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
@@ -54,7 +53,7 @@ class MomentumForm:
         self._others: list[Batch] = []
         for batch in self.system.batches:
             other = _without(batch, tree_springs) if isinstance(batch, JointForceBatch) else batch
-            if not isinstance(other, MassBatch | ConstraintBatch) and other is not None:
+            if not isinstance(other, MassBatch) and other is not None:
                 self._others.append(other)
                 self._check_massless(other)
         self._works = any(_does_work(batch) for batch in self.system.batches)

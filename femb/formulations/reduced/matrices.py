@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements.joint.joint import PARALLEL, SPHERICAL, X, Y, Z
+from femb.elements.joint.rows import PARALLEL, SPHERICAL, X, Y, Z
 from femb.formulations.reduced import table2
 from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.reduced.rows import rows

@@ -6,24 +6,21 @@ Source: docs/theory/constraints.md, equations (11) and (12).
 import numpy as np
 
 from femb.base.types import Floats
+from femb.elements.records import Frames, RecordedSystem
 from femb.layout.layout import JointLayout
 from femb.layout.state import station_motion
 from femb.numerics import rotations
-from femb.results.frames import Frames
-from femb.system.system import System
 
 
-def joint_reaction(system: System, joint: JointLayout, frames: Frames) -> tuple[Floats, Floats]:
+def joint_reaction(system: RecordedSystem, joint: JointLayout, frames: Frames) -> tuple[Floats, Floats]:
     """Force (k, 3) N and torque (k, 3) N m on the second end at its point, in the joint's axes at the first end.
 
-    frames : output frames (femb.results.frames.Frames). The multipliers are those of least norm, so that
-    components which the equations of motion leave open are the smallest ones. Where the second end does not move, it
-    takes the opposite of what the first end gets.
+    The multipliers are those of least norm, so that components which the equations of motion leave open are the
+    smallest ones. Where the second end does not move, it takes the opposite of what the first end gets.
     """
     layout = system.layout
     held = np.zeros_like(frames.v)
-    for batch in system.held:
-        batch.hold_by(joint.rows, frames.u, frames.q, frames.v, frames.multipliers, held)
+    system.constraint_set.reaction_of(joint.rows, frames.u, frames.q, frames.v, frames.multipliers, held)
     moving = layout.frames[joint.second.frame].freedom > 0
     end, sign = (joint.second, -1.0) if moving else (joint.first, 1.0)
     frame = layout.frames[end.frame]

@@ -1,0 +1,29 @@
+"""What bodies write to the results: their motion, and their pose at the start."""
+
+from collections.abc import Iterable
+
+from femb.base.types import Floats
+from femb.elements.records import MOTION, Frames, RecordedSystem, Records, motion_of
+from femb.layout.layout import Station
+
+
+def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
+    """The records of those of the named bodies that have frames of their own."""
+    layout = system.layout
+    frames_of = {name: layout.bodies[name] for name in names if name in layout.bodies}
+    static: dict[str, Floats] = {}
+    for name, frame in frames_of.items():
+        position, quaternion = layout.pose(Station(frame))
+        static[f"bodies/{name}/reference_position"] = position
+        static[f"bodies/{name}/reference_quaternion"] = quaternion
+    attributes = {f"bodies/{name}": {"fixed": layout.frames[frame].freedom == 0} for name, frame in frames_of.items()}
+
+    def series(frames: Frames) -> dict[str, Floats]:
+        block: dict[str, Floats] = {}
+        for name, frame in frames_of.items():
+            motion = dict(zip(MOTION, motion_of(layout, Station(frame), frames), strict=True))
+            motion["position"] = layout.origin + motion["position"]
+            block |= {f"bodies/{name}/{word}": values for word, values in motion.items()}
+        return block
+
+    return Records(static, attributes, series)

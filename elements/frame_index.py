@@ -1,0 +1,23 @@
+"""Where frames are in q and in v, as the kernels of elements between two frames take it."""
+
+import numpy as np
+
+from femb.base.types import Ints
+from femb.layout.layout import Layout
+
+
+def frame_places(layout: Layout, frame: int) -> list[int]:
+    """Where a frame is in q and in v, negative if fixed, and whether it has axes."""
+    return [int(layout.frame_q[frame]), int(layout.frame_v[frame]), int(layout.frames[frame].freedom != 3)]
+
+
+def pair_starts(index: Ints) -> Ints:
+    """First velocities (n, 4) of the translation and the rotation of both frames, -1 where there is none.
+
+    index (n, 6 or more) : ``frame_places`` of the first and of the second frame.
+    """
+    starts = []
+    for column in (0, 3):
+        place, axes = index[:, column + 1], index[:, column + 2] == 1
+        starts += [place, np.where((place >= 0) & axes, place + 3, -1)]
+    return np.stack(starts, axis=1)

@@ -1,0 +1,54 @@
+"""What joints and drivers write to the results: reactions, coordinates, and what drivers prescribe."""
+
+import json
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.joint.reaction import joint_reaction
+from femb.elements.records import Frames, RecordedSystem, Records
+
+
+def joint_records(names: list[str], system: RecordedSystem) -> Records:
+    """Reaction on the second end, at its point, in the axes of the first; coordinates, rates and accelerations."""
+    layout = system.layout
+    joints = {name: layout.joints[name] for name in names}
+    attributes = {f"joints/{name}": {"names": json.dumps([x.name for x in joints[name].coordinates])} for name in names}
+    numbers = [np.arange(joint.part.start, joint.part.stop) for joint in joints.values()]
+    coordinates = system.coordinates_of_joints.picked(np.concatenate([np.zeros(0, dtype=np.int64), *numbers]))
+
+    def series(frames: Frames) -> dict[str, Floats]:
+        block: dict[str, Floats] = {}
+        accelerations, at = coordinates.accelerations(frames.q, frames.v, frames.a), 0
+        for name, joint in joints.items():
+            path, count = f"joints/{name}", len(joint.coordinates)
+            block[f"{path}/force"], block[f"{path}/torque"] = joint_reaction(system, joint, frames)
+            if count:
+                block[f"{path}/coordinates"] = frames.coordinates[:, joint.part]
+                block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
+                block[f"{path}/accelerations"] = accelerations[:, at : at + count]
+            at += count
+        return block
+
+    return Records(attributes=attributes, series=series)
+
+
+def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:
+    """What drivers prescribe, its rate, and the force it takes."""
+    layout = system.layout
+    attributes = {
+        f"drivers/{driver.name}": {"names": json.dumps(layout.drivers[driver.name].components)} for driver in drivers
+    }
+
+    def series(frames: Frames) -> dict[str, Floats]:
+        block: dict[str, Floats] = {}
+        for driver in drivers:
+            where = layout.drivers[driver.name]
+            motions = [np.array([each.function(float(t)) for t in frames.time]) for each in where.inputs]
+            outputs = driver.outputs(where, motions, frames.multipliers[:, layout.row_c[where.rows]])
+            for word, values in zip(("value", "rate", "force"), outputs, strict=True):
+                block[f"drivers/{driver.name}/{word}"] = values
+        return block
+
+    return Records(attributes=attributes, series=series)

@@ -1,0 +1,81 @@
+"""What elements write to the results, and what they see of a run for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.joint.constraint_set import ConstraintSet
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.layout import Layout, Station
+from femb.layout.state import station_acceleration, station_motion
+
+# The motion of a body or a node in the results, in the order of ``motion_of``.
+MOTION = ("position", "quaternion", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
+
+
+class Frames(Protocol):
+    """Output instants: time (k,), q (k, n_q), v (k, n_v), accelerations a (k, n_v), inputs u (k, n_u), multipliers
+    (k, n_c), coordinates of all joints (k, m), unwrapped, and their rates."""
+
+    @property
+    def time(self) -> Floats: ...
+    @property
+    def q(self) -> Floats: ...
+    @property
+    def v(self) -> Floats: ...
+    @property
+    def a(self) -> Floats: ...
+    @property
+    def u(self) -> Floats: ...
+    @property
+    def multipliers(self) -> Floats: ...
+    @property
+    def coordinates(self) -> Floats: ...
+    @property
+    def coordinate_rates(self) -> Floats: ...
+
+
+class RecordedSystem(Protocol):
+    """The members of a system (``femb.system.system.System``) that elements need for their results."""
+
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def model(self) -> Any: ...
+    @property
+    def constraint_set(self) -> ConstraintSet: ...
+    @property
+    def coordinates_of_joints(self) -> JointCoordinates: ...
+
+
+def no_series(frames: Frames) -> dict[str, Floats]:
+    """Nothing that changes with time."""
+    return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What items of one class write to the results, by path in the result file.
+
+    static : arrays that do not change with time. attributes : of groups of the file. series : a function of output
+    instants that returns arrays (k, ...).
+    """
+
+    static: dict[str, Floats] = field(default_factory=dict)
+    attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    series: Callable[[Frames], dict[str, Floats]] = no_series
+
+
+def motion_of(layout: Layout, station: Station, frames: Frames) -> tuple[Floats, ...]:
+    """The arrays (k, 3 or 4) of ``MOTION`` of a station; positions are from ``layout.origin``."""
+    q, v = frames.q, frames.v
+    return *station_motion(layout, station, q, v), *station_acceleration(layout, station, q, v, frames.a)
+
+
+def motions_of(layout: Layout, stations: list[Station], frames: Frames) -> dict[str, Floats]:
+    """The arrays (k, n, 3 or 4) of ``MOTION`` of n stations; positions are from ``layout.origin``."""
+    motions = [motion_of(layout, station, frames) for station in stations]
+    return {word: np.stack([motion[k] for motion in motions], axis=1) for k, word in enumerate(MOTION)}

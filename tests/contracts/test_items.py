@@ -1,0 +1,375 @@
+"""The contract of items over the whole catalogue: its members, and the physics of the smallest model of each kind.
+
+Identities at random states, with u the inputs held, r the residual, f the forces that do work, E the energy, p the
+momentum (linear, and angular about the origin) and R the rigid velocities of everything:
+
+    r(a) - r(0) = M a,    v.r + v.f = dE/dt,    R (r + f) = dp/dt    along q' = H v, v' = a.
+
+The right-hand sides are differences of order 6; so are those that the exact tangent is compared with.
+"""
+
+import ast
+import dataclasses
+import graphlib
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+from finite_differences import INERTIA, residual_change
+
+import femb
+from femb import elements as e
+from femb.elements.item import Item
+from femb.elements.load.along_beam import AlongBeams
+from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
+from femb.elements.records import Records
+from femb.layout.element import Batch
+from femb.numerics import rotations
+from femb.profiles import Polynomial
+from femb.results.frames import Frames
+from femb.results.record import Recorder
+from femb.system.system import System
+
+TURN = rotations.exponential(np.array([0.7, -1.1, 0.4]))
+SHIFT = np.array([0.3, -0.8, 1.7])
+SECTION = e.Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3, damping=1e-2)
+SEEDS = range(2)
+
+
+def model(*items, **given):
+    """Two rigid bodies and items; given : words of the second body."""
+    found = femb.Model("smallest")
+    found.add(
+        e.RigidBody("a", mass=1.0, inertia=INERTIA, center_of_mass=(0.1, 0.2, -0.1), euler_angles=(-0.5, 0.8, 0.4))
+    )
+    found.add(e.RigidBody("b", mass=1.3, inertia=INERTIA, **given))
+    for item in items:
+        found.add(item)
+    return found
+
+
+def apart(*items):
+    return model(*items, position=(1.0, 2.0, 0.5), euler_angles=(0.3, 0.4, -0.7))
+
+
+def jointed(kind, *items, **words):
+    first, second = JointEnd("a", at=(0.3, 0.1, 0.2), axis=(0.2, 0.4, 0.9)), JointEnd("b", at=(-0.2, 0.3, 0.1))
+    return model(kind("joint", first, second, **words), *items)
+
+
+def beamed(*items):
+    beam = e.Beam(
+        "boom",
+        SECTION,
+        1.0,
+        2,
+        start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
+        end=Attachment("b", (-0.1, 0.0, 0.0)),
+    )
+    return model(beam, *items)
+
+
+ENDS = SpringEnd("a", at=(0.1, 0.2, 0.3)), SpringEnd("b", at=(-0.2, 0.1, 0.0))
+AXES = SpringEnd("a"), SpringEnd("b")
+SMOOTH = Polynomial((0.0, 0.3, -0.2))
+POINTS = Place("a", at=(0.1, 0.2, 0.3)), Place("b", at=(-0.2, 0.1, 0.0))
+SLOPES = np.array([[-1.0, 0.2, 0.1], [0.0, -0.7, 0.3], [0.4, 0.0, -0.9]])
+
+EXAMPLES = {
+    e.RigidBody: lambda: apart(),
+    e.PointMass: lambda: apart(
+        e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)), e.PointMass("fixed", mass=0.4, on=POINTS[1])
+    ),
+    e.Ground: lambda: apart(e.Ground("wall", position=(3.0, 0.0, 0.0))),
+    e.Section: beamed,
+    e.Beam: beamed,
+    e.JointDriver: lambda: jointed(e.Revolute, e.JointDriver("driver", "joint", SMOOTH)),
+    e.DistanceDriver: lambda: apart(e.DistanceDriver("driver", *POINTS, Polynomial((2.0, 0.3, -0.2)))),
+    e.PositionDriver: lambda: apart(e.PositionDriver("driver", *POINTS, x=SMOOTH, z=SMOOTH, frame="first")),
+    e.OrientationDriver: lambda: apart(e.OrientationDriver("driver", *POINTS, second_angle=SMOOTH)),
+    e.Latch: lambda: jointed(e.Revolute, e.Latch("latch", "joint", time=1.0, engaged=True)),
+    e.Load: lambda: apart(
+        e.Load(
+            "load", "a", at=(0.1, 0.0, 0.2), force=(1.0, 2.0, 3.0), torque=(0.1, 0.2, 0.3), frame="body", damping=0.2
+        )
+    ),
+    e.Pull: lambda: apart(e.Pull("pull", *ENDS, force=1.7, profile=SMOOTH)),
+    e.DistributedLoad: lambda: beamed(
+        e.DistributedLoad("pressure", "boom", force=((1, 2, 3), (2, 0, 1)), torque=(0.1, 0.2, 0.0), frame="body")
+    ),
+    e.ThermalLoad: lambda: beamed(e.ThermalLoad("sun", "boom", strain=(0.01, 0.1, 0.2, -0.1), profile=SMOOTH)),
+    e.JointMotor: lambda: jointed(e.Revolute, e.JointMotor("motor", "joint", force=1.3, profile=SMOOTH)),
+    e.AerodynamicLoad: lambda: apart(
+        e.AerodynamicLoad(
+            "air",
+            "b",
+            at=(0.1, 0.2, 0.0),
+            force=(1.0, 0.0, 2.0),
+            force_by_velocity=SLOPES,
+            torque_by_angular_velocity=SLOPES,
+            force_by_angular_velocity=SLOPES.T,
+        )
+    ),
+    e.SpringDamper: lambda: apart(e.SpringDamper("spring", *ENDS, stiffness=20.0, damping=0.7, free_length=1.0)),
+    e.TorsionSpringDamper: lambda: apart(
+        e.TorsionSpringDamper("spring", *AXES, axis=(0.2, 0.5, 0.8), stiffness=3.0, damping=0.4, free_angle=0.3)
+    ),
+    e.EulerSpringDamper: lambda: apart(
+        e.EulerSpringDamper("spring", *AXES, stiffness=(2.0, 3.0, 4.0), damping=(0.1, 0.2, 0.3))
+    ),
+    e.JointSpringDamper: lambda: jointed(
+        e.Cylindrical, e.JointSpringDamper("spring", "joint", "stroke", stiffness=5.0, damping=0.4, free=0.2)
+    ),
+    e.JointFriction: lambda: jointed(
+        e.Revolute, e.JointFriction("friction", "joint", coulomb=0.7, transition_rate=2.0)
+    ),
+    e.JointStops: lambda: jointed(e.Revolute, e.JointStops("stops", "joint", stiffness=3.0, upper=-1.5, damping=0.2)),
+}
+EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.JOINTS}
+EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
+EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
+
+every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
+
+
+@pytest.fixture(scope="module")
+def systems():
+    """Systems by kind, made when they are first asked for."""
+    found = {}
+
+    def get(kind):
+        if kind not in found:
+            found[kind] = System(EXAMPLES[kind](), assemble=True)
+        return found[kind]
+
+    return get
+
+
+def state(system, seed, on_constraints=False):
+    """t, u, q, v and a near the start."""
+    rng = np.random.default_rng(seed)
+    dx, v, a = 0.2 * rng.standard_normal(system.n_v), *rng.standard_normal((2, system.n_v))
+    q, t = system.q0 + system.rates(system.q0[None], dx[None])[0], 0.4
+    system.normalise(q)
+    u = system.inputs_at(t, q, v)
+    if on_constraints:
+        q, v = system.projected(u, q, v)
+    return t, u, q, v, a
+
+
+def slope(function, h=1e-3):
+    """Derivative at 0, of order 6."""
+    at = [function(k * h) - function(-k * h) for k in (1, 2, 3)]
+    return (45.0 * at[0] - 9.0 * at[1] + at[2]) / (60.0 * h)
+
+
+def dense(system, data):
+    return system.pattern.to_csc(data).toarray()[: system.n_v, : system.n_v]
+
+
+def close(got, wanted, tolerance, size=1.0):
+    np.testing.assert_allclose(got, wanted, rtol=0.0, atol=tolerance * (size + np.max(np.abs(wanted), initial=0.0)))
+
+
+def test_every_kind_has_an_example():
+    assert set(EXAMPLES) == set(e.CATALOGUE)
+
+
+@every_kind
+def test_members(kind, systems):
+    """Those of Item, with its parameters, and no others of nearly the same name."""
+    assert issubclass(kind, Item)
+    assert dataclasses.is_dataclass(kind)
+    assert kind.__dataclass_params__.frozen
+    assert isinstance(kind.table, str)
+    assert isinstance(kind.kind, str)
+    for name, member in vars(Item).items():
+        own = inspect.getattr_static(kind, name, None)
+        if isinstance(member, staticmethod | property):
+            assert isinstance(own, type(member)), name
+        if name.startswith("_") or not callable(getattr(Item, name, None)):
+            continue
+        assert list(inspect.signature(getattr(kind, name)).parameters) == list(
+            inspect.signature(getattr(Item, name)).parameters
+        ), name
+    item = next(item for item in systems(kind).items if type(item) is kind)
+    assert isinstance(item.acts_on_attitude, bool)
+    given = [getattr(item, each.name) for each in dataclasses.fields(item)]
+    hosted = [value for value in given if isinstance(value, Place | Attachment) and (value.body or value.beam)]
+    named = list(item.places.values())
+    assert all(any(one is other for other in named) for one in hosted), "a place that the model does not know of"
+    assert (item.joint_coordinate is None) != ("joint" in {each.name for each in dataclasses.fields(item)})
+    assert all(isinstance(part, Item) for part in item.parts())
+    assert [part for part in given if isinstance(part, Item)] == list(item.parts())
+
+
+@every_kind
+def test_mass_and_kinetic_energy(kind, systems):
+    system = systems(kind)
+    for seed in SEEDS:
+        _, u, q, v, a = state(system, seed)
+        M, zero = dense(system, system.mass_data(q)), np.zeros(system.n_v)
+        r = [system.residual(u[None], q[None], v[None], each[None])[0] for each in (a, zero, -2.0 * a)]
+        close(M, M.T, 1e-14)
+        close(r[0] - r[1], M @ a, 1e-12, np.abs(r[1]).max())
+        close(r[2] - r[1], -2.0 * M @ a, 1e-12, np.abs(r[1]).max())
+        assert np.linalg.eigvalsh(M).min() > 0.0
+        close(system.energy_momentum(q[None], v[None], u[None])[0, 0], 0.5 * v @ M @ v, 1e-13)
+        np.testing.assert_array_equal(dense(system, system.matrices(u, q, v)[0]), M)
+
+
+@every_kind
+def test_exact_tangent(kind, systems):
+    """d(residual)/dv and d(residual)/dq H, inputs held."""
+    system, rng = systems(kind), np.random.default_rng(5)
+    for seed in SEEDS:
+        _, u, q, v, a = state(system, seed)
+        damping, stiffness = (dense(system, data) for data in system.tangent(u, q, v, a))
+        for dx, dv in rng.standard_normal((2, 2, system.n_v)):
+            wanted = residual_change(system, q, v, a, u, dx, dv)
+            close(stiffness @ dx + damping @ dv, wanted, 1e-8)
+
+
+@every_kind
+def test_energy_and_momentum(kind, systems):
+    """Energy against the power of loads and dampers, and momentum against external loads."""
+    system = systems(kind)
+    for seed in SEEDS:
+        _, u, q, v, a = state(system, seed, on_constraints=True)
+        force = np.zeros((1, system.n_v))
+        for batch in system.batches:
+            batch.applied(u[None], q[None], v[None], force)
+        balance = system.residual(u[None], q[None], v[None], a[None])[0] + force[0]
+        rate = system.rates(q[None], v[None])[0]
+
+        def along(x, q=q, v=v, a=a, u=u, rate=rate):
+            return system.energy_momentum((q + x * rate)[None], (v + x * a)[None], u[None])[0]
+
+        change = slope(along)
+        close(v @ balance, change[0] + change[1], 1e-8, np.abs(v) @ np.abs(balance))
+        close(system.rigid_velocities(q) @ balance, change[2:], 1e-8, np.abs(balance).max())
+        close(system.power(u[None], q[None], v[None])[0], force[0] @ v, 1e-13)
+
+
+@every_kind
+def test_constraints(kind, systems):
+    """Rates and second rates of the rows, the power of what drives them, and that their forces have no resultant."""
+    system, rows = systems(kind), systems(kind).constraint_set
+    assert len(rows.rows) == system.n_c
+    assert (system.n_c > 0) == any(item.constraint_rows(system.layout) for item in system.items)
+    if not system.n_c:
+        return
+    for seed in SEEDS:
+        t, u, q, v, a = state(system, seed, on_constraints=True)
+        rate = system.rates(q[None], v[None])[0]
+        multipliers = np.random.default_rng(seed).standard_normal((1, system.n_c))
+
+        def at(x, q=q, v=v, a=a, t=t, rate=rate):
+            inputs = system.inputs_at(t + x, q, v)[None]
+            state = (q + x * rate)[None], (v + x * a)[None]
+            return np.array([system.constraints(inputs, *state)[0][0], system.constraint_rates(inputs, *state)[0]])
+
+        (speed, second), J = slope(at), system.jacobian(u, q)
+        close(at(0.0)[1], speed, 1e-8)
+        close(J @ a - system.constraints(u[None], q[None], v[None])[1][0], second, 1e-8)
+        force, rates, power = np.zeros((1, system.n_v)), np.zeros((1, system.n_c)), np.zeros(1)
+        rows.constraint_force(u[None], q[None], v[None], multipliers, force, rates)
+        rows.constraint_power(u[None], q[None], v[None], multipliers, power)
+        close(force[0], J.T @ multipliers[0], 1e-13)
+        close(power[0] + force[0] @ v, multipliers[0] @ rates[0], 1e-12)
+        close(system.rigid_velocities(q) @ force[0], np.zeros(6), 1e-10, np.abs(force).max())
+        parts = np.zeros((1, system.n_v))
+        for number in rows.row_numbers:
+            rows.reaction_of([number], u[None], q[None], v[None], multipliers, parts)
+        close(parts, force, 1e-13)
+
+
+def displaced(system, q):
+    """q with everything turned by TURN and moved by SHIFT."""
+    layout, q = system.layout, q.copy()
+    for frame, i in zip(layout.frames, layout.frame_q, strict=True):
+        if frame.freedom:
+            q[i : i + 3] = SHIFT + rotations.rotate(TURN, q[i : i + 3])
+        if frame.freedom == 6:
+            q[i + 3 : i + 7] = rotations.multiply(TURN, q[i + 3 : i + 7])
+    return q
+
+
+def turned(system, x):
+    """Velocities or forces (n_v,) with everything turned by TURN: what is in body axes stays."""
+    layout, x = system.layout, x.copy()
+    for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+        if frame.freedom:
+            x[j : j + 3] = rotations.rotate(TURN, x[j : j + 3])
+    return x
+
+
+@every_kind
+def test_objectivity(kind, systems):
+    """Forces turn with everything, and energies and constraints stay."""
+    system = systems(kind)
+    for seed in SEEDS:
+        _, u, q, v, a = state(system, seed, on_constraints=True)
+        other = displaced(system, q), turned(system, v), turned(system, a)
+        r = system.residual(u[None], q[None], v[None], a[None])[0]
+        got = system.residual(u[None], *(each[None] for each in other))[0]
+        close(got, turned(system, r), 1e-10)
+        energies = [system.energy_momentum(x[None], y[None], u[None])[0, :2] for x, y in ((q, v), other[:2])]
+        close(energies[0], energies[1], 1e-11)
+        position, _ = system.constraints(u[None], other[0][None], other[1][None])
+        close(position[0], np.zeros(system.n_c), 1e-10)
+
+
+@every_kind
+def test_records(kind, systems):
+    """Every item that is recorded writes below its own table and name; every batch and item gives k values."""
+    system = systems(kind)
+    t, u, q, v, a = state(system, 0, on_constraints=True)
+    coordinates, rates, _ = system.coordinates_of_joints.measure(q[None], v[None])
+    two = [np.repeat(np.atleast_2d(x), 2, axis=0) for x in (q, v, u, a, np.zeros(system.n_c), coordinates, rates)]
+    frames = Frames(np.array([t, t]), *two[:2], np.zeros(2), *two[2:], np.zeros((2, 2)))
+    paths = {f"{item.table}/{item.name}" for item in system.items}
+    recorder = Recorder(system)
+    assert all(isinstance(each, Records) for each in recorder.records)
+    for each in recorder.records:
+        series = each.series(frames)
+        assert {path.rsplit("/", 1)[0] for path in (*series, *each.static)} | set(each.attributes) <= paths
+        assert all(len(values) == 2 for values in series.values())
+    block = recorder.block(frames)
+    silent = [item for item in system.items if not any(path.startswith(f"{item.table}/{item.name}/") for path in block)]
+    assert {type(item) for item in silent} <= {e.Section, e.Latch, e.PointMass}
+    assert all(item.on is not None for item in silent if isinstance(item, e.PointMass))
+
+
+def _below(kind):
+    """All classes derived from one."""
+    return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
+
+
+def test_batches_override_with_the_same_parameters():
+    """Every batch of every example, against Batch."""
+    seen = set()
+    for make in EXAMPLES.values():
+        seen |= {type(batch) for batch in System(make(), assemble=True).batches}
+    assert {each for each in _below(Batch) if each.__module__.startswith("femb.")} == seen | {AlongBeams}
+    for batch in seen:
+        for name, member in vars(Batch).items():
+            if inspect.isfunction(member):
+                wanted = list(inspect.signature(member).parameters)
+                assert list(inspect.signature(getattr(batch, name)).parameters) == wanted, (batch, name)
+
+
+def test_modules_of_elements_import_without_cycles_and_nothing_from_above():
+    """Imports inside functions count too."""
+    root = Path(e.__file__).parent
+    modules, below = {}, {"elements", "base", "numerics", "layout", "profiles"}
+    for path in root.rglob("*.py"):
+        name = ".".join(("femb", "elements", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("femb"):
+                found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+        modules[name] = found
+        assert {each.split(".")[1] for each in found if "." in each} <= below, name
+    list(graphlib.TopologicalSorter({k: {x for x in v if x in modules} for k, v in modules.items()}).static_order())
