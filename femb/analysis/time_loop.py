@@ -15,7 +15,7 @@ from femb.analysis.singularity_crossing import Passage
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.results.frames import Frames, output_frames, step_frames
-from femb.results.results import EventRecord
+from femb.results.groups import EventRecord
 from femb.steppers.contract import Step, Stepper, located
 from femb.steppers.pace import Pace
 
