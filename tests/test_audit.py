@@ -9,7 +9,7 @@ from femb.cli import audit
 from femb.elements import JointDriver, Latch
 from femb.profiles import Polynomial
 from femb.results.audit import AuditWatch
-from femb.results.results import EventRecord
+from femb.results.groups import EventRecord
 
 
 def oscillator():

@@ -153,11 +153,11 @@ def test_a_run_written_in_blocks_reads_back(tmp_path, size):
                 writer.append(part)
             writer.finish("complete", "all well", statistics)
     read = Results.read(path)
-    assert_same(Results(block, static, attributes), memory.results())
-    assert_same(memory.results(), read)
+    assert_same(Results(block, static, attributes), Results(*memory.content()))
+    assert_same(Results(*memory.content()), read)
     assert (read.status, read.message, read.method) == ("complete", "all well", "radau")
     assert read.case == attributes[""]["case"]
-    assert dict(read.statistics) == statistics == dict(memory.results().statistics)
+    assert dict(read.statistics) == statistics == dict(Results(*memory.content()).statistics)
     assert list(read.beams) == ["right", "left"]
     assert read.bodies["hub"].shape == {"box": [0.2, 0.3, 0.4]}
 
@@ -190,7 +190,7 @@ def test_leaving_by_an_exception_marks_the_file_failed_and_keeps_the_frames(tmp_
     read = Results.read(tmp_path / "r.h5")
     assert (read.status, read.message) == ("failed", "ZeroDivisionError: division by zero")
     assert_same(Results(block, static, attributes), read)
-    assert memory.results().status == "failed"
+    assert Results(*memory.content()).status == "failed"
 
 
 def test_a_new_run_can_be_read_at_once_and_while_it_goes_on(tmp_path):
@@ -211,7 +211,7 @@ def test_writers_keep_copies(tmp_path):
             block["time"][:] = time
             memory.append(block)
             writer.append(block)
-    np.testing.assert_array_equal(memory.results().time, [1.0, 2.0])
+    np.testing.assert_array_equal(Results(*memory.content()).time, [1.0, 2.0])
     np.testing.assert_array_equal(Results.read(tmp_path / "r.h5").time, [1.0, 2.0])
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.numerics import rotations
-from femb.results.results import Results, listing
+from femb.results.arrays import listing
+from femb.results.results import Results
 
 SAME_INSTANT = 1e-12  # of two output times, relative to the last of them
 

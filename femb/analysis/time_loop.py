@@ -16,7 +16,7 @@ from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.results.frames import Frames, output_frames, step_frames
-from femb.results.results import EventRecord
+from femb.results.groups import EventRecord
 from femb.steppers.contract import F, Step, Stepper, StepperState, located
 from femb.steppers.pace import Pace
 

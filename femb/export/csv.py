@@ -11,7 +11,8 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.export.files import chosen_times, writing
-from femb.results.results import Group, Quantity, Results
+from femb.results.groups import Group, Quantity
+from femb.results.results import Results
 from femb.results.view import INERTIAL
 
 COMPONENTS = {"3": "xyz", "4": "wxyz"}

@@ -11,7 +11,8 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.export import geometry
 from femb.numerics import rotations
-from femb.results.results import Beam, Body, Results
+from femb.results.groups import Beam, Body
+from femb.results.results import Results
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from femb.base.types import Floats, Ints
 from femb.export import geometry
 from femb.export.drawing import INK, save
 from femb.export.parts import BeamSolid, BodySolid
-from femb.results.results import Beam, Body, Results
+from femb.results.groups import Beam, Body
+from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 
 BEAM_COLOURS = ("#d3e3f0", "#0d3f63")  # first instant, last instant

@@ -42,10 +42,10 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content
 from femb.results.journal import Journal, JournalReader
 from femb.results.openfile import OpenFile
-from femb.results.read import attributes_of, is_finished, part_of, read_results
-from femb.results.results import NOTHING, Arrays, Attributes, Results
+from femb.results.read import attributes_of, is_finished, part_of, read_content
 
 Block = Mapping[str, np.ndarray]
 
@@ -98,7 +98,7 @@ class _Checked:
 
 
 class MemoryWriter:
-    """A `Writer` that keeps the blocks and gives `Results`."""
+    """A `Writer` that keeps the blocks in memory."""
 
     def __init__(self, static: Arrays, attributes: Attributes) -> None:
         self._static = {path: np.array(array) for path, array in static.items()}
@@ -122,9 +122,9 @@ class MemoryWriter:
     def close(self) -> None:
         """Nothing to do: memory has no file to close."""
 
-    def results(self) -> Results:
+    def content(self) -> Content:
         """What was appended so far."""
-        return Results(_joined(self._blocks), self._static, self._attributes)
+        return Content(_joined(self._blocks), self._static, self._attributes)
 
     def __enter__(self) -> Self:
         return self
@@ -193,9 +193,9 @@ class ResultWriter:
         if status == "complete":
             part_of(self.path).with_suffix(".part.old").unlink(missing_ok=True)
 
-    def results(self) -> Results:
+    def content(self) -> Content:
         """What was written; once it is finished, arrays are read when they are asked for."""
-        return read_results(self.where, lazy=True)
+        return read_content(self.where, lazy=True)
 
     def close(self) -> None:
         """Write no more; the status stays as it is."""
@@ -216,8 +216,8 @@ class ResultWriter:
             self.close()
 
 
-def write_results(results: Results, path: str | Path) -> None:
-    """Write `results` to a new file that `read_results` reads back; it replaces an older one when it is whole."""
+def write_content(content: Content, path: str | Path) -> None:
+    """Write a new file that `read_content` reads back; it replaces an older one when it is whole."""
     from femb.results.hdf5 import write_hdf5
 
     path = Path(path)
@@ -225,8 +225,9 @@ def write_results(results: Results, path: str | Path) -> None:
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            blocks = [results.series] if results.series else []
-            write_hdf5(draft, _started(results.attributes), results.static, results.time.size, blocks)
+            blocks = [content.series] if content.series else []
+            frames = len(content.series["time"]) if content.series else 0
+            write_hdf5(draft, _started(content.attributes), content.static, frames, blocks)
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)

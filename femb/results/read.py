@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.results.arrays import Content, LazyArrays
 from femb.results.journal import JournalReader, is_journal, is_locked
 from femb.results.openfile import OpenFile
-from femb.results.results import LazyArrays, Results, check_shapes
 
 # How every HDF5 file begins.
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -54,7 +54,7 @@ def is_being_written(path: Path) -> bool:
         return False
 
 
-def read_results(path: str | Path, lazy: bool = False) -> Results:
+def read_content(path: str | Path, lazy: bool = False) -> Content:
     """`Results` of a file; of an unfinished one, the output times that are there in full.
 
     Where there is no file of that name but a run that is to make it, those are from `part_of` it. lazy : read arrays
@@ -90,7 +90,7 @@ def attributes_of(journal: JournalReader) -> dict[str, dict[str, Any]]:
     return attributes
 
 
-def _of_journal(file: OpenFile, path: Path) -> Results:
+def _of_journal(file: OpenFile, path: Path) -> Content:
     journal = JournalReader(file, str(path))
     attributes = attributes_of(journal)
     if journal.status == "running" and not journal.live:
@@ -98,10 +98,10 @@ def _of_journal(file: OpenFile, path: Path) -> Results:
         attributes[""]["message"] = KILLED + lost
     blocks = list(journal.blocks())
     series = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]} if blocks else {}
-    return Results(series, journal.static, attributes)
+    return Content(series, journal.static, attributes)
 
 
-def _of_hdf5(file: OpenFile, path: Path) -> Results:
+def _of_hdf5(file: OpenFile, path: Path) -> Content:
     import h5py
 
     from femb.results.hdf5 import Listing, read_array
@@ -117,12 +117,10 @@ def _of_hdf5(file: OpenFile, path: Path) -> Results:
         if rows < frames:
             raise ResultError(f"{name}: ends after {rows} of {frames} output times")
     attributes = {name: values for name, values in found.attributes.items() if values}
-    results = Results({name: array[:frames] for name, array in series.items()}, static, attributes)
-    check_shapes(results)
-    return results
+    return Content({name: array[:frames] for name, array in series.items()}, static, attributes)
 
 
-def _lazily(file: OpenFile, path: Path) -> Results:
+def _lazily(file: OpenFile, path: Path) -> Content:
     """Results of a file that this process has written, whose arrays are read when they are asked for."""
     import h5py
 
@@ -137,7 +135,7 @@ def _lazily(file: OpenFile, path: Path) -> Results:
         shapes = {name: content[name].shape for name in (*found.series, *found.static)}
     attributes = {name: values for name, values in found.attributes.items() if values}
     series, static = ({name: shapes[name] for name in names} for names in (found.series, found.static))
-    return Results(LazyArrays(series, load), LazyArrays(static, load), attributes)
+    return Content(LazyArrays(series, load), LazyArrays(static, load), attributes)
 
 
 def _check_attributes(attributes: Mapping[str, Mapping[str, Any]], path: Path) -> None:

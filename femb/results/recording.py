@@ -65,7 +65,7 @@ class Recording:
 
     def results(self) -> Results:
         """What was recorded."""
-        return self._writer.results()
+        return Results(*self._writer.content())
 
     def _write(self) -> None:
         if self._collected:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.numerics import rotations
-from femb.results.results import Beam, Body, Results, listing
+from femb.results.arrays import Content, listing
+from femb.results.groups import Beam, Body
+
+if TYPE_CHECKING:
+    from femb.results.results import Results
 
 INERTIAL = "inertial"
 MOTION = ("position", "quaternion", "velocity", "angular_velocity")
@@ -95,10 +99,8 @@ class View:
         return angular_accelerations - own + np.cross(angular_velocities, spin)
 
 
-def seen_from(results: Results, frame: str) -> Results:
-    """The results as `Results.in_frame` describes them."""
-    if frame == INERTIAL:
-        return results
+def seen_from(results: Results, frame: str) -> Content:
+    """What `Results.in_frame` describes."""
     view = View.of(results, frame)
     origin, axes = start_pose(results, frame)
     own = _frame_accelerations(results, frame)
@@ -124,7 +126,7 @@ def seen_from(results: Results, frame: str) -> Results:
                 series.pop(f"{path}/{word}", None)
         for word, array in moved.items():
             (static if word.startswith("reference") else series)[f"{path}/{word}"] = array
-    return Results(series, static, attributes)
+    return Content(series, static, attributes)
 
 
 def relative(view: View, group: Body | Beam, own: tuple[Floats, Floats] | None = None) -> dict[str, Floats]:

@@ -11,7 +11,8 @@ from femb.base.types import Floats, Ints
 from femb.export.drawing import LEGEND_LIMIT, Panel
 from femb.export.plots.rounding import Scales, without_noise
 from femb.export.plots.words import POINTS, WORDS, Channel, channels
-from femb.results.results import Beam, Body, Group, Results
+from femb.results.groups import Beam, Body, Group
+from femb.results.results import Results
 from femb.results.view import node_of
 
 Rows = list[list[Panel]]

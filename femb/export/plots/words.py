@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from femb.base.types import Floats
-from femb.results.results import Beam, Body, Group
+from femb.results.groups import Beam, Body, Group
 
 XYZ = ("x", "y", "z")
 WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")

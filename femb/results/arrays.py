@@ -1,0 +1,90 @@
+"""Arrays of results by their paths: in memory, or read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+Attributes = Mapping[str, Mapping[str, Any]]
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Content(NamedTuple):
+    """What results are made of: arrays over time, others, and attributes, by path; as in `femb.Results`."""
+
+    series: Arrays
+    static: Arrays
+    attributes: Attributes
+
+
+class LazyArrays(Mapping[str, np.ndarray]):
+    """Arrays that are loaded when they are first asked for, and kept from then on; their shapes are known before."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], np.ndarray]) -> None:
+        self.shapes = dict(shapes)
+        self._load = load
+        self._loaded: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._loaded:
+            if name not in self.shapes:
+                raise KeyError(name)
+            self._loaded[name] = frozen(self._load(name))
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.shapes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.shapes)
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+
+class Below(Mapping[str, np.ndarray]):
+    """The arrays of which the path begins with a prefix, by the rest of it."""
+
+    def __init__(self, prefix: str, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._paths = {path.removeprefix(prefix): path for path in arrays if path.startswith(prefix)}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[self._paths[name]]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._paths
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+def listing(names: Mapping[str, Any], limit: int = 30) -> str:
+    """Names for a message: ``'a', 'b', ... (40 in all)``."""
+    shown = ", ".join(map(repr, list(names)[:limit])) or "none"
+    return shown if len(names) <= limit else f"{shown}, ... ({len(names)} in all)"
+
+
+def frozen(array: Any) -> np.ndarray:
+    """A view that cannot be written through; the caller's own array stays as it was."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def kept(arrays: Arrays) -> Arrays:
+    if isinstance(arrays, LazyArrays):
+        return arrays
+    return MappingProxyType({path: frozen(array) for path, array in arrays.items()})
+
+
+def shapes_of(arrays: Arrays) -> Mapping[str, tuple[int, ...]]:
+    return arrays.shapes if isinstance(arrays, LazyArrays) else {path: array.shape for path, array in arrays.items()}
