@@ -6,7 +6,7 @@ from femb.numerics.vector3 import pose
 
 
 @inner
-def end_pose(index, end, q, fixed, r, Rn, R):  # type: ignore[no-untyped-def]
+def end_pose(index, end, q, fixed, r, Rn, R):
     """Position r and axes R of an element's end, and axes Rn of the frame that carries it."""
     pose(index, q, fixed, r, Rn)
     attached = end[0] != 0.0
@@ -19,7 +19,7 @@ def end_pose(index, end, q, fixed, r, Rn, R):  # type: ignore[no-untyped-def]
 
 
 @inner
-def end_rates(index, end, v, Rn, rate, omega):  # type: ignore[no-untyped-def]
+def end_rates(index, end, v, Rn, rate, omega):
     """Velocity (3, inertial axes) and angular velocity (3, own axes) of an element's end."""
     if index < 0:
         rate[:] = 0.0
@@ -40,7 +40,7 @@ def end_rates(index, end, v, Rn, rate, omega):  # type: ignore[no-untyped-def]
 
 
 @inner
-def end_accelerations(index, end, v, a, Rn, acc, alpha):  # type: ignore[no-untyped-def]
+def end_accelerations(index, end, v, a, Rn, acc, alpha):
     """Acceleration (3, inertial axes) and angular acceleration (3, own axes) of an element's end."""
     end_rates(index, end, a, Rn, acc, alpha)
     if index >= 0 and end[0] != 0.0:
@@ -53,7 +53,7 @@ def end_accelerations(index, end, v, a, Rn, acc, alpha):  # type: ignore[no-unty
 
 
 @inner
-def element_shape(index, ends, q, fixed, length, R, small, X):  # type: ignore[no-untyped-def]
+def element_shape(index, ends, q, fixed, length, R, small, X):
     """Axes, directions and natural coordinates X (8,) of an element.
 
     R (5, 3, 3) : axes of the frame and of the end of I, of II, and the turn Q from the second section to the first.
@@ -66,7 +66,7 @@ def element_shape(index, ends, q, fixed, length, R, small, X):  # type: ignore[n
 
 
 @inner
-def ends_motion(index, ends, v, R, small, motion):  # type: ignore[no-untyped-def]
+def ends_motion(index, ends, v, R, small, motion):
     """motion (11,) of the ends as in ``end_gradient``, from the velocities v; R and small of ``element_shape``.
 
     small : in its rows 2, 3 velocities of the ends, inertial axes, 4 and 5 angular velocities, own axes.
@@ -84,7 +84,7 @@ def ends_motion(index, ends, v, R, small, motion):  # type: ignore[no-untyped-de
 
 
 @inner
-def force_to_frame(F, moment, end, Rn, force, torque):  # type: ignore[no-untyped-def]
+def force_to_frame(F, moment, end, Rn, force, torque):
     """Force F (inertial axes) and moment (end axes) at an end as force and torque (frame axes) on its frame."""
     for i in range(3):
         force[i] = F[i]

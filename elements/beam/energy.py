@@ -12,7 +12,7 @@ from femb.numerics.vector3 import cross, turn
 
 
 @kernel
-def energy_momentum(index, ends, data, beside, q, v, fixed, gravity, out):  # type: ignore[no-untyped-def]
+def energy_momentum(index, ends, data, beside, q, v, fixed, gravity, out):
     """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
     R = np.empty((5, 3, 3))
     small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))

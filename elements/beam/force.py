@@ -16,7 +16,7 @@ from femb.numerics.vector3 import turn, turn_back
 
 
 @inner
-def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ignore[no-untyped-def]
+def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
     """n (8,): force on the natural coordinates by elastic (if asked for) and damping stress, at ends' motion (11,)."""
     length, damping = data[LENGTH], data[DAMPING]
     for i in range(3):
@@ -54,7 +54,7 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):  # type: ign
 
 
 @inner
-def element_force(  # type: ignore[no-untyped-def]
+def element_force(
     index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial,
     R, small, vectors, X, n, f11, e, E, turned, rows, f,
 ):  # fmt: skip
@@ -119,9 +119,7 @@ def element_force(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def forces(  # type: ignore[no-untyped-def]
-    index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial, sign, out, section
-):
+def forces(index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial, sign, out, section):
     """Force of all elements (see ``element_force``) at s states.
 
     out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if it is not asked for:

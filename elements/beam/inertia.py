@@ -31,7 +31,7 @@ HERMITE_MEAN = np.array([1.0 / 2.0, 1.0 / 12.0, 1.0 / 2.0, -1.0 / 12.0])
 
 
 @inner
-def centreline_rate(eps_rate, omega, s, length, out):  # type: ignore[no-untyped-def]
+def centreline_rate(eps_rate, omega, s, length, out):
     """out (3,): rate of g = s e1, in the axes of its own end; s = length (1 + eps)."""
     out[0] = length * eps_rate
     out[1] = s * omega[2]
@@ -39,7 +39,7 @@ def centreline_rate(eps_rate, omega, s, length, out):  # type: ignore[no-untyped
 
 
 @inner
-def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):  # type: ignore[no-untyped-def]
+def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):
     """out (3,): second rate of g = s e1, in the axes of its own end; alpha is the angular acceleration."""
     out[0] = length * eps_acc - s * (omega[1] * omega[1] + omega[2] * omega[2])
     out[1] = 2.0 * length * eps_rate * omega[2] + s * (alpha[2] + omega[0] * omega[1])
@@ -47,7 +47,7 @@ def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):  #
 
 
 @inner
-def section_axes(X, i, spin_symmetric, t, m, n):  # type: ignore[no-untyped-def]
+def section_axes(X, i, spin_symmetric, t, m, n):
     """Axes t, m, n (3,) of the section at strain point i and the length of r' there.
 
     The swung section turned by alpha times xi; where the section's y and z inertia are equal the turn does not
@@ -74,7 +74,7 @@ def section_axes(X, i, spin_symmetric, t, m, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def twist_rates(Q, beta, omega1, w2, alpha1, a2):  # type: ignore[no-untyped-def]
+def twist_rates(Q, beta, omega1, w2, alpha1, a2):
     """Rate and second rate of the twist alpha; all vectors (3,) in the axes of the first section."""
     c = 1.0 / (1.0 + Q[0, 0])
     # l_I = e1 and l_II = Q[:, 0] turn with their sections
@@ -93,7 +93,7 @@ def twist_rates(Q, beta, omega1, w2, alpha1, a2):  # type: ignore[no-untyped-def
 
 
 @inner
-def at_point(i, x, out):  # type: ignore[no-untyped-def]
+def at_point(i, x, out):
     """out (3,): derivative by xi, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
     n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
     for k in range(3):
@@ -101,7 +101,7 @@ def at_point(i, x, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def tangent_rates(t, g, ud, udd, td, tdd):  # type: ignore[no-untyped-def]
+def tangent_rates(t, g, ud, udd, td, tdd):
     """td, tdd (3,): rate and second rate of the tangent t of r' = g t, from those of r'.
 
     Returns the rate of g, t . udd and |td|^2.
@@ -117,7 +117,7 @@ def tangent_rates(t, g, ud, udd, td, tdd):  # type: ignore[no-untyped-def]
 
 
 @inner
-def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
+def swing_spin(t, td, tdd, omega, alpha):
     """Spin of the swung section about t, and its rate: [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t), l = e1.
 
     Returns spin, rate, and the rates of numerator and denominator.
@@ -141,7 +141,7 @@ def swing_spin(t, td, tdd, omega, alpha):  # type: ignore[no-untyped-def]
 
 
 @inner
-def inertia_force(  # type: ignore[no-untyped-def]
+def inertia_force(
     X, Q, beta, length, mass, inertia, beside, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
     """Inertia force of an element, axes of its first section.
@@ -207,7 +207,7 @@ def inertia_force(  # type: ignore[no-untyped-def]
 
 
 @inner
-def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):  # type: ignore[no-untyped-def]
+def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):
     """rows (3, 11): spin of the section at strain point i about t, m, n by the ends' motion (as in end_gradient)."""
     g = section_axes(X, i, symmetric, t, m, n)
     n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
@@ -238,7 +238,7 @@ def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):  # type
 
 
 @inner
-def translation_mass(Q, s1, s2, length, mass, G, M):  # type: ignore[no-untyped-def]
+def translation_mass(Q, s1, s2, length, mass, G, M):
     """M (14, 14) += mass of the centreline's translation, by the end velocities in the axes of the first section.
 
     The end velocities are r (3), spin (3, own axes) and strain rate of end I, then of end II. mass : of the element.

@@ -27,7 +27,7 @@ HERMITE_VALUES = np.ascontiguousarray(
 
 
 @inner
-def value_at(i, x, out):  # type: ignore[no-untyped-def]
+def value_at(i, x, out):
     """out (3,): the cubic with end values and derivatives x (4, 3) at strain point i."""
     for k in range(3):
         out[k] = 0.0
@@ -36,7 +36,7 @@ def value_at(i, x, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def centre_acceleration(cy, cz, w, w_rate, out):  # type: ignore[no-untyped-def]
+def centre_acceleration(cy, cz, w, w_rate, out):
     """out (3,): acceleration of the mass centre against the reference axis, section axes: w' x c + w x (w x c)."""
     along = w[1] * cy + w[2] * cz
     square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
@@ -46,7 +46,7 @@ def centre_acceleration(cy, cz, w, w_rate, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):  # type: ignore[no-untyped-def]
+def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):
     """Add to F (4, 3), conjugate to x, and to moment (3,), section axes, what the offset does at strain point i.
 
     mass : of the length that the point stands for. axes (3, 3) : rows t, m, n. w, w_rate (3,) : spin of the section
@@ -67,9 +67,7 @@ def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):  # type
 
 
 @inner
-def offset_force_change(  # type: ignore[no-untyped-def]
-    i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_rate, dx2, dwork, dF, dmoment
-):
+def offset_force_change(i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_rate, dx2, dwork, dF, dmoment):
     """Add to dF (4, 3) and dmoment (3,) the change of what ``offset_force`` adds, whose ``work`` this takes.
 
     daxes (3, 3), dw, dw_rate (3,), dx2 (4, 3) : the changes of its arguments. dwork : (4, 3).
@@ -94,7 +92,7 @@ def offset_force_change(  # type: ignore[no-untyped-def]
 
 
 @inner
-def offset_mass(i, mass, cy, cz, axes, spin, G, M):  # type: ignore[no-untyped-def]
+def offset_mass(i, mass, cy, cz, axes, spin, G, M):
     """M (14, 14) += what the offset adds at strain point i, by the end velocities in the axes of the first section.
 
     spin (3, 11) : of ``rotary_rows``. G (2, 3, 3) : of ``translation_mass``.
@@ -120,7 +118,7 @@ def offset_mass(i, mass, cy, cz, axes, spin, G, M):  # type: ignore[no-untyped-d
 
 
 @inner
-def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):  # type: ignore[no-untyped-def]
+def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):
     """Add to out (8,) - energies and momenta as in ``energy_momentum`` - what the offset adds at strain point i.
 
     w (3,) : spin of the section, section axes. x0, x1 (4, 3) : x and its rates, inertial axes. work : (6, 3).

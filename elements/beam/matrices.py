@@ -12,7 +12,7 @@ from femb.numerics.compile import inner, kernel
 
 
 @inner
-def frame_map(R, ends, T):  # type: ignore[no-untyped-def]
+def frame_map(R, ends, T):
     """T (2, 3, 3): per end, what its frame's spin adds to its velocity, -(R1^T Rn) d~, axes of the first section."""
     for end in range(2):
         d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
@@ -27,7 +27,7 @@ def frame_map(R, ends, T):  # type: ignore[no-untyped-def]
 
 
 @inner
-def ends_stiffness(K8, B, KB, K):  # type: ignore[no-untyped-def]
+def ends_stiffness(K8, B, KB, K):
     """K (11, 11) = B^T K8 B with B (8, 11) mostly zeros; KB (8, 11) is a work array.
 
     Inner loops of fixed length run over columns, so that the compiler can use vector instructions.
@@ -49,7 +49,7 @@ def ends_stiffness(K8, B, KB, K):  # type: ignore[no-untyped-def]
 
 
 @inner
-def scatter_ends(local, offset, stride, data):  # type: ignore[no-untyped-def]
+def scatter_ends(local, offset, stride, data):
     """``smallmath.scatter`` for the groups of a beam element, frame and strain of each end, with loops unrolled."""
     for a in range(2):
         for b in range(2):
@@ -70,7 +70,7 @@ def scatter_ends(local, offset, stride, data):  # type: ignore[no-untyped-def]
 
 
 @inner
-def expand(A, B):  # type: ignore[no-untyped-def]
+def expand(A, B):
     """B (14, 14) += A (11, 11), whose first three coordinates are r_II - r_I."""
     for i in range(11):
         i2 = i if 3 <= i < 7 else (i + 7 if i < 3 else i + 3)
@@ -92,7 +92,7 @@ def expand(A, B):  # type: ignore[no-untyped-def]
 
 
 @inner
-def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
+def to_frames(A, R1, T, ends):
     """A (14, 14) from end velocities in the axes of the first section to velocities of the frames, both sides.
 
     Directions turn by R1; an end attached off its frame moves with T (see ``frame_map``) and spins by its rotation.
@@ -124,7 +124,7 @@ def to_frames(A, R1, T, ends):  # type: ignore[no-untyped-def]
 
 
 @inner
-def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):  # type: ignore[no-untyped-def]
+def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):
     """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
 
     Work arrays: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3).
@@ -148,9 +148,7 @@ def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):  # t
 
 
 @kernel
-def matrices(  # type: ignore[no-untyped-def]
-    index, ends, data, beside, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
-):
+def matrices(index, ends, data, beside, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness):
     """Add mass, damping and the iteration tangent of all elements to block data (see ``scatter``).
 
     The iteration tangent has the material and the director-stress part of the elastic force, without the second
@@ -222,7 +220,7 @@ def matrices(  # type: ignore[no-untyped-def]
 
 
 @inner
-def attachment_stiffness(force1, force2, ends, R, A):  # type: ignore[no-untyped-def]
+def attachment_stiffness(force1, force2, ends, R, A):
     """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the frame's turn, per end.
 
     force1, force2 (3,) : on the ends, axes of the first section, held in inertial directions.

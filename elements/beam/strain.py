@@ -59,7 +59,7 @@ TWIST_HERMITE = _hermite(TWIST_POINTS)
 
 
 @kernel
-def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):  # type: ignore[no-untyped-def]
+def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):
     """Q (3, 3) = R1^T R2 and the natural coordinates X (8,) of an element with end poses (r, R) and strains."""
     product_left_back(R1, R2, Q)
     for i in range(3):
@@ -70,7 +70,7 @@ def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):  # type: igno
 
 
 @inner
-def twist_rule(X):  # type: ignore[no-untyped-def]
+def twist_rule(X):
     """First and last + 1 of the points that an element of this shape needs."""
     bend = max(max(abs(X[1]), abs(X[2])), max(abs(X[5]), abs(X[6])))
     if bend < SLIGHTLY_BENT * X[3]:
@@ -79,7 +79,7 @@ def twist_rule(X):  # type: ignore[no-untyped-def]
 
 
 @inner
-def twist_angles(X, turned, rows):  # type: ignore[no-untyped-def]
+def twist_angles(X, turned, rows):
     """Turn of the section about the tangent, relative to the swung section of end I, at the strain points.
 
     turned (4,) and its gradient rows (4, 8): the first three at POINTS, such that the twist strain is uniform along
@@ -142,7 +142,7 @@ def twist_angles(X, turned, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def strains(X, length, source, turned, rows, e, E):  # type: ignore[no-untyped-def]
+def strains(X, length, source, turned, rows, e, E):
     """Strains e (3, 4) at POINTS - axial, twist, curvature about y and z - and their gradients E (3, 4, 8) by X.
 
     source true: curvatures per unstretched length squared, as in the thesis. turned, rows: work arrays. Returns
@@ -220,7 +220,7 @@ def strains(X, length, source, turned, rows, e, E):  # type: ignore[no-untyped-d
 
 
 @inner
-def twist_directions(Q, beta, gamma):  # type: ignore[no-untyped-def]
+def twist_directions(Q, beta, gamma):
     """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in its own section's axes."""
     c = 1.0 / (1.0 + Q[0, 0])
     beta[0] = 1.0
@@ -231,7 +231,7 @@ def twist_directions(Q, beta, gamma):  # type: ignore[no-untyped-def]
 
 
 @inner
-def end_gradient(X, Q, beta, gamma, length, n, out):  # type: ignore[no-untyped-def]
+def end_gradient(X, Q, beta, gamma, length, n, out):
     """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
 
     The ends' motion is chord rate (3) in the axes of end I, spin (3) and strain rate of end I, spin (3) and strain
@@ -252,7 +252,7 @@ def end_gradient(X, Q, beta, gamma, length, n, out):  # type: ignore[no-untyped-
 
 
 @inner
-def shape_gradient(X, Q, beta, gamma, length, B):  # type: ignore[no-untyped-def]
+def shape_gradient(X, Q, beta, gamma, length, B):
     """B (8, 11), the gradient of the natural coordinates by the ends' motion, as a matrix."""
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
     B[:] = 0.0
@@ -272,7 +272,7 @@ def shape_gradient(X, Q, beta, gamma, length, B):  # type: ignore[no-untyped-def
 
 
 @inner
-def geometric_stiffness(X, Q, beta, gamma, length, n, K):  # type: ignore[no-untyped-def]
+def geometric_stiffness(X, Q, beta, gamma, length, n, K):
     """K (11, 11) += the change of B^T n with the ends' motion at constant n (8,): the director-stress part.
 
     Rows of the chord force are in inertial directions (they include the turning of the axes of end I).

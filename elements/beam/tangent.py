@@ -34,7 +34,7 @@ from femb.numerics.vector3 import cross, dot, turn
 
 
 @inner
-def add_arm(A, B, R, Rn, end, arm, sign):  # type: ignore[no-untyped-def]
+def add_arm(A, B, R, Rn, end, arm, sign):
     """A (14, 14) += B times sign * (R1^T Rn arm~) in the rows of an end's translation and the columns of its spin."""
     P, o = np.empty((3, 3)), 7 * end
     for i in range(3):
@@ -50,7 +50,7 @@ def add_arm(A, B, R, Rn, end, arm, sign):  # type: ignore[no-untyped-def]
 
 
 @inner
-def frame_matrix(R, ends, T):  # type: ignore[no-untyped-def]
+def frame_matrix(R, ends, T):
     """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
     T[:] = 0.0
     for end in range(2):
@@ -77,7 +77,7 @@ def frame_matrix(R, ends, T):  # type: ignore[no-untyped-def]
 
 
 @inner
-def attached_tangent(index, ends, R, v, a, T, f, M, C, K):  # type: ignore[no-untyped-def]
+def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
     """Turn K, C (14, 14) by the ends' motion, axes of the first section, into those by the frames' motion.
 
     M (14, 14) : mass by the ends' motion. f (14,) : residual force on the ends. T : ``frame_matrix``.
@@ -129,7 +129,7 @@ def attached_tangent(index, ends, R, v, a, T, f, M, C, K):  # type: ignore[no-un
 
 
 @kernel
-def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, damping, stiffness):  # type: ignore[no-untyped-def]
+def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, damping, stiffness):
     """Add the exact change of the residual of all elements with v, and with q' = H x, to block data.
 
     Arrays as in ``beam_columns``. Returns -1, or the number of an element that is folded.

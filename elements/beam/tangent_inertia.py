@@ -17,7 +17,7 @@ ALL = 22
 
 
 @inner
-def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):  # type: ignore[no-untyped-def]
+def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):
     """Changes of g = s e1 and of its rates (see ``centreline_acceleration``) in the axes of its end, into column
     0 with the strain, 1 with the strain rate and 2, 3, 4 with the angular velocity; dg, dv, dx2 (5, 3)."""
     dg[:] = 0.0
@@ -37,7 +37,7 @@ def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):  
 
 
 @inner
-def motion_changes(  # type: ignore[no-untyped-def]
+def motion_changes(
     Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, v, x2, spins, dx, dv, dx2, dspins, dl
 ):
     """Changes, along the 22 directions, of everything that the inertia force depends on.
@@ -95,7 +95,7 @@ def motion_changes(  # type: ignore[no-untyped-def]
 
 
 @inner
-def turn_with(Q, e, x, out):  # type: ignore[no-untyped-def]
+def turn_with(Q, e, x, out):
     """out = (Q e) x x: change of the vector x of end II, axes of end I, as end II turns about e in its own axes."""
     a = Q[0, 0] * e[0] + Q[0, 1] * e[1] + Q[0, 2] * e[2]
     b = Q[1, 0] * e[0] + Q[1, 1] * e[1] + Q[1, 2] * e[2]
@@ -106,7 +106,7 @@ def turn_with(Q, e, x, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):  # type: ignore[no-untyped-def]
+def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):
     """dtwist (22, 3): changes of the twist alpha, its rate and its second rate; other arguments as above."""
     w = np.empty((5, 3))
     l2, s, difference, swing1, swing2 = w[0], w[1], w[2], w[3], w[4]
@@ -149,7 +149,7 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):  # type: ignore[no
 
 
 @inner
-def inertia_changes(  # type: ignore[no-untyped-def]
+def inertia_changes(
     X, data, beside, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
 ):
     """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of what ``inertia_force`` gives; all zero on entry."""
@@ -272,7 +272,7 @@ def inertia_changes(  # type: ignore[no-untyped-def]
 
 
 @inner
-def inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C):  # type: ignore[no-untyped-def]
+def inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C):
     """K, C (14, 14) += the changes of the inertia force on the ends, from those of ``inertia_changes``.
 
     The turning of the directions in which the force conjugate to alpha acts is left to ``geometric_stiffness``.

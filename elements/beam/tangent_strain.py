@@ -18,7 +18,7 @@ SHAPE = np.array([1, 1, 1, 0, 2, 2, 2])
 
 
 @inner
-def twist_hessian(X, S):  # type: ignore[no-untyped-def]
+def twist_hessian(X, S):
     """S (4, 8, 8): second derivatives of ``twist_angles`` by X.
 
     The angles are integrals of c f, c = 6 (X1 X6 - X2 X5) and f = xi^2 / (g (g + u1)) with u = r', g = |u|.
@@ -82,7 +82,7 @@ def twist_hessian(X, S):  # type: ignore[no-untyped-def]
 
 
 @inner
-def strain_changes(X, length, source, turned, rows, S, D, dE):  # type: ignore[no-untyped-def]
+def strain_changes(X, length, source, turned, rows, S, D, dE):
     """dE (n, 3, 4, 8): changes of the gradient E of ``strains`` as X changes along the directions D (n, 8).
 
     turned, rows : of ``twist_angles``; S : its second derivatives.
@@ -183,7 +183,7 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):  # type: ignore[n
 
 
 @inner
-def strain_stiffness(X, data, B, turned, rows, S, e, E, Xd, dXd, K, C):  # type: ignore[no-untyped-def]
+def strain_stiffness(X, data, B, turned, rows, S, e, E, Xd, dXd, K, C):
     """K, C (11, 11) += changes of the elastic and damping force with the ends' motion and with their velocities, at
     held directions in which it acts (``geometric_stiffness`` adds their turning).
 

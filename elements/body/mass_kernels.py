@@ -15,7 +15,7 @@ POINT_SIZES = np.array([3])
 
 
 @inner
-def unpack(data, s, inertia):  # type: ignore[no-untyped-def]
+def unpack(data, s, inertia):
     """Offset s (3,) and inertia (3, 3) from a row of data."""
     for i in range(3):
         s[i] = data[1 + i]
@@ -24,7 +24,7 @@ def unpack(data, s, inertia):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def residual(index, data, q, v, a, gravity, out):  # type: ignore[no-untyped-def]
+def residual(index, data, q, v, a, gravity, out):
     """out (s, n_v) += inertia and gyroscopic force less gravity."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
     s, acc, force, c1, c2, inertia_w, torque = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
@@ -55,7 +55,7 @@ def residual(index, data, q, v, a, gravity, out):  # type: ignore[no-untyped-def
 
 
 @kernel
-def mass(index, data, offset, stride, q, out):  # type: ignore[no-untyped-def]
+def mass(index, data, offset, stride, q, out):
     """Add the 6 x 6 masses to block data."""
     R, A = np.empty((3, 3)), np.empty((6, 6))
     for k in range(index.shape[0]):
@@ -80,7 +80,7 @@ def mass(index, data, offset, stride, q, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness):  # type: ignore[no-untyped-def]
+def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness):
     """Add the exact d(residual)/dv and d(residual)/dq H to block data."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((8, 3))
     r, s, acc, c1, c2, jw, x, y = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
@@ -138,7 +138,7 @@ def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness): 
 
 
 @kernel
-def energy_momentum(index, data, q, v, gravity, out):  # type: ignore[no-untyped-def]
+def energy_momentum(index, data, q, v, gravity, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the inertial origin."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
     r, vel, c1, c2, spin, p, s = w[0], w[1], w[2], w[3], w[4], w[5], w[6]

@@ -28,7 +28,7 @@ INPUTS = (3, 3, 3, 3, 3, 10)  # width of the input that each primitive follows
 
 
 @inner
-def frame_motion(i, j, axes, q, v, fixed, R, r, rate, w):  # type: ignore[no-untyped-def]
+def frame_motion(i, j, axes, q, v, fixed, R, r, rate, w):
     """Axes R, position r, velocity ``rate`` and angular velocity w of a frame."""
     for k in range(3):
         r[k] = q[i + k] if i >= 0 else fixed[-1 - i, k]
@@ -45,7 +45,7 @@ def frame_motion(i, j, axes, q, v, fixed, R, r, rate, w):  # type: ignore[no-unt
 
 
 @inner
-def relative_orientation(index, data, u, q, fixed, pd, y):  # type: ignore[no-untyped-def]
+def relative_orientation(index, data, u, q, fixed, pd, y):
     """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
     pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
     first = index[8]
@@ -63,7 +63,7 @@ def relative_orientation(index, data, u, q, fixed, pd, y):  # type: ignore[no-un
 
 
 @inner
-def orientation(index, data, u, q, fixed, wi, wj, J):  # type: ignore[no-untyped-def]
+def orientation(index, data, u, q, fixed, wi, wj, J):
     """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
     pd, y = np.empty(4), np.empty(4)
     relative_orientation(index, data, u, q, fixed, pd, y)
@@ -104,7 +104,7 @@ def orientation(index, data, u, q, fixed, wi, wj, J):  # type: ignore[no-untyped
 
 
 @inner
-def hamilton(a, b, out):  # type: ignore[no-untyped-def]
+def hamilton(a, b, out):
     """out = a b, quaternions."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
     out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
@@ -113,7 +113,7 @@ def hamilton(a, b, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def quaternion_times(a, w, out):  # type: ignore[no-untyped-def]
+def quaternion_times(a, w, out):
     """out = a (0, w)."""
     out[0] = -a[1] * w[0] - a[2] * w[1] - a[3] * w[2]
     out[1] = a[0] * w[0] + a[2] * w[2] - a[3] * w[1]
@@ -122,7 +122,7 @@ def quaternion_times(a, w, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def times_quaternion(w, a, out):  # type: ignore[no-untyped-def]
+def times_quaternion(w, a, out):
     """out = (0, w) a."""
     out[0] = -w[0] * a[1] - w[1] * a[2] - w[2] * a[3]
     out[1] = w[0] * a[0] + w[1] * a[3] - w[2] * a[2]
@@ -131,13 +131,13 @@ def times_quaternion(w, a, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def dot4(a, b):  # type: ignore[no-untyped-def]
+def dot4(a, b):
     """a . b of quaternions."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
 @inner
-def spin_terms(R, w, a, e, rate, second, work):  # type: ignore[no-untyped-def]
+def spin_terms(R, w, a, e, rate, second, work):
     """e = R a of a vector a fixed in a frame, its rate R w~ a, and ``second`` = R w~ w~ a."""
     turn(R, a, e)
     cross(w, a, work)
@@ -149,7 +149,7 @@ def spin_terms(R, w, a, e, rate, second, work):  # type: ignore[no-untyped-def]
 
 
 @inner
-def row(index, data, u, q, v, fixed, J, R, W):  # type: ignore[no-untyped-def]
+def row(index, data, u, q, v, fixed, J, R, W):
     """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : to work in."""
     kind, first = index[7], index[8]
     Ri, Rj = R[0], R[1]
@@ -229,13 +229,13 @@ def row(index, data, u, q, v, fixed, J, R, W):  # type: ignore[no-untyped-def]
 
 
 @inner
-def inactive(index, u):  # type: ignore[no-untyped-def]
+def inactive(index, u):
     """Whether a row is not in force."""
     return index[9] >= 0 and u[index[9]] == 0.0
 
 
 @inner
-def rate_of(index, v, J):  # type: ignore[no-untyped-def]
+def rate_of(index, v, J):
     """J v of a row."""
     rate = 0.0
     for e in range(2):
@@ -247,7 +247,7 @@ def rate_of(index, v, J):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hold(index, data, u, q, v, fixed, multipliers, force, rates):  # type: ignore[no-untyped-def]
+def hold(index, data, u, q, v, fixed, multipliers, force, rates):
     """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t; a row not in force gives its multiplier."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
@@ -266,7 +266,7 @@ def hold(index, data, u, q, v, fixed, multipliers, force, rates):  # type: ignor
 
 
 @kernel
-def constraints(index, data, u, q, v, fixed, position, gamma):  # type: ignore[no-untyped-def]
+def constraints(index, data, u, q, v, fixed, position, gamma):
     """position, gamma (s, n_c) = Phi and gamma."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
@@ -278,7 +278,7 @@ def constraints(index, data, u, q, v, fixed, position, gamma):  # type: ignore[n
 
 
 @kernel
-def jacobian(index, data, offset, stride, u, q, v, fixed, out):  # type: ignore[no-untyped-def]
+def jacobian(index, data, offset, stride, u, q, v, fixed, out):
     """Add J and J^T to block data; the diagonal of a row not in force becomes one."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for n in range(index.shape[0]):
@@ -294,7 +294,7 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out):  # type: ignore[
 
 
 @kernel
-def drive(index, data, u, q, v, fixed, multipliers, out):  # type: ignore[no-untyped-def]
+def drive(index, data, u, q, v, fixed, multipliers, out):
     """out (s,) += lambda . Phi_t."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):

@@ -30,7 +30,7 @@ from femb.numerics.vector3 import cross, dot, rotation, turn, turn_back
 
 
 @inner
-def turning(K, at, sign, a, R, y, local):  # type: ignore[no-untyped-def]
+def turning(K, at, sign, a, R, y, local):
     """K += sign (l a^T - (a.l) 1) at the turn of a frame with axes R, l = R^T y."""
     turn_back(R, y, local)
     along = dot(a, local)
@@ -41,7 +41,7 @@ def turning(K, at, sign, a, R, y, local):  # type: ignore[no-untyped-def]
 
 
 @inner
-def swept(X, at, sign, a, R):  # type: ignore[no-untyped-def]
+def swept(X, at, sign, a, R):
     """X (3, 12) = -sign R a~ at the turn of a frame: what R a changes by, times sign."""
     for k in range(3):
         X[k, at] = sign * (R[k, 2] * a[1] - R[k, 1] * a[2])
@@ -50,7 +50,7 @@ def swept(X, at, sign, a, R):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def second(index, data, u, q, v, fixed, K, T):  # type: ignore[no-untyped-def]
+def second(index, data, u, q, v, fixed, K, T):
     """K = d(J^T)/dq H and T = d(Phi_t)/dq H of a row."""
     kind, first = index[7], index[8]
     for k in range(12):
@@ -121,7 +121,7 @@ def second(index, data, u, q, v, fixed, K, T):  # type: ignore[no-untyped-def]
 
 
 @inner
-def orientation_second(index, data, u, q, fixed, K, T):  # type: ignore[no-untyped-def]
+def orientation_second(index, data, u, q, fixed, K, T):
     """K and T of an ORIENTATION row."""
     pd, y, a, b = np.empty(4), np.empty(4), np.empty(4), np.empty(4)
     R, units, wd = np.empty((3, 3)), np.zeros((2, 3, 3)), np.zeros(3)
@@ -156,7 +156,7 @@ def orientation_second(index, data, u, q, fixed, K, T):  # type: ignore[no-untyp
 
 
 @kernel
-def hold_tangent(index, data, offset, stride, u, q, v, fixed, multipliers, out):  # type: ignore[no-untyped-def]
+def hold_tangent(index, data, offset, stride, u, q, v, fixed, multipliers, out):
     """Add d(J^T lambda)/dq H, and in the rows of the multipliers d(J v + Phi_t)/dq H, to block data."""
     K, T = np.empty((12, 12)), np.empty(12)
     for n in range(index.shape[0]):

@@ -15,7 +15,7 @@ NONE = np.zeros(0)
 
 
 @kernel
-def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients):  # type: ignore[no-untyped-def]
+def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients):
     """values, rates (s, m), gradients (s, m, 12)."""
     A, B = np.empty(12), np.empty(12)
     u, R, W = np.zeros(1), np.empty((2, 3, 3)), np.empty((22, 3))

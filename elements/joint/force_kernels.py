@@ -27,7 +27,7 @@ TURN = 2.0 * math.pi
 
 
 @kernel
-def laws(index, data, u, values, rates, L):  # type: ignore[no-untyped-def]
+def laws(index, data, u, values, rates, L):
     """Unwraps the angles among ``values`` (s, n), and sets L (s, n, 5).
 
     Data: SPRING k, c, c_0; FRICTION T_c, T_s - T_c, v_t, v_S, viscous; STOPS lower, upper, k, exponent, damping;
@@ -70,7 +70,7 @@ def laws(index, data, u, values, rates, L):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def spread(frames, gradients, L, elastic, rest, out):  # type: ignore[no-untyped-def]
+def spread(frames, gradients, L, elastic, rest, out):
     """out (s, n_v) += J^T (elastic, rest) . (L_0, L_1). frames : two rows of constraints a coordinate."""
     for s in range(out.shape[0]):
         for n in range(L.shape[1]):
@@ -83,7 +83,7 @@ def spread(frames, gradients, L, elastic, rest, out):  # type: ignore[no-untyped
 
 
 @inner
-def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):  # type: ignore[no-untyped-def]
+def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):
     """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : to work in.
 
     An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
@@ -108,7 +108,7 @@ def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):  # type
 
 
 @kernel
-def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):  # type: ignore[no-untyped-def]
+def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):
     """Add C and K at one state to block data."""
     J, B, V = np.empty(12), np.empty(12), np.zeros(12)
     D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))

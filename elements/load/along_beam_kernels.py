@@ -15,7 +15,7 @@ from femb.numerics.vector3 import turn, turn_back
 
 
 @inner
-def locate(index, ends, data, q, fixed, r, R, X):  # type: ignore[no-untyped-def]
+def locate(index, ends, data, q, fixed, r, R, X):
     """Axes R (5, 3, 3) and natural coordinates X (8,) of one element at q (n_q,); r (2, 3) its ends."""
     end_pose(index[0], ends[0], q, fixed, r[0], R[0], R[1])
     end_pose(index[1], ends[1], q, fixed, r[1], R[2], R[3])
@@ -23,7 +23,7 @@ def locate(index, ends, data, q, fixed, r, R, X):  # type: ignore[no-untyped-def
 
 
 @inner
-def add_force(index, ends, R, f, sign, work, out):  # type: ignore[no-untyped-def]
+def add_force(index, ends, R, f, sign, work, out):
     """out (n_v,) += sign times a force f (14,) on the ends: axes of the first section, spins in own axes.
 
     work : (3, 3).
@@ -42,7 +42,7 @@ def add_force(index, ends, R, f, sign, work, out):  # type: ignore[no-untyped-de
 
 
 @inner
-def add_section_force(R, f, sign, work, section):  # type: ignore[no-untyped-def]
+def add_section_force(R, f, sign, work, section):
     """section (2, 6) += the share of a residual force sign f in the section forces (see ``beam_force.forces``)."""
     F, own = work[0], work[1]
     for end in range(2):
@@ -55,7 +55,7 @@ def add_section_force(R, f, sign, work, section):  # type: ignore[no-untyped-def
 
 
 @inner
-def add_tangent(ends, offset, stride, R, T, f, A, out):  # type: ignore[no-untyped-def]
+def add_tangent(ends, offset, stride, R, T, f, A, out):
     """Add the change A (14, 14) of the residual force f (14,) with the ends' motion to block data; changes A.
 
     T (2, 3, 3) : work array.
@@ -70,7 +70,7 @@ def add_tangent(ends, offset, stride, R, T, f, A, out):  # type: ignore[no-untyp
 
 
 @inner
-def helix(turning, stretched, d, Q):  # type: ignore[no-untyped-def]
+def helix(turning, stretched, d, Q):
     """Chord d (3,) and turn Q (3, 3) of a beam of that length whose section turns by ``turning`` (3,) in all, evenly.
 
     Q is the exponential of the turn, d the integral of its first column along the beam.

@@ -48,7 +48,7 @@ def lock_vector(first: int, third: Floats, quaternion: Floats, omega: Floats) ->
 
 
 @kernel
-def lock_vectors(first, third, quaternion, omega, y, rate):  # type: ignore[no-untyped-def]
+def lock_vectors(first, third, quaternion, omega, y, rate):
     """y, rate (s, 2) of ``lock_vector``."""
     R, c = np.empty((3, 3)), np.empty(3)
     for s in range(y.shape[0]):
@@ -61,7 +61,7 @@ def lock_vectors(first, third, quaternion, omega, y, rate):  # type: ignore[no-u
 
 
 @kernel
-def basis(g1, g3, sign, dual, b):  # type: ignore[no-untyped-def]
+def basis(g1, g3, sign, dual, b):
     """b (3, 3): the base vectors, a row each, of the Euler basis or its dual."""
     x = np.empty(3)
     cross(g3, g1, x)
@@ -78,7 +78,7 @@ def basis(g1, g3, sign, dual, b):  # type: ignore[no-untyped-def]
 
 
 @inner
-def basis_change(g1, g3, sign, dual, b, change):  # type: ignore[no-untyped-def]
+def basis_change(g1, g3, sign, dual, b, change):
     """change (3, 3, 3): [m, :, k] is the rate of base vector m, in axes fixed to g_3, as these turn about their axis k.
 
     g_1 then turns back: its rate is g_1 x e_k.

@@ -15,7 +15,7 @@ SIZES = np.array([6])
 
 
 @inner
-def vector(index, data, u, F):  # type: ignore[no-untyped-def]
+def vector(index, data, u, F):
     """F (3,) of one force in its own axes."""
     for i in range(3):
         F[i] = 0.0
@@ -24,7 +24,7 @@ def vector(index, data, u, F):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def applied(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
+def applied(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the generalized forces."""
     R, w = np.empty((3, 3)), np.empty((4, 3))
     F, inertial, local, torque = w[0], w[1], w[2], w[3]
@@ -52,7 +52,7 @@ def applied(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def stiffness(index, data, offset, stride, u, q, out):  # type: ignore[no-untyped-def]
+def stiffness(index, data, offset, stride, u, q, out):
     """Add d(-force)/dq H to block data: the turning of directions and arms with the frame, inputs held."""
     R, w, A = np.empty((3, 3)), np.empty((2, 3)), np.empty((6, 6))
     F, local = w[0], w[1]

@@ -34,7 +34,7 @@ CUBICS = np.ascontiguousarray(
 
 
 @inner
-def section_at(X, i, psi, S):  # type: ignore[no-untyped-def]
+def section_at(X, i, psi, S):
     """S (3, 3): tangent, y and z axes, as columns, of the section at strain point i; returns the length of r'.
 
     psi : its turn about the tangent from the section swung from the first.
@@ -54,7 +54,7 @@ def section_at(X, i, psi, S):  # type: ignore[no-untyped-def]
 
 
 @inner
-def spin_gradient(i, g, S, rows, W):  # type: ignore[no-untyped-def]
+def spin_gradient(i, g, S, rows, W):
     """W (3, 8): spin of the section at strain point i against the first one, by the natural coordinates.
 
     The swing from e1 to the tangent t turns by t x t' - t (e1 x t) . t' / (1 + t1); psi adds t psi'. rows (4, 8) :
@@ -80,7 +80,7 @@ def spin_gradient(i, g, S, rows, W):  # type: ignore[no-untyped-def]
 
 
 @inner
-def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n, M1):  # type: ignore[no-untyped-def]
+def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n, M1):
     """Forces on the centreline G (4, 3), conjugate to (r_I, g_I, r_II, g_II), on the natural coordinates n (8,) and,
     besides both, on the spin of end I M1 (3,)."""
     f, c = work[0], work[1]
@@ -103,7 +103,7 @@ def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n
 
 
 @inner
-def local_vectors(R, kind, values, weight, S, f, c):  # type: ignore[no-untyped-def]
+def local_vectors(R, kind, values, weight, S, f, c):
     """f, c (3,): weighted force and moment at one point in the axes of the first section."""
     if kind == 0:
         turn_back(R[1], values[0:3], f)
@@ -117,7 +117,7 @@ def local_vectors(R, kind, values, weight, S, f, c):  # type: ignore[no-untyped-
 
 
 @inner
-def ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f):  # type: ignore[no-untyped-def]
+def ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f):
     """f (14,) minus the force on the two ends, so that it is a residual: axes of the first section, spins in own."""
     s1 = X[3]
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
@@ -140,7 +140,7 @@ def ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f):  # type: igno
 
 
 @kernel
-def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, section):  # type: ignore[no-untyped-def]
+def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, section):
     """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of a row whose element is folded.

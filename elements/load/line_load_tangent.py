@@ -27,7 +27,7 @@ from femb.numerics.vector3 import dot, turn_back
 
 
 @inner
-def vector_changes(f, spin, follows, change):  # type: ignore[no-untyped-def]
+def vector_changes(f, spin, follows, change):
     """change (3, 11): of a vector in the axes of the first section; spin (3, 11) of the section against them."""
     for j in range(11):
         if follows:
@@ -41,7 +41,7 @@ def vector_changes(f, spin, follows, change):  # type: ignore[no-untyped-def]
 
 
 @inner
-def centreline_tangent(Q, length, s1, s2, G, dG, D):  # type: ignore[no-untyped-def]
+def centreline_tangent(Q, length, s1, s2, G, dG, D):
     """D (14, 11) += change of the force on the ends by forces G (4, 3) on the centreline.
 
     dG (4, 3, 11) : their changes in the axes of the first section, which turn with end I.
@@ -82,7 +82,7 @@ def centreline_tangent(Q, length, s1, s2, G, dG, D):  # type: ignore[no-untyped-
 
 
 @inner
-def spread_columns(D, A):  # type: ignore[no-untyped-def]
+def spread_columns(D, A):
     """A (14, 14) -= D (14, 11), whose first three columns are r_II - r_I."""
     for i in range(14):
         for j in range(3):
@@ -95,9 +95,7 @@ def spread_columns(D, A):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def turning_tangent(  # type: ignore[no-untyped-def]
-    index, ends, data, kind, first, values, offset, stride, u, q, fixed, out
-):
+def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
     """Add the change of the residual force of one state to block data, but that of ``moment_tangent``."""
     R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
     beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
@@ -156,9 +154,7 @@ def turning_tangent(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def moment_tangent(  # type: ignore[no-untyped-def]
-    index, ends, data, kind, first, values, offset, stride, u, q, fixed, out
-):
+def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
     """Add what is missing from the exact tangent: the change of the spin's gradient W under held moments."""
     R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
     beta, gamma, none = np.empty(3), np.empty(3), np.zeros(14)
@@ -186,7 +182,7 @@ def moment_tangent(  # type: ignore[no-untyped-def]
 
 
 @inner
-def spin_change(i, g, S, rows, second, c, H):  # type: ignore[no-untyped-def]
+def spin_change(i, g, S, rows, second, c, H):
     """H (8, 8) += the transpose of d(W^T c)/dX at a held moment c (3,), W as in ``spin_gradient``.
 
     W^T c is t'^T w + psi' (t . c) with w = c x t - (t . c) (e1 x t) / (1 + t1); second : of ``twist_hessian``.

@@ -28,7 +28,7 @@ from femb.numerics.compile import inner, kernel
 
 
 @kernel
-def thermal_strains(free, length, curvature, off, source, out):  # type: ignore[no-untyped-def]
+def thermal_strains(free, length, curvature, off, source, out):
     """out (s, g, 3, 4): at the strain points of elements with these lengths (g,) and mean curvatures (g, 3) unheated.
 
     off (g, 3) : what the chord of the unheated element has beyond that of the helix with its mean curvature.
@@ -64,7 +64,7 @@ def thermal_strains(free, length, curvature, off, source, out):  # type: ignore[
 
 
 @inner
-def thermal_force(data, thermal, E, n):  # type: ignore[no-untyped-def]
+def thermal_force(data, thermal, E, n):
     """n (8,) = minus length sum w E^T D e_T: the residual force on the natural coordinates."""
     n[:] = 0.0
     for i in range(3):
@@ -78,7 +78,7 @@ def thermal_force(data, thermal, E, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def ends_force(n, f11, f):  # type: ignore[no-untyped-def]
+def ends_force(n, f11, f):
     """f (14,) of the force f11 (11,) by chord, spins and strain rates."""
     for k in range(3):
         f[k] = -f11[k]
@@ -90,7 +90,7 @@ def ends_force(n, f11, f):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):  # type: ignore[no-untyped-def]
+def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
     """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
     Returns -1, or the number of an element that is folded.
@@ -115,7 +115,7 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):  # 
 
 
 @kernel
-def stored(index, ends, data, group, thermal, q, fixed, out):  # type: ignore[no-untyped-def]
+def stored(index, ends, data, group, thermal, q, fixed, out):
     """out (s,) += elastic energy of the strain less the thermal strain, minus that of the whole strain."""
     R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
     turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
@@ -134,7 +134,7 @@ def stored(index, ends, data, group, thermal, q, fixed, out):  # type: ignore[no
 
 
 @kernel
-def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):  # type: ignore[no-untyped-def]
+def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
     """Add the change of the residual force of one state as the ends turn to block data; thermal (g, 3, 4).
 
     What the second derivatives of the strains add is left out, as for the beam.
@@ -162,7 +162,7 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
 
 
 @kernel
-def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):  # type: ignore[no-untyped-def]
+def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
     """Add what is missing from the exact tangent: -B^T (length sum w sigma_T d2e/dX2) B, sigma_T = D e_T."""
     R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
     beta, gamma, none = np.empty(3), np.empty(3), np.zeros(14)

@@ -25,7 +25,7 @@ SIZES = np.array([6])
 
 
 @inner
-def base_vectors(index, data, R, b):  # type: ignore[no-untyped-def]
+def base_vectors(index, data, R, b):
     """b (3, 3): the base vectors of one torque, a row each, for the frame's axes R."""
     kind = index[4]
     if kind == 0:
@@ -41,7 +41,7 @@ def base_vectors(index, data, R, b):  # type: ignore[no-untyped-def]
 
 
 @inner
-def components(index, data, u, omega, b, T):  # type: ignore[no-untyped-def]
+def components(index, data, u, omega, b, T):
     """T (3,) of one torque."""
     for m in range(3):
         T[m] = -data[9 + m] * dot(b[m], omega)
@@ -50,7 +50,7 @@ def components(index, data, u, omega, b, T):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def applied(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
+def applied(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the torques."""
     R, b, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for s in range(q.shape[0]):
@@ -64,7 +64,7 @@ def applied(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def applied_steady(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-def]
+def applied_steady(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the torques that are steady in their frames."""
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
@@ -75,7 +75,7 @@ def applied_steady(index, data, u, q, v, sign, out):  # type: ignore[no-untyped-
 
 
 @kernel
-def tangent(index, data, offset, stride, u, q, v, damping, stiffness):  # type: ignore[no-untyped-def]
+def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
     """Add d(-torque)/dv and d(-torque)/dq H to block data, inputs held.
 
     As the frame turns, b_m changes by db_m, the torque by sum T_m db_m - c_m b_m (omega . db_m).

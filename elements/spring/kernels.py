@@ -21,7 +21,7 @@ SIZES = np.array([3, 3, 3, 3])
 
 
 @inner
-def end_motion(index, point, q, v, fixed, R, r, rate, w):  # type: ignore[no-untyped-def]
+def end_motion(index, point, q, v, fixed, R, r, rate, w):
     """Position r, velocity ``rate`` (inertial axes), w = omega x point (frame axes) of one end; R its frame's axes."""
     i, j = index[0], index[1]
     w[:] = 0.0
@@ -51,7 +51,7 @@ def end_motion(index, point, q, v, fixed, R, r, rate, w):  # type: ignore[no-unt
 
 
 @inner
-def line(index, data, q, v, fixed, R, w, d, rate, n):  # type: ignore[no-untyped-def]
+def line(index, data, q, v, fixed, R, w, d, rate, n):
     """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate and the direction n, zero where d is."""
     work = np.empty((4, 3))
     end_motion(index[0:3], data[0:3], q, v, fixed, R[0], work[0], work[1], w[0])
@@ -66,7 +66,7 @@ def line(index, data, q, v, fixed, R, w, d, rate, n):  # type: ignore[no-untyped
 
 
 @kernel
-def vectors(index, data, q, v, fixed, out, out_rate):  # type: ignore[no-untyped-def]
+def vectors(index, data, q, v, fixed, out, out_rate):
     """out, out_rate (s, n, 3): d and its rate."""
     R, w, n = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty(3)
     for s in range(q.shape[0]):
@@ -75,7 +75,7 @@ def vectors(index, data, q, v, fixed, out, out_rate):  # type: ignore[no-untyped
 
 
 @kernel
-def forces(index, data, u, q, v, fixed, elastic, dissipative, out):  # type: ignore[no-untyped-def]
+def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
     """out (s, n_v) += D^T n f; elastic and dissipative multiply the spring and the rest."""
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((5, 3))
     d, rate, n, local, torque = work[0], work[1], work[2], work[3], work[4]
@@ -100,7 +100,7 @@ def forces(index, data, u, q, v, fixed, elastic, dissipative, out):  # type: ign
 
 
 @kernel
-def energy(index, data, q, v, fixed, out):  # type: ignore[no-untyped-def]
+def energy(index, data, q, v, fixed, out):
     """out (s, 8) += k (l - l0)^2 / 2, as potential energy."""
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((3, 3))
     for s in range(q.shape[0]):
@@ -110,7 +110,7 @@ def energy(index, data, q, v, fixed, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def arms(R, point, side, A):  # type: ignore[no-untyped-def]
+def arms(R, point, side, A):
     """A (3, 3) = -side R point~: what a turn of the frame does to d."""
     x, y, z = side * point[0], side * point[1], side * point[2]
     for o in range(3):
@@ -120,7 +120,7 @@ def arms(R, point, side, A):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):  # type: ignore[no-untyped-def]
+def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     """Add d(D^T n f)/dv and d(D^T n f)/dq H to block data.
 
     dn = P dd / l with P = 1 - n n^T, and l' = n . d' changes by (P d' / l) . dd + n . (dd'), so that

@@ -30,7 +30,7 @@ SIZES = np.array([3, 3])
 
 
 @inner
-def quaternion_of(i, q, fixed, station, p):  # type: ignore[no-untyped-def]
+def quaternion_of(i, q, fixed, station, p):
     """p (4,) of a station: that of its frame times its own."""
     f = q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7]
     p[0] = f[0] * station[0] - f[1] * station[1] - f[2] * station[2] - f[3] * station[3]
@@ -40,7 +40,7 @@ def quaternion_of(i, q, fixed, station, p):  # type: ignore[no-untyped-def]
 
 
 @inner
-def relative(index, data, q, v, fixed, p, R, w, z):  # type: ignore[no-untyped-def]
+def relative(index, data, q, v, fixed, p, R, w, z):
     """p (4,), R (3, 3): turn of station b against a; w: angular velocity of b against a, z: that of a; axes of b."""
     work, spin = np.empty((2, 4)), np.empty(3)
     a, b = work[0], work[1]
@@ -67,7 +67,7 @@ def relative(index, data, q, v, fixed, p, R, w, z):  # type: ignore[no-untyped-d
 
 
 @kernel
-def twist(p, f, h):  # type: ignore[no-untyped-def]
+def twist(p, f, h):
     """The angle about f, in [-pi, pi], and h (3,) with rate = h . w."""
     x, vector, y = p[0], p[1:4], dot(f, p[1:4])
     cross(f, vector, h)
@@ -77,7 +77,7 @@ def twist(p, f, h):  # type: ignore[no-untyped-def]
 
 
 @inner
-def twist_change(p, f, h, change):  # type: ignore[no-untyped-def]
+def twist_change(p, f, h, change):
     """change (3, 3): [:, k] is the rate of h as b turns about its axis k, p' = p (0, e_k)/2."""
     work = np.empty((5, 3))
     vector, dvector, unit, fxv, c = work[0], work[1], work[2], work[3], work[4]
@@ -101,7 +101,7 @@ def twist_change(p, f, h, change):  # type: ignore[no-untyped-def]
 
 
 @inner
-def euler_angles(R, i, j, k, theta):  # type: ignore[no-untyped-def]
+def euler_angles(R, i, j, k, theta):
     """theta (3,) of the sequence with axes i, j, k: first and last in [-pi, pi]; see femb.numerics.euler."""
     e = 1.0 if (j - i) % 3 == 1 else -1.0
     if i != k:
@@ -116,7 +116,7 @@ def euler_angles(R, i, j, k, theta):  # type: ignore[no-untyped-def]
 
 
 @inner
-def angles(index, data, p, R, w, theta, rate, h, b):  # type: ignore[no-untyped-def]
+def angles(index, data, p, R, w, theta, rate, h, b):
     """theta, rate (3,); h (3, 3) rows whose products with w are the true rates; b (3, 3) rows the moments act along."""
     kind = index[6]
     if kind == 0:
@@ -139,7 +139,7 @@ def angles(index, data, p, R, w, theta, rate, h, b):  # type: ignore[no-untyped-
 
 
 @kernel
-def torques(index, data, u, q, v, fixed, elastic, dissipative, out):  # type: ignore[no-untyped-def]
+def torques(index, data, u, q, v, fixed, elastic, dissipative, out):
     """out (s, n_v) += moments on b, less those on a; elastic and dissipative multiply the spring and the rest.
 
     The work of the small-angle spring is no difference of an energy, so that it counts as dissipative.
@@ -171,7 +171,7 @@ def torques(index, data, u, q, v, fixed, elastic, dissipative, out):  # type: ig
 
 
 @kernel
-def energy(index, data, q, v, fixed, out):  # type: ignore[no-untyped-def]
+def energy(index, data, q, v, fixed, out):
     """out (s, 8) += k (theta - free)^2 / 2, as potential energy; the small-angle spring has none."""
     p, work, R = np.empty(4), np.empty((4, 3)), np.empty((3, 3))
     h, b = np.empty((3, 3)), np.empty((3, 3))
@@ -186,7 +186,7 @@ def energy(index, data, q, v, fixed, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def motions(index, data, q, v, fixed, p, w):  # type: ignore[no-untyped-def]
+def motions(index, data, q, v, fixed, p, w):
     """p (s, n, 4), w (s, n, 3): the turn of b against a and its angular velocity, axes of station b."""
     z, R = np.empty(3), np.empty((3, 3))
     for s in range(q.shape[0]):
@@ -195,7 +195,7 @@ def motions(index, data, q, v, fixed, p, w):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):  # type: ignore[no-untyped-def]
+def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     """Add the derivatives of the torques by v, and by q H, to block data.
 
     Let phi be a small turn of b against a, in axes of b. Then h_m . w and theta_m change by h_m . phi, b_m by db_m phi,

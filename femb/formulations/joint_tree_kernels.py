@@ -24,7 +24,7 @@ NONE, ONE, TWO, BALL, POINT = range(5)
 
 
 @inner
-def times_skew(A, x, out):  # type: ignore[no-untyped-def]
+def times_skew(A, x, out):
     """out = A x~."""
     for i in range(3):
         out[i, 0] = A[i, 1] * x[2] - A[i, 2] * x[1]
@@ -33,7 +33,7 @@ def times_skew(A, x, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def relative(kind, Z, q, i, u, j, p, C, S, S1):  # type: ignore[no-untyped-def]
+def relative(kind, Z, q, i, u, j, p, C, S, S1):
     """Quaternion p and axes C, first to second end; S and its rate S1 (3, 3): second's axes, by the speeds at u[j:]."""
     y, z = np.zeros(4), np.zeros(4)
     for m in range(3):
@@ -65,7 +65,7 @@ def relative(kind, Z, q, i, u, j, p, C, S, S1):  # type: ignore[no-untyped-def]
 
 
 @inner
-def reverse(C, u, j, S, S1):  # type: ignore[no-untyped-def]
+def reverse(C, u, j, S, S1):
     """S, S1 of the first end relative to the second, in the first's axes: -C S and its rate."""
     w, X, Y = np.zeros(3), np.empty((3, 3)), np.empty((3, 3))
     for m in range(3):
@@ -85,7 +85,7 @@ def reverse(C, u, j, S, S1):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):  # type: ignore[no-untyped-def]
+def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero before."""
     n = index.shape[0]
     A, p, w = np.empty((n + 1, 3, 3)), np.empty((n + 1, 4)), np.zeros((n + 1, 3))

@@ -10,7 +10,7 @@ from femb.numerics.compile import inner, kernel
 
 
 @kernel
-def velocities(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):  # type: ignore[no-untyped-def]
+def velocities(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):
     """out (s, n_v) of the rates dq (s, n_q) at q (s, n_q): omega = 2 rate_body(p) p' / p.p."""
     for s in range(q.shape[0]):
         for k in range(linear_q.size):
@@ -24,7 +24,7 @@ def velocities(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):  # type: 
 
 
 @inner
-def body_part(p0, p1, p2, p3, x0, x1, x2, x3):  # type: ignore[no-untyped-def]
+def body_part(p0, p1, p2, p3, x0, x1, x2, x3):
     """rate_body(p) x."""
     return (
         p0 * x1 - p1 * x0 + p3 * x2 - p2 * x3,
@@ -34,7 +34,7 @@ def body_part(p0, p1, p2, p3, x0, x1, x2, x3):  # type: ignore[no-untyped-def]
 
 
 @inner
-def along(p0, p1, p2, p3, radial, a, b, c):  # type: ignore[no-untyped-def]
+def along(p0, p1, p2, p3, radial, a, b, c):
     """radial p + rate_body(p)^T (a, b, c)."""
     return (
         radial * p0 - p1 * a - p2 * b - p3 * c,
@@ -45,9 +45,7 @@ def along(p0, p1, p2, p3, radial, a, b, c):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def second_rates(  # type: ignore[no-untyped-def]
-    linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, turning, x, out
-):
+def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, turning, x, out):
     """out (n_q + n_c,): q'' and all multipliers from x (n,), v' and those of joints, at one state.
 
     v, momentum (n,) : velocities and M v, for the multipliers of quaternions (7). turning : p.p'' over p'.p', -1.
@@ -68,9 +66,7 @@ def second_rates(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pull_back(  # type: ignore[no-untyped-def]
-    linear_q, linear_v, quaternion_q, omega_v, q, dq, v, momenta, multipliers, forces, out
-):
+def pull_back(linear_q, linear_v, quaternion_q, omega_v, q, dq, v, momenta, multipliers, forces, out):
     """out (s, n_q + n_c): the equations of a step in quaternion coordinates (8) of s states.
 
     forces (s, n) : those of the velocity form. momenta (s, n) : M v. multipliers (s, n_c) : n_p, then those of joints.
@@ -96,7 +92,7 @@ def pull_back(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):  # type: ignore[no-untyped-def]
+def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):
     """Of all frames with axes at one state: unit p (n_p, 4), omega and the momenta conjugate to it (n_p, 3)."""
     for k in range(quaternion_q.size):
         i, j = quaternion_q[k], omega_v[k]
@@ -109,7 +105,7 @@ def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):  # type: ignor
 
 
 @kernel
-def add_change_of_map(  # type: ignore[no-untyped-def]
+def add_change_of_map(
     start, diagonal, order, first, later, lower, upper, frame, column, omega, mass, damping, stiffness
 ):
     """Add to the tangent what a change of p makes of omega and its rate, C omega~ / 2 + M omega.omega / 4 (15).
@@ -132,7 +128,7 @@ def add_change_of_map(  # type: ignore[no-untyped-def]
 
 
 @inner
-def change_of_map(at, rows, columns, column, w, mass, damping, stiffness):  # type: ignore[no-untyped-def]
+def change_of_map(at, rows, columns, column, w, mass, damping, stiffness):
     """What ``add_change_of_map`` does to the block (rows, columns) at ``at``."""
     square = 0.25 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     for i in range(rows):
@@ -144,9 +140,7 @@ def change_of_map(at, rows, columns, column, w, mass, damping, stiffness):  # ty
 
 
 @kernel
-def add_radial_change(  # type: ignore[no-untyped-def]
-    start, diagonal, order, first, later, lower, upper, frame, column, omega, factor, damping, data
-):
+def add_radial_change(start, diagonal, order, first, later, lower, upper, frame, column, omega, factor, damping, data):
     """data += factor C omega omega^T in the columns of angular velocities: what the elimination of the row of each
     quaternion's length leaves (15). Arguments as in ``add_change_of_map``."""
     for step in range(order.size):
@@ -164,7 +158,7 @@ def add_radial_change(  # type: ignore[no-untyped-def]
 
 
 @inner
-def radial_change(at, rows, columns, column, w, factor, damping, data):  # type: ignore[no-untyped-def]
+def radial_change(at, rows, columns, column, w, factor, damping, data):
     """What ``add_radial_change`` does to the block (rows, columns) at ``at``."""
     for i in range(rows):
         o = at + i * columns + column
@@ -174,7 +168,7 @@ def radial_change(at, rows, columns, column, w, factor, damping, data):  # type:
 
 
 @kernel
-def solve_bordered(  # type: ignore[no-untyped-def]
+def solve_bordered(
     linear_q, linear_v, quaternion_q, omega_v, p, omega, spin,
     start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, own,
     mass, damping, reach, work, x,
@@ -240,7 +234,7 @@ def solve_bordered(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def multiply_pulled(  # type: ignore[no-untyped-def]
+def multiply_pulled(
     linear_q, linear_v, quaternion_q, omega_v, p, start, n_v, diagonal, order, first, later, lower, upper, data, work,
     x, out,
 ):  # fmt: skip

@@ -52,7 +52,7 @@ class PostureError(SolveError):
 
 
 @kernel
-def first_met(y, limit):  # type: ignore[no-untyped-def]
+def first_met(y, limit):
     """The first of the vectors y (s, k, m), at s states of a step, that comes too near to zero; -1 if none does."""
     for k in range(y.shape[1]):
         for s in range(y.shape[0]):

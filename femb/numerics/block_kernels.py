@@ -16,9 +16,7 @@ NOTHING = 1e-100
 
 
 @kernel
-def factor(  # type: ignore[no-untyped-def]
-    start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, own, dependent
-):
+def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, own, dependent):
     """Factorise block data in place; returns -1, or the block that is singular.
 
     The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks hold L and U, the blocks
@@ -69,7 +67,7 @@ def factor(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):  # type: ignore[no-untyped-def]
+def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):
     """parts (n_c,) of the diagonals ``own`` that rows of constraints left when they were eliminated."""
     for b in range(diagonal.size):
         o = start[b]
@@ -84,7 +82,7 @@ def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):  # type: i
 
 
 @inner
-def factor_velocities(data, D, n, pivots, o):  # type: ignore[no-untyped-def]
+def factor_velocities(data, D, n, pivots, o):
     """LU of the block (n, n) at D with partial pivoting; whether it is regular."""
     for k in range(n):
         best, row = 0.0, k
@@ -103,7 +101,7 @@ def factor_velocities(data, D, n, pivots, o):  # type: ignore[no-untyped-def]
 
 
 @inner
-def factor_rows(data, D, n, pivots, o, own, dependent):  # type: ignore[no-untyped-def]
+def factor_rows(data, D, n, pivots, o, own, dependent):
     """LU of a block of multipliers with diagonal pivoting; returns how many rows do not depend on the others."""
     for k in range(n):
         best, row = -1.0, k
@@ -125,7 +123,7 @@ def factor_rows(data, D, n, pivots, o, own, dependent):  # type: ignore[no-untyp
 
 
 @inner
-def eliminate(data, D, n, k):  # type: ignore[no-untyped-def]
+def eliminate(data, D, n, k):
     """Take row k of the block (n, n) at D from those below it."""
     inverse = 1.0 / data[D + k * n + k]
     for i in range(k + 1, n):
@@ -136,14 +134,14 @@ def eliminate(data, D, n, k):  # type: ignore[no-untyped-def]
 
 
 @inner
-def exchange(x, X, row, other, m):  # type: ignore[no-untyped-def]
+def exchange(x, X, row, other, m):
     """Exchange two rows of the block of m columns at X."""
     for j in range(m):
         x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
 
 
 @inner
-def substitute(data, D, n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
+def substitute(data, D, n, r, pivots, o, x, X, m):
     """Solve for the block (r, m) at X with the first r rows of the factors at D."""
     for k in range(r):
         if pivots[o + k] != k:
@@ -164,7 +162,7 @@ def substitute(data, D, n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-de
 
 
 @inner
-def put_back(n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
+def put_back(n, r, pivots, o, x, X, m):
     """Multipliers in their own order after ``substitute``; those of dependent rows are zero."""
     for i in range(r * m, n * m):
         x[X + i] = 0.0
@@ -174,7 +172,7 @@ def put_back(n, r, pivots, o, x, X, m):  # type: ignore[no-untyped-def]
 
 
 @inner
-def subtract_product(data, U, X, T, m, n, c):  # type: ignore[no-untyped-def]
+def subtract_product(data, U, X, T, m, n, c):
     """The block (m, c) at T less the product of the blocks (m, n) at U and (n, c) at X."""
     # views, since the product is never one of its factors, which lets the inner loop run in registers
     goal, columns = data[T : T + m * c], data[X : X + n * c]
@@ -186,9 +184,7 @@ def subtract_product(data, U, X, T, m, n, c):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def solve(  # type: ignore[no-untyped-def]
-    start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, own, x
-):
+def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, own, x):
     """Solve in place for one right-hand side x (n,) with a factorisation of ``factor``."""
     for step in range(order.size):
         b = order[step]
@@ -212,7 +208,7 @@ def solve(  # type: ignore[no-untyped-def]
 
 
 @inner
-def subtract_vector(data, A, m, n, x, o, p):  # type: ignore[no-untyped-def]
+def subtract_vector(data, A, m, n, x, o, p):
     """x[p:] (m,) less the block (m, n) at A times x[o:] (n,)."""
     for i in range(m):
         s = x[p + i]
@@ -222,7 +218,7 @@ def subtract_vector(data, A, m, n, x, o, p):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):  # type: ignore[no-untyped-def]
+def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):
     """y (n,) = A x for block data."""
     for i in range(y.size):
         y[i] = 0.0
@@ -243,7 +239,7 @@ def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):  #
 
 
 @kernel
-def shift(mass, damping, stiffness, mu, reach, out):  # type: ignore[no-untyped-def]
+def shift(mass, damping, stiffness, mu, reach, out):
     """out = mu mass + damping + reach stiffness, block data; mu and reach real or complex."""
     for i in range(out.size):
         out[i] = mu * mass[i] + damping[i] + reach * stiffness[i]

@@ -10,7 +10,7 @@ from femb.numerics.compile import kernel
 
 
 @kernel
-def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):  # type: ignore[no-untyped-def]
+def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):
     """out (s, n_q) = H(q) v for s states: p' = 1/2 p x (0, omega)."""
     for s in range(q.shape[0]):
         for k in range(linear_q.size):
@@ -26,7 +26,7 @@ def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):  # type: ignore
 
 
 @kernel
-def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):  # type: ignore[no-untyped-def]
+def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):
     """out (s, n_v): the velocities x with H(q) x = dq; the part of dq along a quaternion is dropped."""
     for s in range(dq.shape[0]):
         for k in range(linear_q.size):
@@ -42,7 +42,7 @@ def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):  # type: ig
 
 
 @kernel
-def normalise(quaternion_q, q):  # type: ignore[no-untyped-def]
+def normalise(quaternion_q, q):
     """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
     worst = 0.0
     for k in range(quaternion_q.size):
@@ -56,7 +56,7 @@ def normalise(quaternion_q, q):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def error_norm(start, size, atol, rtol, error, x):  # type: ignore[no-untyped-def]
+def error_norm(start, size, atol, rtol, error, x):
     """Largest of |error| / (atol + rtol |x|) over groups of components (a vector, a quaternion or a number).
 
     Vector norms make the measure independent of the direction of the axes. Not a number gives inf. The size of an
@@ -78,7 +78,7 @@ def error_norm(start, size, atol, rtol, error, x):  # type: ignore[no-untyped-de
 
 
 @kernel
-def solution_limits(scale_q, scale_v, q, v, h, limits):  # type: ignore[no-untyped-def]
+def solution_limits(scale_q, scale_v, q, v, h, limits):
     """limits (groups,) that measure what is left of the velocities (n_v,) of a step h, as absolute tolerances.
 
     ``error_norm`` takes them, with a relative tolerance of zero, in the place of those of velocities.

@@ -4,7 +4,7 @@ from femb.numerics.compile import inner, kernel
 
 
 @inner
-def rotation(p, R):  # type: ignore[no-untyped-def]
+def rotation(p, R):
     """R (3, 3), body to inertial, of the quaternion p (4,); p is scaled to unit length first.
 
     A step advances quaternions additively, so stage values are off the unit sphere by the order of the step.
@@ -23,7 +23,7 @@ def rotation(p, R):  # type: ignore[no-untyped-def]
 
 
 @inner
-def pose(i, q, fixed, r, R):  # type: ignore[no-untyped-def]
+def pose(i, q, fixed, r, R):
     """Position r (3,) and axes R (3, 3) of the frame at q[i:i+7]; a negative i is row -1-i of ``fixed``."""
     if i >= 0:
         for k in range(3):
@@ -36,7 +36,7 @@ def pose(i, q, fixed, r, R):  # type: ignore[no-untyped-def]
 
 
 @inner
-def cross(a, b, out):  # type: ignore[no-untyped-def]
+def cross(a, b, out):
     """out = a x b; out may be neither a nor b."""
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
@@ -44,27 +44,27 @@ def cross(a, b, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def dot(a, b):  # type: ignore[no-untyped-def]
+def dot(a, b):
     """a . b of three-vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inner
-def turn(R, a, out):  # type: ignore[no-untyped-def]
+def turn(R, a, out):
     """out = R a."""
     for i in range(3):
         out[i] = R[i, 0] * a[0] + R[i, 1] * a[1] + R[i, 2] * a[2]
 
 
 @inner
-def turn_back(R, a, out):  # type: ignore[no-untyped-def]
+def turn_back(R, a, out):
     """out = R^T a."""
     for i in range(3):
         out[i] = R[0, i] * a[0] + R[1, i] * a[1] + R[2, i] * a[2]
 
 
 @inner
-def product(A, B, out):  # type: ignore[no-untyped-def]
+def product(A, B, out):
     """out = A B."""
     for i in range(3):
         for j in range(3):
@@ -72,7 +72,7 @@ def product(A, B, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def product_left_back(A, B, out):  # type: ignore[no-untyped-def]
+def product_left_back(A, B, out):
     """out = A^T B."""
     for i in range(3):
         for j in range(3):
@@ -80,7 +80,7 @@ def product_left_back(A, B, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scatter(local, starts, sizes, offset, stride, data):  # type: ignore[no-untyped-def]
+def scatter(local, starts, sizes, offset, stride, data):
     """Add a dense matrix to block data.
 
     The rows and columns of ``local`` come in groups that are contiguous there (from ``starts``, ``sizes`` long) and

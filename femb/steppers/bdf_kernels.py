@@ -8,7 +8,7 @@ from femb.steppers.radau_kernels import turn_frames
 
 
 @kernel
-def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v, q):  # type: ignore[no-untyped-def]
+def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v, q):
     """q (n_q,) with q = known + H(q) v / mu.
 
     For a quaternion this is p = c + p w with the vector w = omega/(2 mu): linear in p, and solved by
@@ -29,7 +29,7 @@ def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v
 
 
 @kernel
-def correct(turns, places, change, scale, reference, d):  # type: ignore[no-untyped-def]
+def correct(turns, places, change, scale, reference, d):
     """d (n_v,) += change, turned on to the state (turns (F, 4)); returns the norm of the change."""
     turn_frames(turns, places, change)
     for k in range(d.size):
@@ -39,7 +39,7 @@ def correct(turns, places, change, scale, reference, d):  # type: ignore[no-unty
 
 
 @kernel
-def normalise_history(quaternion_q, D):  # type: ignore[no-untyped-def]
+def normalise_history(quaternion_q, D):
     """Scale the quaternions of the last value D[0] to unit length, and all their differences by the same factor.
 
     p' = p (0, omega)/2 is linear in p, so that a history scaled as a whole is a solution of the same difference

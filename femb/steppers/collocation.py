@@ -202,7 +202,7 @@ def _extrapolation(c: Floats, ratio: float) -> Floats:
 
 
 @kernel
-def advance(hA, F, y, carry, size, Y):  # type: ignore[no-untyped-def]
+def advance(hA, F, y, carry, size, Y):
     """Y (s, n) = y + hA F, in place; returns its largest change relative to the sizes of components so far."""
     floor, worst = 0.0, 0.0
     for k in range(y.size):
@@ -224,7 +224,7 @@ def advance(hA, F, y, carry, size, Y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def accept(hb, F, y, carry, size):  # type: ignore[no-untyped-def]
+def accept(hb, F, y, carry, size):
     """y += hb F with the rounding error of the sum carried to the next step."""
     for k in range(y.size):
         total = carry[k]

@@ -6,7 +6,7 @@ from femb.numerics.compile import kernel
 
 
 @kernel
-def moved(linear_q, linear_v, quaternion_q, omega_v, q, x, out):  # type: ignore[no-untyped-def]
+def moved(linear_q, linear_v, quaternion_q, omega_v, q, x, out):
     """out (n_q,): the coordinates q after the displacement x (n_v,), its rotations by their exponential."""
     for k in range(linear_q.size):
         out[linear_q[k]] = q[linear_q[k]] + x[linear_v[k]]

@@ -12,7 +12,7 @@ TWO, THREE = np.int64(2), np.int64(3)
 
 
 @kernel
-def frame_turns(quaternion_q, q, Q, turns):  # type: ignore[no-untyped-def]
+def frame_turns(quaternion_q, q, Q, turns):
     """turns (s, F, 4): unit quaternions, inertial axes, of every frame's turn from q (n_q,) to states Q (s, n_q)."""
     for i in range(Q.shape[0]):
         for k in range(quaternion_q.size):
@@ -28,7 +28,7 @@ def frame_turns(quaternion_q, q, Q, turns):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def turn_frames(turns, places, x):  # type: ignore[no-untyped-def]
+def turn_frames(turns, places, x):
     """Turn what of x (n,) has inertial axes by the turns (F, 4) of the frames, in place.
 
     places (F, 2) : of the translational components, and of the components of quaternions' rates; negative where there
@@ -39,14 +39,14 @@ def turn_frames(turns, places, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def turn_frames_back(turns, places, x):  # type: ignore[no-untyped-def]
+def turn_frames_back(turns, places, x):
     """The reverse of ``turn_frames``."""
     for k in range(places.shape[0]):
         turn_by(turns[k, 0], -turns[k, 1], -turns[k, 2], -turns[k, 3], places[k, 0], places[k, 1], x)
 
 
 @inner
-def turn_by(c0, c1, c2, c3, o, p, x):  # type: ignore[no-untyped-def]
+def turn_by(c0, c1, c2, c3, o, p, x):
     """Turn the vector at x[o:] and the quaternion at x[p:], where o and p are not negative, by the quaternion c."""
     if o >= 0:
         a, b, c = x[o], x[o + 1], x[o + 2]
@@ -63,7 +63,7 @@ def turn_by(c0, c1, c2, c3, o, p, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def to_eigenvectors(inverse, turns, places, residual, real, pair):  # type: ignore[no-untyped-def]
+def to_eigenvectors(inverse, turns, places, residual, real, pair):
     """real (n,), pair (n,) complex: minus the residuals (3, n) in the eigenvectors of A^-1.
 
     Forces on frames are first turned back to the attitude at which the matrices were formed: a stiff member that has
@@ -81,7 +81,7 @@ def to_eigenvectors(inverse, turns, places, residual, real, pair):  # type: igno
 
 
 @kernel
-def start_stages(  # type: ignore[no-untyped-def]
+def start_stages(
     linear_q, linear_v, quaternion_q, omega_v, turned_q, frame_q, C, A, inverse, h, ratio, polynomial, of_multipliers,
     q, v, Z, V, K, Q, L, turns,
 ):  # fmt: skip
@@ -106,7 +106,7 @@ def start_stages(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def finish_iteration(  # type: ignore[no-untyped-def]
+def finish_iteration(
     linear_q, linear_v, quaternion_q, omega_v, turned_v, A, inverse, T, h, scale, q, v, turns, real, pair,
     Z, V, K, Q, L,
 ):  # fmt: skip
@@ -132,9 +132,7 @@ def finish_iteration(  # type: ignore[no-untyped-def]
 
 
 @inner
-def stage_coordinates(  # type: ignore[no-untyped-def]
-    linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, sweeps
-):
+def stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, sweeps):
     """V = v + Z, K = A^-1 Z / h and Q = q + h A (H(Q) V), the quaternions by fixed-point sweeps from Q."""
     for i in range(3):
         for k in range(v.size):
@@ -155,7 +153,7 @@ def stage_coordinates(  # type: ignore[no-untyped-def]
 
 
 @inner
-def rates_of(q, v, o, w):  # type: ignore[no-untyped-def]
+def rates_of(q, v, o, w):
     """Rates of the quaternion at q[o:o+4] with the angular velocity at v[w:w+3]."""
     a, b, c = 0.5 * v[w], 0.5 * v[w + 1], 0.5 * v[w + 2]
     p0, p1, p2, p3 = q[o], q[o + 1], q[o + 2], q[o + 3]
@@ -166,7 +164,7 @@ def rates_of(q, v, o, w):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def start_estimate(  # type: ignore[no-untyped-def]
+def start_estimate(
     linear_q, linear_v, quaternion_q, omega_v, turned_q, turned_v, frame_q, weights, h, q0, q, v, Z, Q,
     change, rate, drift, turns,
 ):  # fmt: skip
@@ -187,7 +185,7 @@ def start_estimate(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def estimate_force(turned_v, n_v, turns, mu, residual, pull):  # type: ignore[no-untyped-def]
+def estimate_force(turned_v, n_v, turns, mu, residual, pull):
     """residual (1, n) becomes the right-hand side: minus itself, turned back, less pull (n,) / mu; 0 beyond n_v."""
     turn_frames_back(turns[0], turned_v, residual[0])
     for k in range(n_v):
@@ -197,7 +195,7 @@ def estimate_force(turned_v, n_v, turns, mu, residual, pull):  # type: ignore[no
 
 
 @kernel
-def estimate_size(  # type: ignore[no-untyped-def]
+def estimate_size(
     linear_q, linear_v, quaternion_q, omega_v, turned_v, scale_q, scale_v, mu, q0, v0, turns, rate, error_v, error_q
 ):
     """Norm of the estimate; error_v (1, n) is turned on, error_q (1, n_q) = (H(q0) error_v + rate) / mu."""

@@ -91,7 +91,7 @@ class Pattern:
             columns.append(np.tile(np.arange(start[j], start[j + 1]), sizes[i]))
         return np.concatenate(rows), np.concatenate(columns)
 
-    def to_csc(self, data: Floats):  # type: ignore[no-untyped-def]
+    def to_csc(self, data: Floats):
         """The matrix (n, n) of block data as scipy.sparse.csc_array; the structure is found once."""
         from scipy.sparse import csc_array
 

@@ -11,7 +11,7 @@ from femb.numerics.compile import kernel
 
 
 @kernel
-def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, second, a, f):  # type: ignore[no-untyped-def]
+def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, second, a, f):
     """Hinge accelerations ``second`` (n,), segments' a (rows, 6) and the forces f (rows, 6) through their hinges.
 
     a is the rate of v at the common point held still. force (n,): spring, damper and other generalized forces; W

@@ -13,7 +13,7 @@ ROUNDING = 1e-13
 
 
 @inner
-def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):  # type: ignore[no-untyped-def]
+def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):
     """Articulated recursion, equations (9) to (11); M (rows, 6, 6) becomes the articulated inertias.
 
     Takes the momenta p (n,) of the hinges and h0 (6,) of the whole tree about the base; sets the rates (n,) of the
@@ -93,7 +93,7 @@ def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, 
 
 
 @kernel
-def energy_matrix(parent, S, M, A):  # type: ignore[no-untyped-def]
+def energy_matrix(parent, S, M, A):
     """A (6 + n, 6 + n), the base's six velocities first, of composite inertias, equation (7).
 
     Only the lower triangle and of it only pairs on one path are written; M becomes the composite inertias.

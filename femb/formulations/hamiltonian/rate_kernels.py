@@ -14,7 +14,7 @@ from femb.numerics.vector3 import rotation
 
 
 @kernel
-def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):  # type: ignore[no-untyped-def]
+def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):
     """W (rows, 6): weight and loads of each segment about the common point, equation (12).
 
     load_rows (m,): the row that each load acts on. loads (m, 9): its point (segment axes, from the origin of the
@@ -40,7 +40,7 @@ def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):  # type: ignore[n
 
 
 @inner
-def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):  # type: ignore[no-untyped-def]
+def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):
     """out (n,) = p' of the hinges; W becomes its sums outboard. Equation (13)."""
     sum_outboard(parent, W)
     b = np.empty(6)
@@ -56,7 +56,7 @@ def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):  # type: ign
 
 
 @kernel
-def state_rates(parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out):  # type: ignore[no-untyped-def]
+def state_rates(parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out):
     """out (s, n_y) of states Y (s, n_y); also hinge rates (s, n) and segment velocities (s, rows, 6).
 
     given (s, n): rates of driven hinges. only_speeds: leave out as it is. Returns the first segment with a vanishing

@@ -21,7 +21,7 @@ from femb.numerics.compile import inner, kernel
 
 
 @kernel
-def place(parent, data, q, R, hinge, c, S):  # type: ignore[no-untyped-def]
+def place(parent, data, q, R, hinge, c, S):
     """Attitudes R, hinge points hinge, mass centres c (rows, 3) and hinge motions S (rows, 6); R[0] is given.
 
     Equations (1) and (4).
@@ -63,7 +63,7 @@ def place(parent, data, q, R, hinge, c, S):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def spatial_inertias(data, R, c, M):  # type: ignore[no-untyped-def]
+def spatial_inertias(data, R, c, M):
     """M (rows, 6, 6) about the common point, equation (5)."""
     for k in range(M.shape[0]):
         m, x, y, z = data[k, MASS], c[k, 0], c[k, 1], c[k, 2]
@@ -103,7 +103,7 @@ def spatial_inertias(data, R, c, M):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def turn_rate(S, v, k, out):  # type: ignore[no-untyped-def]
+def turn_rate(S, v, k, out):
     """out (6,) = v_k x S_k, the rate of the hinge motion S_k, equation (6)."""
     a, b, c = v[k, 0], v[k, 1], v[k, 2]
     d, e, f = v[k, 3], v[k, 4], v[k, 5]
@@ -118,7 +118,7 @@ def turn_rate(S, v, k, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def velocities(parent, S, rate, v):  # type: ignore[no-untyped-def]
+def velocities(parent, S, rate, v):
     """v (rows, 6) from hinge rates (n,) and v[0]."""
     for k in range(1, parent.size):
         h = parent[k]
@@ -127,7 +127,7 @@ def velocities(parent, S, rate, v):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def multiply(M, x, out):  # type: ignore[no-untyped-def]
+def multiply(M, x, out):
     """out (rows, 6) = M x, row by row."""
     for k in range(x.shape[0]):
         for i in range(6):
@@ -138,7 +138,7 @@ def multiply(M, x, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sum_outboard(parent, x):  # type: ignore[no-untyped-def]
+def sum_outboard(parent, x):
     """Sums of x (rows, 6) over the segments outboard of each row and itself, in place."""
     for k in range(parent.size - 1, 0, -1):
         for i in range(6):
@@ -146,7 +146,7 @@ def sum_outboard(parent, x):  # type: ignore[no-untyped-def]
 
 
 @inner
-def cholesky_solve(A, x):  # type: ignore[no-untyped-def]
+def cholesky_solve(A, x):
     """x = A^-1 x in place, A symmetric positive definite and overwritten; returns whether it is that."""
     n = x.size
     for j in range(n):

@@ -12,7 +12,7 @@ from femb.numerics.vector3 import rotation, turn, turn_back
 
 
 @kernel
-def push(index, T, T1, B, B1, V, u, ud, A):  # type: ignore[no-untyped-def]
+def push(index, T, T1, B, B1, V, u, ud, A):
     """A = H2 u' + H2' u, root to tips: A_i = T_i A_parent + B_i u'_i + T'_i V_parent + B'_i u_i."""
     for s in range(A.shape[0]):
         for k in range(index.shape[0]):
@@ -29,7 +29,7 @@ def push(index, T, T1, B, B1, V, u, ud, A):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pull(index, T, B, F, g):  # type: ignore[no-untyped-def]
+def pull(index, T, B, F, g):
     """g = H2^T F, tips to root; F then holds for every frame the sum over what hangs on it."""
     for s in range(F.shape[0]):
         for k in range(index.shape[0] - 1, -1, -1):
@@ -47,7 +47,7 @@ def pull(index, T, B, F, g):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pull_change(index, T, B, T1, B1, F, dF, g):  # type: ignore[no-untyped-def]
+def pull_change(index, T, B, T1, B1, F, dF, g):
     """g = H2'^T f in directions s: F (1, n_v) as ``pull`` leaves it, dF (s, n_v) zero before."""
     for s in range(g.shape[0]):
         for k in range(index.shape[0] - 1, -1, -1):
@@ -65,7 +65,7 @@ def pull_change(index, T, B, T1, B1, F, dF, g):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill(index, start, width, T, T1, B, B1, H, H1):  # type: ignore[no-untyped-def]
+def fill(index, start, width, T, T1, B, B1, H, H1):
     """Rows of H2 and H2' of one state, flat: of frame k from start[k] on, width[k] numbers a row, by columns of its
     path from the root, its own the last. T, T1, B, B1 (n, 6, 6)."""
     for k in range(index.shape[0]):
@@ -85,7 +85,7 @@ def fill(index, start, width, T, T1, B, B1, H, H1):  # type: ignore[no-untyped-d
 
 
 @kernel
-def composite(index, T, B, M, out):  # type: ignore[no-untyped-def]
+def composite(index, T, B, M, out):
     """out = H2^T M H2 of one state, with M (n, 6, 6) a block a frame, which then holds that of all that hangs on it.
 
     The composite rigid body algorithm: an entry costs what its two frames are apart. T, B (n, 6, 6).
@@ -133,7 +133,7 @@ def composite(index, T, B, M, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def add_cross(a, b, factor, out):  # type: ignore[no-untyped-def]
+def add_cross(a, b, factor, out):
     """out += factor a x b of motions (6,): angular part, then linear part; out may be neither a nor b."""
     for m in range(3):
         f, g = (m + 1) % 3, (m + 2) % 3
@@ -142,7 +142,7 @@ def add_cross(a, b, factor, out):  # type: ignore[no-untyped-def]
 
 
 @inner
-def move(x, rho, out):  # type: ignore[no-untyped-def]
+def move(x, rho, out):
     """out = the motion x (6,) seen from the point at rho."""
     for m in range(3):
         f, g = (m + 1) % 3, (m + 2) % 3
@@ -150,7 +150,7 @@ def move(x, rho, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):  # type: ignore[no-untyped-def]
+def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
     """Columns D_j v and D_j v' of one state, v = H2 u and v' = H2 a + H2' u, at constant u and a; flat, as by ``fill``.
 
     Q : coordinates of the System. B (n, 6, 6). constant (n,) : frames without such changes, whose entries are left.
