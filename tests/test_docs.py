@@ -124,7 +124,17 @@ def steps(page: Path) -> list[tuple[str, str | None]]:
     return list(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if steps(page)], ids=named)
+LONG = ("iftomm_a02_four_bar.md",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in LONG else [])
+        for page in PAGES
+        if steps(page)
+    ],
+)
 def test_commands_do_what_the_page_says(page, workplace, runs):
     for command, printed in steps(page):
         stops = printed is not None and "the run stopped" in printed

@@ -144,7 +144,9 @@ def test_formulations_agree_by_explicit_steps(name):
     assert np.abs(both[1].audit.quaternion_norm).max() < 1e-14
 
 
-@every_case
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "satellite_free" else []) for name in STRETCHES]
+)
 def test_implicit_methods_in_quaternion_coordinates(name):
     """The cases as they are, damped and for longer, against radau in velocities; radau with the same rtol in both,
     a tight one: in twelve steps of 1e-6 it leaves 1.6e-6 of the boom's vibrations, in both forms alike."""
