@@ -9,12 +9,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from checkout import ROOT
 
 import femb
 from femb.analysis import warmup
 from femb.numerics import compile as jit
 
-ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 HEAVY = ("numpy", "numba", "scipy", "matplotlib", "sparse", "meshio", "h5py", "click", "tqdm")

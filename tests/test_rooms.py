@@ -2,11 +2,11 @@
 
 import runpy
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
+from checkout import ROOT
 
-PLAN = runpy.run_path(str(Path(__file__).resolve().parents[1] / "docs" / "draw_floor_plan.py"))
+PLAN = runpy.run_path(str(ROOT / "docs" / "draw_floor_plan.py"))
 MODULES, ROOMS, room = PLAN["modules"](), PLAN["ROOMS"], PLAN["room"]
 IMPORTS = {module: list(PLAN["imports"](path, MODULES)) for module, path in MODULES.items()}
 

@@ -11,12 +11,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from checkout import CASES
 
 import femb
 from femb import Model, ModelError, RigidBody, Run, load_case, simulate
 from femb.analysis.calling import RunOptions, ToleranceOptions
 
-CASES = Path(__file__).resolve().parent.parent / "cases"
 # Where femb is: type checkers do not follow the hook by which an editable installation is imported.
 ROOT = Path(femb.__file__).resolve().parents[1]
 

@@ -19,7 +19,7 @@ from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.system.system import System
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from oracle_energy_matrix import energy_matrix
+from oracles.energy_matrix import energy_matrix
 
 SIZES = (1, 2, 3, 4, 6, 10, 20, 50, 100, 200, 500)
 STATES = 8

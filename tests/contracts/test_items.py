@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from finite_differences import INERTIA, residual_change
+from oracles.finite_differences import INERTIA, residual_change
 
 import femb
 from femb import elements as e

@@ -8,8 +8,8 @@ import random
 import signal
 import tomllib
 import warnings
-from pathlib import Path
 
+import checkout
 from numba.core.compiler_lock import global_compiler_lock
 
 from femb import FembError
@@ -22,8 +22,7 @@ NUMBERS = [0, 1, -1, 2, 3, 7, 0.5, -2.5, 1e-9, 1e-4, 0.1, 10, 100, 1e3, 1e4, 1e6
 WORDS = ["ground", "body", "dual_euler", "euler", "source", "rk", "bdf", "gauss", "generalized-alpha", "reduced", "rk4",
          "hamiltonian", "quaternion", "assembled", "equilibrium", "zxz", "spherical", "fixed", "revolute"]  # fmt: skip
 SECONDS = 10  # no example may take longer
-FOLDER = Path(__file__).parents[2] / "cases"
-CASES = {path.stem: tomllib.loads(path.read_text()) for path in sorted(FOLDER.glob("*.toml"))}
+CASES = {path.stem: tomllib.loads(path.read_text()) for path in sorted(checkout.CASES.glob("*.toml"))}
 VALUES = [
     0, 1, -1, 2, 3, 0.5, -2.5, 1e-300, 1e-60, 1e-12, 1e6, 1e20, 1e50, 1e300, 1e308, -1e308, 10**30, 10**400, math.inf,
     -math.inf, math.nan, True, False, "", "x", "hub", "ground", ".", "..", "a/b", "a\nb", "a\x00b", "1.0", "é" * 300,

@@ -2,7 +2,6 @@
 
 import os
 import random
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from synthetic_results import satellite
+from oracles.synthetic_results import satellite
 
 from femb.base.errors import ResultError
 from femb.results.file import ResultWriter

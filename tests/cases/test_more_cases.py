@@ -1,0 +1,282 @@
+"""What the pages of the structural cases say of them: four arms, a right-angle frame, a rotor, a snake arm."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from checkout import CASES
+from scipy.linalg import eigh
+from scipy.optimize import brentq, least_squares
+
+from femb import Beam, Model, Results, RigidBody, Section, load_case, simulate
+from femb.analysis.equilibrium import steady_start
+from femb.analysis.simulate import mass_properties
+from femb.system.system import System
+
+
+@cache
+def run(name: str, *overrides: str) -> Results:
+    """Results of a case, whole, or as changed by overrides."""
+    case = load_case(CASES / f"{name}.toml", overrides)
+    return simulate(case.model, case.run, case_text=case.text)
+
+
+def section_of(name: str, beam: str) -> Section:
+    """Section of a beam of a case."""
+    model = load_case(CASES / f"{name}.toml").model
+    return model.section_of(model.beams[beam])
+
+
+def modes(system: System) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies (rad/s) of an unstrained system, from the lowest, and their shapes by column."""
+    u = system.inputs_at(0.0, system.q0, 0.0 * system.v0)
+    mass, _, stiffness = system.matrices(u, system.q0, 0.0 * system.v0)
+    mass, stiffness = (system.pattern.to_csc(each).toarray() for each in (mass, stiffness))
+    values, shapes = eigh(stiffness, mass)
+    return np.sqrt(np.abs(values)), shapes
+
+
+class TestFourArms:
+    CASE = "satellite_four_arms"
+
+    def test_momentum_is_what_the_torque_gives(self):
+        """A versine of 5 N m and 4 s: 10 N m s, and back to rest; the mass centre stays where it is."""
+        results = run(self.CASE)
+        spin = results.audit.angular_momentum
+        np.testing.assert_allclose(spin[200], [0.0, 0.0, 10.0], atol=1e-6)
+        np.testing.assert_allclose(spin[results.time >= 8.0], 0.0, atol=2e-6)
+        assert np.abs(results.audit.linear_momentum).max() < 1e-6
+        assert np.abs(results.audit.energy_error).max() < 1e-6
+
+    def test_turns_as_far_as_its_rigid_twin(self):
+        _, _, inertia = mass_properties(System(load_case(CASES / f"{self.CASE}.toml").model))
+        assert inertia[2, 2] == pytest.approx(38.330, abs=1e-3)
+        assert inertia[0, 2] == pytest.approx(-0.515, abs=1e-3)
+        angles = np.degrees(run(self.CASE).bodies["hub"].euler_angles())
+        assert angles[-1, 2] == pytest.approx(np.degrees(40.0 / inertia[2, 2]), abs=0.05)
+        np.testing.assert_allclose(np.abs(angles).max(axis=0)[:2], [0.98, 1.98], atol=0.01)
+
+    def test_deflections(self):
+        results = run(self.CASE)
+        tips = {name: np.abs(beam.deflection[:, -1]) for name, beam in results.beams.items()}
+        np.testing.assert_allclose(tips["east"].max(axis=0)[1:], [0.0523, 0.0027], atol=5e-5)
+        across = [tips["west"][:, 1], tips["north"][:, 0], tips["south"][:, 0]]
+        np.testing.assert_allclose([each.max() for each in across], [0.0139, 0.0138, 0.0137], atol=6e-5)
+        assert max(tip[results.time >= 8.0].max() for tip in tips.values()) < 1.4e-4
+
+    def test_frequencies_of_the_cross(self):
+        """A free hub with beams clamped at its centre and the inertia of all of them, vibrating alike."""
+        boom = section_of(self.CASE, "east")
+        length, mass = 5.0, boom.line_mass() * 5.0
+        model = Model("cross")
+        hub = model.add(RigidBody("hub", mass=1.0, inertia=4.0 * mass * length**2 / 3.0))
+        for name, direction in (("e", (1, 0, 0)), ("n", (0, 1, 0)), ("w", (-1, 0, 0)), ("s", (0, -1, 0))):
+            model.add(Beam(name, boom, length, 4, start=hub.at(direction=direction)))
+        system = System(model)
+        found, shapes = modes(system)
+        turning = np.abs(shapes[system.layout.frame_v[system.layout.bodies["hub"]] + 5])
+        own = found[(turning > 1e-6 * turning.max()) & (found > 0.1)]
+        unit = np.sqrt(boom.youngs_modulus * boom.second_moments[0] / (mass * length**3))
+        np.testing.assert_allclose(own[:3] / unit, [4.899577, 22.310512, 61.794873], rtol=1e-2)
+        assert own[0] / unit == pytest.approx(4.899577, rel=4e-4)
+
+
+class TestFrame:
+    CASE = "l_frame"
+
+    def system(self, elements, *overrides):
+        mesh = [f"beams.{name}.elements={elements}" for name in ("leg", "arm")]
+        return System(load_case(CASES / f"{self.CASE}.toml", [*mesh, *overrides]).model)
+
+    def test_gives_way_at_the_critical_load(self):
+        frame = run(self.CASE).beams["arm"].displacement[:, -1, 2]
+        for time, sideways in (
+            (3.0, 0.30e-3),
+            (4.0, 0.74e-3),
+            (4.35, 1.9e-3),
+            (4.5, 4.0e-3),
+            (5.0, 50e-3),
+            (6.0, 61e-3),
+        ):
+            assert frame[round(100 * time)] == pytest.approx(sideways, rel=0.02), time
+
+    @pytest.mark.parametrize(("sign", "exact"), [(1.0, 1.0875184), (-1.0, 0.6804276)])
+    def test_critical_loads(self, sign, exact):
+        """Where the exact tangent of the equilibrium in the plane is singular; the error is of order 2."""
+        errors = []
+        for elements in (4, 8):
+
+            def lowest(load, elements=elements):
+                system = self.system(
+                    elements,
+                    f"loads.push.force=[{sign * load}, 0, 0]",
+                    'loads.push.profile={shape="constant"}',
+                    "loads.disturbance.force=[0, 0, 0.0]",
+                )
+                q, v = steady_start(system)
+                _, stiffness = system.tangent(system.inputs_at(0.0, q, v), q, v, 0.0 * v)
+                matrix = system.pattern.to_csc(stiffness).toarray()
+                return np.linalg.eigvalsh(0.5 * (matrix + matrix.T))[0]
+
+            errors.append(brentq(lowest, exact, 1.03 * exact, xtol=1e-7) / exact - 1.0)
+        assert errors[1] < 1.5e-3
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+    def exact_frequency(self, near, in_plane):
+        """A root of the determinant of the exact dynamic stiffness of both legs, within 2 % of a frequency."""
+        strip = section_of(self.CASE, "leg")
+
+        def determinant(omega):
+            return np.linalg.det(frame_stiffness(strip, 0.24, omega, in_plane) * 1e-3)
+
+        at = np.linspace(0.98 * near, 1.005 * near, 60)
+        values = [determinant(omega) for omega in at]
+        k = next(k for k in range(59) if values[k] * values[k + 1] < 0.0)
+        return brentq(determinant, at[k], at[k + 1], rtol=1e-12)
+
+    @pytest.mark.parametrize("in_plane", [True, False])
+    def test_frequencies(self, in_plane):
+        """Of the case's mesh and of one four times as fine, against the exact ones, from above."""
+        bounds = (1e-6, 1e-5, 2e-4)
+        for elements, factor in ((6, 1.0), (24, 0.01)):
+            found = frame_frequencies(self.system(elements), in_plane)[:3]
+            exact = [self.exact_frequency(each, in_plane) for each in found]
+            assert np.all(found > exact)
+            assert np.all(found / exact - 1.0 < factor * np.array(bounds)), (found, exact)
+
+
+def frame_frequencies(system, in_plane):
+    """rad/s, of motion in the plane of the frame or across it, which do not couple."""
+    moving = [j for k, j in enumerate(system.layout.frame_v) if system.layout.frames[k].freedom]
+    places = [j + c for j in moving for c in ((0, 1, 5) if in_plane else (2, 3, 4))]
+    places += list(system.layout.strain_v) if in_plane else []
+    u = system.inputs_at(0.0, system.q0, system.v0)
+    mass, _, stiffness = system.matrices(u, system.q0, system.v0)
+    mass, stiffness = (system.pattern.to_csc(each).toarray()[np.ix_(places, places)] for each in (mass, stiffness))
+    return np.sqrt(eigh(stiffness, mass, eigvals_only=True))
+
+
+def bending_stiffness(stiffness, mass, inertia, length, omega):
+    """(4, 4) of a vibrating beam with rotary inertia, by (w, w') of both ends: EI w'''' + (j w^2) w'' - m w^2 w = 0."""
+    r = np.roots([stiffness, 0.0, inertia * omega**2, 0.0, -mass * omega**2]).astype(complex)
+    one, end = np.ones(4), np.exp(r * length)
+    shear = stiffness * r**3 + inertia * omega**2 * r
+    motion = np.array([one, r, end, r * end])
+    force = np.array([shear, -stiffness * r**2, -shear * end, stiffness * r**2 * end])
+    return np.real(force @ np.linalg.inv(motion))
+
+
+def bar_stiffness(stiffness, inertia, length, omega):
+    """(2, 2) of a vibrating bar in stretch or twist."""
+    k = omega * np.sqrt(inertia / stiffness)
+    return stiffness * k / np.sin(k * length) * np.array([[np.cos(k * length), -1.0], [-1.0, np.cos(k * length)]])
+
+
+def frame_stiffness(strip, length, omega, in_plane):
+    """(6, 6) dynamic stiffness by the motion of the corner and the end; both have three components.
+
+    In the plane (x, y, turn about z), across it (z, turns about x and y).
+    """
+    rho, e = strip.density, strip.youngs_modulus
+    inertia = strip.inertia()
+    across, inside = strip.second_moments  # about y: across the plane; about z: in the plane
+    if in_plane:
+        bending = bending_stiffness(e * inside, rho * strip.area, inertia[2], length, omega)
+        bar = bar_stiffness(e * strip.area, rho * strip.area, length, omega)
+        # rows: along the leg, across it, slope
+        maps = [np.eye(3), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])]
+    else:
+        bending = bending_stiffness(e * across, rho * strip.area, inertia[1], length, omega)
+        bar = bar_stiffness(strip.shear_modulus * strip.torsion_constant, inertia[0], length, omega)
+        # rows: twist, deflection, slope
+        maps = [
+            np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]),
+            np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
+        ]
+    local = np.zeros((6, 6))
+    local[np.ix_([0, 3], [0, 3])] = bar
+    local[np.ix_([1, 2, 4, 5], [1, 2, 4, 5])] = bending
+    leg, arm = (np.kron(np.eye(2), T).T @ local @ np.kron(np.eye(2), T) for T in maps)
+    arm[:3, :3] += leg[3:, 3:]
+    return arm
+
+
+class TestRotor:
+    CASE = "flexible_rotor"
+
+    def frequencies(self, spin):
+        """Fitted to flap and lag of a tip after the push, as the sum of the first two modes."""
+        beam = run(self.CASE, f"bodies.hub.angular_velocity=[0, 0, {spin}]").beams["one"]
+        time = run(self.CASE, f"bodies.hub.angular_velocity=[0, 0, {spin}]").time
+        after = time >= 1.0
+
+        def fit(values, guesses):
+            def left(omega):
+                turns = np.outer(time[after], omega)
+                basis = np.concatenate([np.cos(turns), np.sin(turns), np.ones((len(turns), 1))], axis=1)
+                return basis @ np.linalg.lstsq(basis, values, rcond=None)[0] - values
+
+            return least_squares(left, guesses, xtol=1e-12, ftol=1e-12, gtol=1e-12, x_scale=0.01).x[0]
+
+        tip = beam.deflection[after, -1]
+        flap = fit(tip[:, 2], np.sqrt([3.516**2 + 1.19 * spin**2, 22.03**2 + 6.4 * spin**2]))
+        return flap, fit(tip[:, 1], np.sqrt([3.516**2 + 0.19 * spin**2, 22.03**2 + 5.4 * spin**2]))
+
+    @pytest.mark.parametrize(("spin", "flap"), [(0, 3.51602), (3, 4.79728)])
+    def test_frequencies_rise_with_the_rotation(self, spin, flap):
+        found = self.frequencies(spin)
+        np.testing.assert_allclose(found, [flap, np.sqrt(flap**2 - spin**2)], rtol=1e-4)
+
+    def test_starts_steadily_and_both_blades_do_the_same(self):
+        results = run(self.CASE, "bodies.hub.angular_velocity=[0, 0, 3]")
+        one, two = results.beams["one"], results.beams["two"]
+        np.testing.assert_allclose(one.section_force[0, 0, 0], [1.5 * 3.0**2 * 12.5, 0.0, 0.0], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(one.deflection * [-1, -1, 1], two.deflection, atol=1e-10)
+        np.testing.assert_allclose(np.abs(one.deflection[:, -1]).max(axis=0)[1:], [0.0111, 0.0075], atol=6e-5)
+
+
+class TestSnake:
+    CASE = "snake_arm"
+
+    def closed_form(self):
+        """Turns (6,) of the discs, rad, and position (2,) of the last one: arcs of constant moment and rigid discs."""
+        stiffness = 3.0e9 * 6.362e-11
+        moments = np.array([1.272 - 0.424] * 3 + [-0.424] * 3)
+        turns = np.cumsum(moments * 0.1 / stiffness)
+        position, angle = np.zeros(2), 0.0
+        for k, turned in enumerate(turns):
+            radius = stiffness / moments[k]
+            position = position + radius * np.array([np.sin(turned) - np.sin(angle), np.cos(angle) - np.cos(turned)])
+            position = position + (0.005 if k == 5 else 0.01) * np.array([np.cos(turned), np.sin(turned)])
+            angle = turned
+        return turns, position
+
+    def finer(self, elements):
+        return run(self.CASE, *[f"beams.rod{k}.elements={elements}" for k in range(1, 7)])
+
+    def test_comes_to_rest_in_arcs(self):
+        turns, position = self.closed_form()
+        np.testing.assert_allclose(np.degrees(turns[[2, 5]]), [76.3704, 38.1852], atol=1e-4)
+        errors = []
+        for elements in (1, 2):
+            bodies = self.finer(elements).bodies
+            got = [bodies[f"disc{k}"].euler_angles()[-1, 2] for k in range(1, 7)]
+            np.testing.assert_allclose(got, turns, atol=np.radians(0.02 / elements**4))
+            errors.append(np.linalg.norm(bodies["disc6"].position[-1, :2] - position))
+            assert np.abs(bodies["disc6"].position[:, 2]).max() < 1e-12
+            assert np.abs(bodies["disc6"].velocity[-1]).max() < 1e-6
+        assert errors[0] < 1.2e-4
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.2)
+
+    def test_moments_and_energy(self):
+        """Moments are constant along each piece; what is stored is M^2 l/(2 EI) of each, and the rest was damped."""
+        results = self.finer(2)
+        for k, moment in enumerate([0.848] * 3 + [-0.424] * 3, start=1):
+            section_moment = results.beams[f"rod{k}"].section_moment[-1]
+            np.testing.assert_allclose(section_moment[..., 2], moment, atol=1e-6)
+            assert np.abs(section_moment[..., :2]).max() < 1e-12
+        stored = 3 * (0.848**2 + 0.424**2) * 0.1 / (2.0 * 3.0e9 * 6.362e-11)
+        audit = results.audit
+        assert audit.potential_energy[-1] == pytest.approx(stored, rel=1e-3)
+        assert audit.work[-1] == pytest.approx(stored, rel=1e-3)  # of the torques less the damping
+        assert np.abs(audit.energy_error).max() < 1e-6 * stored

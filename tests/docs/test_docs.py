@@ -1,0 +1,280 @@
+"""The documentation works: its code runs, its commands run, its links lead somewhere."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import textwrap
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from checkout import ROOT
+from click.testing import CliRunner
+from oracles import page_numbers
+
+from femb import Results
+from femb.cli import cli
+from femb.export.plots import request, rows
+
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
+FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> list[tuple[str, str]]:
+    """(what follows the language, text) of the fenced blocks of a language."""
+    return [(m[2].strip(), m[3]) for m in FENCE.finditer(page.read_text()) if m[1] == language]
+
+
+def commands(page: Path) -> list[str]:
+    """Lines of bash blocks that call femb, without what only sets up."""
+    return [line for _, text in blocks(page, "bash") for line in commands_of(text)]
+
+
+def commands_of(text: str) -> list[str]:
+    """The same of one block."""
+    parts = [part.strip() for line in text.replace("\\\n", " ").splitlines() for part in line.split("&&")]
+    return [part for part in parts if part.startswith("femb ")]
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """A folder like a checkout, where pages may write."""
+    (tmp_path / "cases").symlink_to(ROOT / "cases")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """A function from an analysis, a case and what is set in it to its exit code, output and results.
+
+    Each is run once, by the command line, however many pages ask for it.
+    """
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "cases").symlink_to(ROOT / "cases")
+
+    @cache
+    def run(verb: str, case: str, overrides: tuple[str, ...]) -> tuple[int, str, Path]:
+        out = folder / f"{len(list(folder.iterdir()))}"
+        words = [word for each in overrides for word in ("--set", each)]
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            result = CliRunner().invoke(cli, [verb, case, *words, "--out", str(out)])
+        finally:
+            os.chdir(before)
+        return result.exit_code, result.output.replace(str(out), "OUT"), out / "results.h5"
+
+    return run
+
+
+def invoke(line: str, runs, wanted: int = 0) -> str:
+    """Output of a command of a page; that of an analysis, and its results, may come from another page's."""
+    words = shlex.split(line)[1:]
+    if words[0] in ("run", "inverse"):
+        case, overrides, out = words[1], [], Path("out") / Path(words[1]).stem
+        for word, value in zip(words[2::2], words[3::2], strict=True):
+            if word == "--set":
+                overrides.append(value)
+            else:
+                assert word == "--out", line
+                out = Path(value)
+        code, output, file = runs(words[0], case, tuple(overrides))
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "results.h5").unlink(missing_ok=True)
+        shutil.copyfile(file, out / "results.h5")
+        output = output.replace("OUT", str(out))
+    else:
+        result = CliRunner().invoke(cli, words)
+        code, output = result.exit_code, result.output
+    assert code == wanted, f"{line}\n{output}"
+    return output
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page != ELEMENT_PAGE], ids=named)
+def test_python_blocks_run(page, workplace, runs):
+    for line in commands(page):
+        if line.startswith(("femb run", "femb inverse")):
+            invoke(line, runs)
+    namespace: dict[str, object] = {"__name__": "page"}
+    for number, (_, text) in enumerate(blocks(page, "python"), start=1):
+        exec(compile(text, f"{page.name}, block {number}", "exec"), namespace)
+
+
+def steps(page: Path) -> list[tuple[str, str | None]]:
+    """Commands of the bash and console blocks of a page in their order; of the latter with the output printed."""
+    found: list[tuple[str, str | None]] = []
+    for match in FENCE.finditer(page.read_text()):
+        if match[1] == "bash":
+            found += [(line, None) for line in commands_of(match[3])]
+        elif match[1] == "console":
+            for each in re.split(r"^\$ ", match[3], flags=re.MULTILINE)[1:]:
+                command, _, output = each.partition("\n")
+                found.append((command, output))
+    return list(dict.fromkeys(found))
+
+
+LONG = ("iftomm_a02_four_bar.md",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in LONG else [])
+        for page in PAGES
+        if steps(page)
+    ],
+)
+def test_commands_do_what_the_page_says(page, workplace, runs):
+    for command, printed in steps(page):
+        stops = printed is not None and "the run stopped" in printed
+        given = invoke(command, runs, int(stops))
+        problem = None if printed is None else page_numbers.output_problem(printed, given)
+        assert problem is None, f"{named(page)}: {command}\n{problem}"
+
+
+NUMBERS = [
+    pytest.param(page, each, id=f"{page.stem}-{each.case}", marks=[pytest.mark.slow] if each.slow else [])
+    for page in PAGES
+    for each in page_numbers.numbers_of(page.read_text())
+]
+
+
+@pytest.mark.parametrize(("page", "numbers"), NUMBERS)
+def test_numbers_are_those_of_the_program(page, numbers, runs):
+    """Every number that a page says where it has it from, see page_numbers."""
+    shown = page_numbers.visible(page.read_text())
+    (case,) = (ROOT / "cases").glob(f"{numbers.case}.*")
+    _, output, file = runs("run", f"cases/{case.name}", numbers.overrides)
+    assert file.exists(), output
+    names = page_numbers.names_of(Results.read(file))
+    problems = [page_numbers.problem_of(line, names) for line in numbers.lines]
+    for number, _, _ in numbers.lines:
+        if not re.search(rf"(?<![\d.]){re.escape(number)}(?![\d]|\.\d|e-?\d)", shown):
+            problems.append(f"{number} is not on the page")
+    assert not any(problems), "\n".join(filter(None, problems))
+
+
+def test_stale_numbers_are_found():
+    """The comparison itself: what is off by one in its last digit, or no longer a bound, is told."""
+    names = {"x": 2.7333769, "steps": 1941}
+    for line in (("2.733", "=", "x"), ("2.7e0", "=", "x"), ("2000", "~", "steps"), ("3", ">", "x")):
+        assert page_numbers.problem_of(line, names) is None
+    for line in (("2.734", "=", "x"), ("2.73338", ">", "x * 1e3"), ("1500", "~", "steps"), ("4e-7", ">", "x * 1e-6")):
+        assert page_numbers.problem_of(line, names) is not None
+    assert page_numbers.output_problem("a  1.25 Hz\nwall time 3 s", "a 1.25 Hz\nwall time 9 s\n") is None
+    assert page_numbers.output_problem("a 4.50139", "a 4.50141") is not None
+    assert page_numbers.output_problem("a 1.25", "b 1.25") is not None
+
+
+def test_added_element_runs_as_its_page_says(tmp_path):
+    shutil.copytree(ROOT / "femb", tmp_path / "femb", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "elements", tmp_path / "elements", ignore=shutil.ignore_patterns("__pycache__"))
+    text = {title.removeprefix("title="): block for title, block in blocks(ELEMENT_PAGE, "python")}
+    (tmp_path / "elements" / "attractor.py").write_text(text["elements/attractor.py"])
+    with (tmp_path / "elements" / "__init__.py").open("a") as catalogue:
+        catalogue.write(text["elements/__init__.py"])
+    (tmp_path / "use.py").write_text(text["use"])
+    (tmp_path / "case.toml").write_text(blocks(ELEMENT_PAGE, "toml")[0][1])
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for arguments in (["use.py"], ["-m", "femb", "run", "case.toml"]):
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "complete" in done.stdout
+
+
+def test_toml_of_the_readme_and_how_tos_is_read(workplace, runs):
+    body = "[bodies.hub]\nmass = 1.0\ninertia = 1.0\n"
+    for page in PAGES:
+        for number, (_, text) in enumerate(blocks(page, "toml") if page != ELEMENT_PAGE else []):
+            file = workplace / f"{page.stem}_{number}.toml"
+            file.write_text(text if "[bodies" in text else body + text)
+            invoke(f"femb check {file}", runs)
+
+
+def anchors(page: Path) -> set[str]:
+    """Names that headings of a page can be linked by."""
+    text = FENCE.sub("", page.read_text())
+    titles = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text())
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        goal = (page.parent / unquote(path)).resolve() if path else page
+        assert goal.exists(), f"{named(page)}: {target}"
+        if anchor:
+            assert anchor in anchors(goal), f"{named(page)}: {target}"
+
+
+def test_every_page_is_reached_from_the_readme():
+    seen, todo = set(), [ROOT / "README.md"]
+    while todo:
+        page = todo.pop()
+        seen.add(page)
+        for target in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text()):
+            goal = (page.parent / target).resolve()
+            if goal.exists() and goal not in seen:
+                todo.append(goal)
+    assert {named(page) for page in PAGES} == {named(page) for page in seen}
+
+
+def test_every_picture_is_shown():
+    shown = {target for page in PAGES for target in re.findall(r"images/(\w+\.png)", page.read_text())}
+    assert {path.name for path in (ROOT / "docs" / "images").glob("*")} == shown
+
+
+def test_node_figures_show_rates_of_what_they_show(runs):
+    """The figure `nodes` of the satellite: the quantities of the source's chapter 4, all five nodes."""
+    overrides = ("run.duration=2.0", "run.output_interval=0.001")
+    results = Results.read(runs("run", "cases/satellite_forced.toml", overrides)[2])
+    shown = rows(results, request(results, "nodes"))
+    assert [len(row) for row in shown] == [3, 3, 4, 4, 3, 3]
+    assert all(panel.labels == ["left[2]", "left[1]", "hub", "right[1]", "right[2]"] for row in shown for panel in row)
+    for quantities, rates in zip(shown[::2], shown[1::2], strict=True):
+        size = max(np.abs(panel.values).max() for panel in rates)
+        for quantity, rate in zip(quantities, rates, strict=True):
+            difference = (quantity.values[2:] - quantity.values[:-2]) / 0.002
+            np.testing.assert_allclose(rate.values[1:-1], difference, atol=1e-4 * size, err_msg=rate.title)
+    # the ends first and last, the hub in the middle
+    displacement = np.stack([panel.values for panel in shown[0]], axis=-1)
+    np.testing.assert_allclose(displacement[:, 2], 0.0, atol=1e-9)
+    np.testing.assert_allclose(displacement[:, 0], -displacement[:, 4], atol=1e-9)
+
+
+def test_pages_that_the_code_names_exist():
+    for source in [*(ROOT / "femb").rglob("*.py"), *(ROOT / "elements").glob("*.py")]:
+        for target in re.findall(r"docs/[\w/]+\.md", source.read_text()):
+            assert (ROOT / target).exists(), f"{named(source)}: {target}"
+
+
+@pytest.mark.parametrize(
+    ("page", "count"), [("beam", 33), ("constraints", 17), ("linearisation", 16), ("rigid_body", 10)]
+)
+def test_equations_are_numbered_as_cited(page, count):
+    numbers = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", (ROOT / "docs" / "theory" / f"{page}.md").read_text())]
+    assert numbers == list(range(1, count + 1))
+
+
+def test_indented_examples_of_plain_text_are_dedented():
+    # a code block that starts with spaces would show them
+    for page in PAGES:
+        for _, text in blocks(page, "python"):
+            assert text == textwrap.dedent(text), named(page)

@@ -1,0 +1,78 @@
+"""A tenth of rtol gives a tenth of the error, from 1e-3 down to where rounding ends it, with default tolerances."""
+
+import numpy as np
+import pytest
+from steppers.test_steppers import free_body, jacobi
+
+from femb import Model, PointMass, Run, Tolerances
+from femb.analysis.simulate import simulate
+
+# By method: duration (s), short for low orders; order; and what rounding leaves of the angular velocity, whatever the
+# tolerance: it gathers with the steps, and a Newton iteration that ends at rounding leaves more than an explicit step.
+PROBLEMS = {
+    "rk": (2.0, 8, 2e-14),
+    "radau": (2.0, 5, 1e-11),
+    "bdf": (0.5, 5, 2e-11),
+    "generalized-alpha": (0.1, 2, 1e-10),
+}
+TOLERANCES = 10.0 ** -np.arange(3.0, 13.0)
+
+
+def errors(name, tolerances):
+    duration = PROBLEMS[name][0]
+    wanted = jacobi(duration)
+    found = []
+    for rtol in tolerances:
+        results = simulate(free_body(), duration=duration, output_interval=duration, rtol=rtol, method=name)
+        found.append(np.max(np.abs(results.bodies["b"].angular_velocity[-1] - wanted)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_tenth_of_rtol(name):
+    """The error falls with every power of ten, until it comes to the rounding of the method.
+
+    With the tolerance of the error of a step, which is of order p + 1, the error over a time falls as rtol^(p/(p+1)).
+    """
+    found, (_, order, floor) = errors(name, TOLERANCES), PROBLEMS[name]
+    resolved = found > floor
+    assert np.all((found[1:] < 0.6 * found[:-1]) | ~resolved[1:] | (found[1:] < TOLERANCES[1:]))
+    expected = order / (order + 1.0)
+    assert np.all(found < 10.0 * TOLERANCES**expected + floor)
+    slope = np.polyfit(np.log10(TOLERANCES[resolved]), np.log10(found[resolved]), 1)[0]
+    assert slope > expected - 0.15
+
+
+def test_default_tolerances_follow_rtol():
+    for rtol in TOLERANCES:
+        assert Tolerances().values(rtol) == pytest.approx([0.1 * rtol] * 3)
+    assert Tolerances().values(1e-14) == [1e-14] * 3
+    assert Tolerances(position=1e-5).values(1e-9) == pytest.approx([1e-5, 1e-10, 1e-10])
+
+
+def thrown(**options):
+    model = Model("thrown", gravity=(0, 0, -9.81))
+    model.add(PointMass("m", mass=1.0, position=(0, 0, 1.0)))
+    return simulate(model, duration=0.1, **options)
+
+
+def test_the_summary_says_what_limits_the_accuracy():
+    assert thrown().message == ""
+    assert thrown(rtol=1e-9).message == ""
+    assert "atol.position = 1e-07 limits the accuracy" in thrown(rtol=1e-10, atol=Tolerances(position=1e-7)).message
+    assert "rounding limits the accuracy" in thrown(rtol=1e-14).message
+    # of a large structure it does not
+    model = Model("large")
+    model.add(PointMass("a", mass=1.0, position=(500.0, 0, 0)))
+    model.add(PointMass("b", mass=1.0, position=(-500.0, 0, 0)))
+    assert simulate(model, duration=0.1, rtol=1e-9, atol=Tolerances(position=1e-6)).message == ""
+    # and fixed steps have none
+    assert thrown(rtol=1e-14, method="rk", tableau="rk4", step=0.01).message == ""
+
+
+def test_max_steps_by_default():
+    """A million with error control; a fixed step says itself how many there are."""
+    assert Run(1.0).most_steps == 1_000_000
+    assert Run(1.0, max_steps=7).most_steps == 7
+    assert Run(1.0, method="gauss", step=1e-9).most_steps == np.inf
+    assert Run(1.0, method="rk", tableau="rk4", step=1e-9).most_steps == np.inf

@@ -1,0 +1,153 @@
+"""Models at orbital distance move as they do at the origin, and all positions that go in and out are inertial."""
+
+import numpy as np
+import pytest
+from checkout import CASES
+
+from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Section
+from femb.analysis.simulate import mass_properties, simulate, summary
+from femb.analysis.time_loop import Event
+from femb.case import load_case
+from femb.elements import JointEnd, PositionDriver, Revolute, SpringDamper, SpringEnd
+from femb.elements.marker import Place
+from femb.profiles import Versine
+from femb.system.system import System
+
+ORBIT = np.array([4.0e6, -5.0e6, 2.9e6])
+METHODS = ("radau", "bdf", "generalized-alpha")
+
+
+def satellite(at, method="radau"):
+    words = ",".join(f"{x!r}" for x in np.asarray(at, dtype=float).tolist())
+    case = load_case(
+        CASES / "satellite_forced.toml",
+        [f"bodies.hub.position=[{words}]", f"run.method={method!r}", "run.duration=2.0", "run.output_interval=0.05"],
+    )
+    return simulate(case.model, case.run)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("at", [ORBIT, (0.0, 0.0, 1.5e11)])
+def test_a_satellite_in_orbit_takes_the_steps_of_one_at_the_origin(method, at):
+    """With deflections that are the same to far less than the rounding of its position."""
+    here, there = satellite((0.0, 0.0, 0.0), method), satellite(at, method)
+    assert there.statistics["steps"] <= here.statistics["steps"] + 2
+    for name in ("left", "right"):
+        np.testing.assert_allclose(there.beams[name].deflection, here.beams[name].deflection, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(there.beams[name].strain, here.beams[name].strain, rtol=0.0, atol=1e-12)
+        rounding = 4.0 * np.spacing(np.max(np.abs(at)))
+        np.testing.assert_allclose(
+            there.beams[name].position - at, here.beams[name].position, rtol=0.0, atol=max(rounding, 1e-9)
+        )
+    np.testing.assert_allclose(there.bodies["hub"].position - at, here.bodies["hub"].position, rtol=0.0, atol=rounding)
+    np.testing.assert_array_equal(there.audit.energy_error, here.audit.energy_error)
+    moved = here.audit.angular_momentum + np.cross(at, here.audit.linear_momentum)
+    np.testing.assert_allclose(there.audit.angular_momentum, moved, rtol=1e-12, atol=1e-9 * np.abs(at).max())
+
+
+def boom():
+    return Section(
+        "boom", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=2700.0, youngs_modulus=7e10,
+        shear_modulus=2.6e10, damping=1e-4,
+    )  # fmt: skip
+
+
+def everything(at, seen=None):
+    """A body on a boom, with a hinge, springs to space and to a body, a driver and a load that looks at positions."""
+    at = np.asarray(at, dtype=float)
+
+    def pull(t, state):
+        offset = state.bodies["hub"].position - at
+        if seen is not None:
+            seen.append(state.beams["arm"].nodes[-1].position - at)
+        return -3.0 * offset - 0.2 * state.bodies["hub"].velocity
+
+    model = Model("everything", gravity=(0, 0, -1.0))
+    model.add(Ground("site", position=at))
+    hub = model.add(RigidBody("hub", mass=5.0, inertia=(1.0, 1.2, 0.8), position=at + np.array([0.25, 0.5, 0.0])))
+    model.add(Beam("arm", section=boom(), length=1.0, elements=2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))))
+    model.add(PointMass("bob", mass=0.5, position=at + np.array([0.0, 0.0, 0.5])))
+    model.add(RigidBody("flap", mass=0.2, inertia=0.01, center_of_mass=(0, 0.1, 0)))
+    model.add(Revolute("hinge", JointEnd("hub", at=(0, 0.2, 0), axis=(0, 0, 1)), JointEnd("flap"), start=0.3))
+    model.add(
+        SpringDamper(
+            "s",
+            SpringEnd(body="bob"),
+            SpringEnd(anchor=at + np.array([0.0, 0.0, 1.0])),
+            stiffness=50.0,
+            free_length=0.4,
+        )
+    )
+    model.add(SpringDamper("t", SpringEnd(body="hub"), SpringEnd(body="site"), stiffness=20.0, damping=1.0))
+    model.add(
+        PositionDriver("guide", first=Place("site"), second=Place("bob"), x=lambda t: (0.1 * t * t, 0.2 * t, 0.2))
+    )
+    model.add(Load("pull", body="hub", force=pull))
+    model.add(Load("twist", body="hub", torque=(0, 0, 1.0), profile=Versine(0.5)))
+    return model
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "quaternion"])
+def test_everything_that_takes_or_gives_positions(formulation):
+    at = np.array([7e6, 1.0, -3e6])
+    run = {"duration": 0.3, "output_interval": 0.1, "rtol": 1e-5, "formulation": formulation}
+    looked: list = []
+    here, there = simulate(everything((0.0, 0, 0)), **run), simulate(everything(at, looked), **run)
+    assert np.abs(looked).max() < 3.0
+    # numbers that are given at a distance are rounded, and the load takes differences of rounded positions
+    rounding = 20.0 * np.spacing(7e6)
+    for name in ("hub", "bob", "flap", "site"):
+        np.testing.assert_allclose(there.bodies[name].position - at, here.bodies[name].position, atol=rounding)
+    np.testing.assert_allclose(there.beams["arm"].position - at, here.beams["arm"].position, atol=rounding)
+    np.testing.assert_allclose(
+        there.beams["arm"].reference_position - at, here.beams["arm"].reference_position, atol=1e-8
+    )
+    np.testing.assert_allclose(there.beams["arm"].deflection, here.beams["arm"].deflection, atol=1e-8)
+    np.testing.assert_allclose(there.joints["hinge"].coordinates, here.joints["hinge"].coordinates, atol=1e-7)
+    np.testing.assert_allclose(there.springs["s"].length, here.springs["s"].length, atol=rounding)
+    assert there.audit.constraint_position.max() < 1e-8
+    assert np.abs(there.audit.energy_error).max() < np.abs(here.audit.energy_error).max() + 1e-6
+    assert there.statistics["steps"] <= 2 * here.statistics["steps"]
+
+
+@pytest.mark.parametrize("formulation", ["reduced", "hamiltonian"])
+def test_trees_of_rigid_bodies(formulation):
+    def tree(at):
+        model = Model("tree")
+        model.add(RigidBody("hub", mass=5.0, inertia=(1.0, 1.2, 0.8), position=at, angular_velocity=(0.1, 0.5, 0.2)))
+        model.add(RigidBody("flap", mass=0.2, inertia=0.01, center_of_mass=(0, 0.1, 0)))
+        model.add(Revolute("hinge", JointEnd("hub", at=(0, 0.2, 0), axis=(0, 0, 1)), JointEnd("flap"), start=0.3))
+        return model
+
+    run = {"duration": 1.0, "output_interval": 0.1, "method": "rk", "rtol": 1e-9, "formulation": formulation}
+    here, there = simulate(tree(np.zeros(3)), **run), simulate(tree(ORBIT), **run)
+    assert there.statistics["steps"] == here.statistics["steps"]
+    for name in ("hub", "flap"):
+        np.testing.assert_allclose(there.bodies[name].position - ORBIT, here.bodies[name].position, atol=4e-9)
+        np.testing.assert_allclose(there.bodies[name].quaternion, here.bodies[name].quaternion, rtol=0.0, atol=1e-12)
+
+
+def test_a_free_beam_and_the_mass_centre():
+    model = Model("beam")
+    model.add(Beam("b", section=boom(), length=2.0, elements=2, start=Attachment(at=ORBIT, direction=(1, 0, 0))))
+    system = System(model)
+    mass, centre, inertia = mass_properties(system)
+    np.testing.assert_allclose(centre, ORBIT + np.array([1.0, 0, 0]), rtol=0.0, atol=4e-9)
+    assert inertia[1, 1] == pytest.approx(mass * 4.0 / 12.0, rel=1e-3)
+    assert "mass centre at (4e+06, -5e+06, 2.9e+06) m" in summary(model)
+
+
+def test_an_event_sees_inertial_positions():
+    model = Model("event")
+    model.add(PointMass("m", mass=1.0, position=ORBIT, velocity=(1.0, 0, 0)))
+    event = Event("passed", lambda t, state: state.bodies["m"].position[0] - (ORBIT[0] + 0.5))
+    assert simulate(model, duration=1.0, events=(event,)).time[-1] == pytest.approx(0.5, abs=2e-9)
+
+
+def test_models_near_the_origin_are_counted_from_there():
+    """As are those that are as large as their distance."""
+    for positions in ([(3.0, 2.0, 1.0)], [(900.0, 0, 0)], [(5000.0, 0, 0), (0.0, 0, 0)]):
+        model = Model("near")
+        for k, position in enumerate(positions):
+            model.add(PointMass(f"m{k}", mass=1.0, position=position))
+        assert not System(model).layout.origin.any()
