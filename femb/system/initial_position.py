@@ -100,11 +100,13 @@ def _open(system: "System", u: Floats, q: Floats, v: Floats) -> Floats:
 def _gaps(system: "System", left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
     """A problem for each joint that is open, with its largest gap; ``of_driver``, other words for drivers."""
     worst = float(np.max(np.abs(left)))
+    # below what is typed, as rounding at a great distance leaves it, the largest gaps are named all the same
+    limit = max(TYPED if worst > TYPED else 0.0, 1e-3 * worst)
     found: dict[str, tuple[float, str]] = {}
     for row, label in enumerate(system.layout.row_labels):
         gap = abs(float(left[system.layout.row_c[row]]))
         item, _, what = label.partition(": ")
-        if gap > max(TYPED, 1e-3 * worst) and gap > found.get(item, (0.0, ""))[0]:
+        if gap > limit and gap > found.get(item, (0.0, ""))[0]:
             found[item] = (gap, what)
     problems = []
     for item, (gap, what) in found.items():

@@ -270,6 +270,17 @@ def test_mechanisms_that_cannot_be_assembled_say_what_stays_open():
     assert {each.item for each in problem.value.problems} == {("joints", "left"), ("joints", "right")}
 
 
+def test_a_gap_that_rounding_leaves_far_away_is_named():
+    model = Model()
+    model.add(RigidBody("hub", mass=60.0, inertia=(8.0, 10.0, 9.0)))
+    model.add(RigidBody("panel", mass=4.0, inertia=(0.34, 1.34, 1.67)))
+    ends = JointEnd("hub", at=(0.5, 0.0, 0.0), axis=(0, 1, 0)), JointEnd("panel", at=(-1.0, 0.0, 1e9))
+    model.add(Revolute("hinge", *ends, start=0.3))
+    with pytest.raises(ModelError, match="cannot be assembled") as problem:
+        System(model, assemble=True)
+    assert {entry.item for entry in problem.value.problems} == {("joints", "hinge")}
+
+
 def test_rods_are_assembled_to_their_lengths():
     model = Model()
     model.add(PointMass("p", mass=1.0, position=(0.4, 0.3, 0.0)))
