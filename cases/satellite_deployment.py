@@ -1,9 +1,9 @@
-"""Deployment: two wings of three flexible panels unfold on sprung hinges and lock.
+"""Deployment: two wings of three flexible panels deploy on hinges with springs and latches.
 
-Purpose   The whole life of an appendage in one run: stowed, large motion on six hinges, six latch-ups, vibration.
+Purpose   The complete deployment in one run: stowed, large motion of six hinges, six latch-ups, vibration.
 Source    Own.
-Look at   The angles of the hinges, the torque at the root of a wing as each hinge locks, and the momenta in the audit:
-          the satellite was at rest, and nothing acts on it from outside.
+Look at   The angles of the hinges, the torque at the root of a wing at each latch-up, and the momenta in the audit:
+          the satellite starts at rest, and no external load acts on it.
 """
 
 import numpy as np
@@ -11,15 +11,15 @@ import numpy as np
 import femb
 from femb.elements import Attachment, JointEnd, Latch, Revolute
 
-FOLDED = np.radians(178.0)  # between neighbouring panels; the first stands off the hub by a right angle
-LENGTH, HINGE = 1.0, 0.5  # m: of a panel; of the root hinges from the middle of the hub
-AXIS = (0.0, 1.0, 0.0)  # of a hinge in a panel: across its length, in its plane
+FOLDED = np.radians(178.0)  # between adjacent panels; the first is at a right angle to its deployed position
+LENGTH, HINGE = 1.0, 0.5  # m: of a panel; from the middle of the hub to the root hinges
+AXIS = (0.0, 1.0, 0.0)  # of a hinge in a panel: perpendicular to its length, in its plane
 
 run = {"duration": 30.0, "output_interval": 0.02, "method": "radau", "rtol": 1e-6}
 
 
 def build(elements: int = 2) -> femb.Model:
-    """Stowed and at rest, the hinges let go."""
+    """The satellite at rest with stowed wings and free hinges."""
     model = femb.Model("Deployment of two wings of three panels")
     panel = femb.Section(
         "panel",
@@ -50,7 +50,7 @@ def build(elements: int = 2) -> femb.Model:
 
 
 def wing(model: femb.Model, panel: femb.Section, name: str, side: float, elements: int) -> None:
-    """A wing that unfolds along ``side`` times x, its hinges along z."""
+    """A wing that deploys along ``side`` times x, with hinges along z."""
     at, heading = np.array([HINGE * side, 0.0, 0.0]), 0.0 if side > 0.0 else np.pi
     before = JointEnd("hub", at=at, axis=(0, 0, 1), reference=(side, 0, 0))
     for k, fold in enumerate((0.5 * np.pi, -FOLDED, FOLDED), start=1):
@@ -60,7 +60,7 @@ def wing(model: femb.Model, panel: femb.Section, name: str, side: float, element
         model.add(beam)
         hinge = f"{name}_hinge_{k}"
         model.add(Revolute(hinge, before, JointEnd(beam=beam.name, node=0, axis=AXIS, reference=(1, 0, 0))))
-        # preloaded: the spring still pushes where the latch takes over
+        # preload: the spring still has a moment at the latch angle
         free = -np.sign(side * fold) * 0.5
         model.add(femb.JointSpringDamper(hinge, joint=hinge, stiffness=0.15, damping=0.2, free=free))
         model.add(Latch(hinge, hinge, at=0.0))
