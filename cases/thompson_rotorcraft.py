@@ -1,7 +1,7 @@
-"""Rotorcraft: a fuselage on six struts, a free hub, and n blades that flap and lag.
+"""Rotorcraft: a fuselage on six struts, a free hub, and n blades with flap and lag hinges.
 
-Source: Thompson, AIAA 2011-6277, section VI, rotorcraft; parameters are realistic magnitudes of our own. Look at the
-angles of the blades, and the angle of the hub, which counts its turns.
+Source: Thompson, AIAA 2011-6277, section VI, rotorcraft; own parameters of realistic magnitude. Look at the
+angles of the blades, and the angle of the hub, which counts its revolutions.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from femb.elements import JointEnd, JointSpringDamper, Revolute, RigidBody, Spri
 
 BLADES = 4
 SPEED = 32.0  # rad/s
-# What the blades start with, rad and rad/s: lag, flap, and their rates; from the first again after four.
+# Start values of the blades, rad and rad/s: lag, flap, and their rates; they repeat after four blades.
 LAG, FLAP = (0.03, -0.02, 0.01, 0.02), (0.02, 0.04, -0.03, 0.01)
 LAG_RATE, FLAP_RATE = (0.2, 0.1, -0.4, 0.3), (-0.3, 0.2, 0.1, -0.2)
 
@@ -26,7 +26,7 @@ run = {
 
 
 def build(blades: int = BLADES) -> femb.Model:
-    """z is down; no gravity, no air."""
+    """The z axis points down; no gravity, no aerodynamic loads."""
     model = femb.Model(f"Thompson: rotorcraft with {blades} blades")
     model.add(
         RigidBody(
@@ -62,7 +62,7 @@ def build(blades: int = BLADES) -> femb.Model:
 
 
 def blade(model: femb.Model, k: int, azimuth: float) -> None:
-    """A blade along x of its mount, which flaps about y, then lags about z."""
+    """A blade along x of its mount, with flap about y, then lag about z."""
     c, s = np.cos(azimuth), np.sin(azimuth)
     name = f"blade_{k + 1}"
     model.add(RigidBody(name, 45.0, (0.324, 93.912, 93.912), shape={"box": [5.0, 0.3, 0.03]}))
@@ -75,7 +75,7 @@ def blade(model: femb.Model, k: int, azimuth: float) -> None:
 
 
 def strut(model: femb.Model, k: int) -> None:
-    """One of three pairs, which spread from a corner of the fuselage to the ground; free in the middle position."""
+    """A strut of three pairs, each from a corner of the fuselage to the ground; unstretched in the middle position."""
     corner = 0.2 + np.pi / 6.0 + 2.0 * np.pi / 3.0 * (k // 2)
     foot = corner + np.pi / 6.0 * (2 * (k % 2) - 1)
     at = np.array([0.9 * np.cos(corner), 0.9 * np.sin(corner), 0.8])

@@ -1,7 +1,7 @@
-"""Wind turbine: a tower on a rotary spring, a nacelle that yaws, a free rotor, and three flapping blades.
+"""Wind turbine: a tower on a rotary spring, a nacelle with yaw, a free rotor, and three blades with flap hinges.
 
-Source: Thompson, AIAA 2011-6277, section VI, wind turbine; parameters are those of the 5 MW class, of our own. Look at
-the tower's two angles and the flap of the blades, which gravity drives once a turn.
+Source: Thompson, AIAA 2011-6277, section VI, wind turbine; own parameters of the 5 MW class. Look at the tower's two
+angles and the flap of the blades, which gravity excites once per revolution.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from femb.elements import JointEnd, JointSpringDamper, Revolute, RigidBody, Univ
 
 BLADES = 3
 SPEED = 1.267  # rad/s
-# What the blades start with, rad and rad/s.
+# Start values of the blades, rad and rad/s.
 FLAP, FLAP_RATE = (0.05, 0.02, 0.08), (0.1, -0.1, 0.0)
 
 run = {
@@ -25,7 +25,7 @@ run = {
 
 
 def build() -> femb.Model:
-    """z is up, the rotor upwind along -x."""
+    """The z axis points up; the rotor is upwind, along -x."""
     model = femb.Model("Thompson: wind turbine", gravity=(0.0, 0.0, -9.81))
     tower, side = 224364874.99999997, 1093750.0
     model.add(RigidBody("tower", 3.5e5, (tower, tower, side), shape={"cylinder": [2.5, 87.6]}))
@@ -57,7 +57,7 @@ def build() -> femb.Model:
 
 
 def blade(model: femb.Model, k: int, azimuth: float) -> None:
-    """A blade along z of its mount, which flaps about y."""
+    """A blade along z of its mount, with flap about y."""
     c, s = np.cos(azimuth), np.sin(azimuth)
     name = f"blade_{k + 1}"
     model.add(RigidBody(name, 1.77e4, (4.36e6, 4.36e6, 3e4), shape={"box": [1.0, 3.0, 41.0]}))
