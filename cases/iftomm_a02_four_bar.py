@@ -1,7 +1,7 @@
 """Windows of four-bar linkages in a row: problem A02 of the IFToMM library of computational benchmarks.
 
-N windows of N + 1 upright rods on pins and N couplers, all of 1 m and 1 kg, side by side. They pass the posture in
-which all rods are in line, where a parallelogram could become an antiparallelogram, about ten times in 10 s.
+N windows side by side consist of N + 1 upright rods on pins and N couplers, all of 1 m and 1 kg. About ten times in
+10 s all rods are in line; in this configuration a parallelogram could become an antiparallelogram.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def rod(model: femb.Model, name: str, centre: tuple[float, float], upright: bool
 
 
 def build(windows: int = N) -> femb.Model:
-    """Rods upright, their upper ends moving at 1 m/s along x."""
+    """Upright rods; their upper ends start at 1 m/s along x."""
     model = femb.Model(f"IFToMM A02: {windows} windows of four-bar linkages", gravity=(0.0, -9.81, 0.0))
     for k in range(windows + 1):
         rod(model, f"rod_{k}", (k, 0.5), upright=True)

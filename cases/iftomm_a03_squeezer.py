@@ -1,8 +1,8 @@
 """Andrews' squeezing mechanism: problem A03 of the IFToMM library of computational benchmarks.
 
-Seven bodies in a plane, a driven crank, one spring; data and names of the test set for initial value problem
-solvers, chapter "Andrews' squeezing mechanism" (R. Giles; W. Schiehlen, Multibody Systems Handbook, 1990). The bodies'
-frames are at their mass centres; joint angles are counted from the start.
+Seven bodies in a plane, a crank with a torque, one spring. The data and names are those of the test set for initial
+value problem solvers, chapter "Andrews' squeezing mechanism" (R. Giles; W. Schiehlen, Multibody Systems Handbook,
+1990). The bodies' frames are at their mass centres; joint angles are zero at the start.
 """
 
 import math
@@ -38,10 +38,10 @@ run = {
 
 
 def build() -> femb.Model:
-    """The mechanism at rest, the torque on."""
+    """The mechanism at rest with the torque."""
     beta, theta, gamma, phi, delta, omega, epsilon = START.values()
     model = femb.Model("IFToMM A03: Andrews' squeezing mechanism")
-    # a pin of each body, its place in the body (from the mass centre) and in the plane, and the body's attitude
+    # a pin of each body: its position in the body (from the mass centre) and in the plane; the angle of the body
     crank = (RR * math.cos(beta), RR * math.sin(beta))
     knee = moved(A, delta, (ZT, 0.0))
     heel = moved(A, epsilon, (0.0, -U))
@@ -91,13 +91,13 @@ def build() -> femb.Model:
 
 
 def moved(point: tuple[float, float], angle: float, by: tuple[float, float]) -> tuple[float, float]:
-    """``point`` plus ``by`` turned by an angle."""
+    """``point`` plus the vector ``by`` rotated by an angle."""
     c, s = math.cos(angle), math.sin(angle)
     return point[0] + c * by[0] - s * by[1], point[1] + s * by[0] + c * by[1]
 
 
 def end(body: int, at: tuple[float, float], axis: tuple[float, float, float] | None = None) -> JointEnd:
-    """A pin of body K1 ... K7, or of the ground for 0."""
+    """A joint end on body K1 ... K7, or on the ground for 0."""
     if body == 0:
         return JointEnd(Ground().name, at=(*at, 0.0), axis=axis)
     return JointEnd(f"K{body}", at=(*at, 0.0), axis=axis)

@@ -1,7 +1,7 @@
 """Bricard's mechanism: problem A04 of the IFToMM library of computational benchmarks.
 
-A ring of six hinges and five rods of 1 m and 1 kg (the sixth is the ground) along edges of a cube. Its 30 rows of
-constraint hold 30 velocities, and yet it moves: one of them depends on the others in every posture.
+A ring of six hinges and five rods of 1 m and 1 kg (the sixth is the ground) along edges of a cube. It has 30 constraint
+rows for 30 velocities and nevertheless one degree of freedom: in every configuration one row depends on the others.
 """
 
 import numpy as np
