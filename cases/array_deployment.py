@@ -1,8 +1,8 @@
-"""Solar array: three rigid panels unfold from a free satellite on sprung hinges, which latch when they are open.
+"""Solar array: three rigid panels deploy from a free satellite on hinges with springs, which latch when they are open.
 
-Purpose   Latches in hinge coordinates: three latch-ups, with the momentum kept and the energy lost booked.
+Purpose   Latches in hinge coordinates: three latch-ups with conservation of momentum and recorded energy losses.
 Source    Own.
-Look at   The angles of the hinges, the events with the energy each latch took, and the momenta in the audit.
+Look at   The angles of the hinges, the events with the energy loss of each latch, and the momenta in the audit.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 import femb
 from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, RigidBody
 
-FOLDED = np.radians(178.0)  # between neighbouring panels; the first stands off the satellite by a right angle
-LENGTH, WIDTH, HALF = 1.2, 1.0, 0.4  # m: of a panel; of half the satellite
+FOLDED = np.radians(178.0)  # between adjacent panels; the first is at a right angle to its deployed position
+LENGTH, WIDTH, HALF = 1.2, 1.0, 0.4  # m: of a panel; half the width of the satellite
 PANEL = 4.0  # kg
 
 run = {
@@ -25,7 +25,7 @@ run = {
 
 
 def build() -> femb.Model:
-    """Stowed and at rest, the hinges let go."""
+    """The satellite at rest with stowed panels and free hinges."""
     model = femb.Model("Deployment of an array of three panels")
     box = {"box": [2 * HALF, 2 * HALF, 2 * HALF]}
     model.add(RigidBody("satellite", mass=120.0, inertia=(14.0, 12.0, 13.0), position=(0, 0, 0), shape=box))
@@ -36,7 +36,7 @@ def build() -> femb.Model:
         shape = {"box": [LENGTH, WIDTH, 0.02]}
         model.add(RigidBody(name, mass=PANEL, inertia=inertia, center_of_mass=(0.5 * LENGTH, 0, 0), shape=shape))
         model.add(Revolute(hinge, before, JointEnd(name, axis=(0, 1, 0), reference=(1, 0, 0)), start=fold))
-        # preloaded: the spring still pushes where the latch takes over
+        # preload: the spring still has a moment at the latch angle
         free = -0.5 * np.sign(fold)
         model.add(JointSpringDamper(hinge, hinge, stiffness=0.12, damping=0.15, free=free))
         model.add(Latch(hinge, hinge, at=0.0))

@@ -1,8 +1,8 @@
-"""Chain: rods hung on each other by universal joints, let go at an angle, the first one already swinging sideways.
+"""Chain: rods connected by universal joints, released at an angle; the first rod has a sideways speed.
 
-Purpose   A chain of any number of links, for comparing formulations and their cost.
+Purpose   A chain of any number of links, to compare formulations and their computing time.
 Source    Own.
-Look at   The energy in the audit, and the angles of the joints by any formulation.
+Look at   The energy in the audit, and the joint angles, which are the same in any formulation.
 """
 
 import femb
@@ -22,7 +22,7 @@ run = {
 
 
 def build(segments: int = N) -> femb.Model:
-    """A straight chain; each joint turns about x of the rod above, then about y of the rod below."""
+    """A straight chain; each joint rotates about x of the rod above, then about y of the rod below."""
     model = femb.Model(f"Chain of {segments} rods on universal joints", gravity=(0.0, 0.0, -9.81))
     model.add(Ground())
     across = (LENGTH**2 + SIDE**2) / 12.0

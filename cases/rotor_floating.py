@@ -1,8 +1,8 @@
-"""Rotor in free flight: a fuselage with a turning hub and blades that flap and lag on sprung hinges.
+"""Rotor in free flight: a fuselage with a rotating hub, and blades with flap and lag hinges with springs.
 
-Purpose   A tree with a free base and hinges of two axes: fast rotation, slow motion of the whole.
+Purpose   A tree with a free base and universal joints: fast rotation of the hub, slow motion of the whole system.
 Source    Own.
-Look at   The momenta in the audit, which nothing changes; the flap angles, which turn at the flap frequency.
+Look at   The momenta in the audit, which are constant; the flap angles, which oscillate at the flap frequency.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ import femb
 from femb.elements import JointEnd, JointSpringDamper, Revolute, RigidBody, Universal
 
 N = 3
-OMEGA = 30.0  # rad/s of the hub against the fuselage
-OFFSET, RADIUS = 0.3, 4.0  # m: of the flap and lag hinges from the axis; of a blade from there
+OMEGA = 30.0  # rad/s, of the hub relative to the fuselage
+OFFSET, RADIUS = 0.3, 4.0  # m: from the rotor axis to the hinges; length of a blade
 BLADE = 25.0  # kg
 
 run = {
@@ -26,7 +26,7 @@ run = {
 
 
 def build(blades: int = N) -> femb.Model:
-    """At the start the blades turn with the hub, each flapped up by another angle."""
+    """At the start the blades rotate with the hub, each with a different flap angle."""
     model = femb.Model(f"Rotor with {blades} blades in free flight")
     words = {"position": (0, 0, 0), "angular_velocity": (0.05, 0.1, 0.0), "shape": {"box": [3.0, 1.0, 1.0]}}
     model.add(RigidBody("fuselage", mass=600.0, inertia=(200.0, 900.0, 800.0), center_of_mass=(0.1, 0, -0.2), **words))
@@ -41,7 +41,7 @@ def build(blades: int = N) -> femb.Model:
         middle = (0.5 * RADIUS, 0.0, 0.0)
         box = {"box": [RADIUS, 0.25, 0.03]}
         model.add(RigidBody(name, mass=BLADE, inertia=(0.15, across, across + 0.15), center_of_mass=middle, shape=box))
-        # lag about z, then flap about -y of the blade, so that up is positive
+        # lag about z, then flap about -y of the blade, positive upwards
         first = JointEnd("hub", at=OFFSET * out, axis=(0, 0, 1), reference=np.cross(out, (0, 0, 1)))
         second = JointEnd(name, axis=(0, -1, 0), reference=(0, 0, 1))
         hinge = f"hinge_{k + 1}"
