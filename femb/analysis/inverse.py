@@ -24,6 +24,7 @@ from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.export.plots.check import check_figures
 from femb.model.model import Model
+from femb.numerics.newton import Iteration, largest, newton
 from femb.results.frames import Frames, unbalanced
 from femb.results.recording import Recording
 from femb.results.results import Results
@@ -32,7 +33,7 @@ from femb.system.initial_position import RANK
 from femb.system.system import System
 
 ITERATIONS = 12
-LARGEST_TURN = 0.3  # rad, from one instant to the next: farther on lies another way to assemble the mechanism
+LARGEST_ROTATION = 0.3  # rad, from one instant to the next: farther on lies another way to assemble the mechanism
 LARGEST_CORRECTION = 0.1  # rad, of what is extrapolated from the last instant
 SHORTEST = 1e-6  # part of an output interval
 AGREEMENT = 1e-6  # relative; by which rows that depend on others may contradict them
@@ -129,7 +130,7 @@ def _follow(now: "_Instant", end: float) -> "_Instant":
         part = min(part, end - now.t)
         t = end if part >= end - now.t else now.t + part
         try:
-            now = _Instant(now.system, t, *_positions(now, t))
+            now = _Instant(now.system, t, _positions(now, t))
             part *= 2.0
         except _AstrayError as reason:
             part *= 0.5
@@ -145,35 +146,45 @@ class _AstrayError(Exception):
     """No position found, or one that may be of another branch."""
 
 
-def _positions(now: "_Instant", t: float) -> tuple[Floats]:
+def _positions(now: "_Instant", t: float) -> Floats:
     """q (n_q,) with Phi(q, t) = 0, by Newton's iteration from what an earlier instant lets expect."""
     system, h = now.system, t - now.t
-    spins = (system.coordinates[3][:, None] + np.arange(3)).ravel()
-    if np.max(np.abs(now.v[spins]), initial=0.0) * h > LARGEST_TURN:
+    if largest(now.v[system.rotations]) * h > LARGEST_ROTATION:
         raise _AstrayError("it turns too fast")
     change = h * system.rates(now.q[None], now.v[None]) + 0.5 * h * h * system.second_rates(
         now.q[None], now.v[None], now.a[None]
     )
     q = now.q + change[0]
     system.normalise(q)
-    corrected, previous = np.zeros(len(spins)), np.inf
-    for _ in range(ITERATIONS):
+    corrected = np.zeros(len(system.rotations))
+
+    def gaps(q: Floats) -> Floats:
         u = system.inputs_at(t, q, now.v)
-        left = system.constraints(u[None], q[None], now.v[None])[0][0]
-        size = float(np.max(np.abs(left)))
-        if size <= POSITION or (size <= 1e3 * POSITION and size > 0.5 * previous):
-            return (q,)
-        rows = _Rows(system.jacobian(u, q).toarray())
+        found: Floats = system.constraints(u[None], q[None], now.v[None])[0][0]
+        return found
+
+    def correction(it: Iteration[Floats, Floats]) -> Floats:
+        rows = _Rows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray())
         if rows.rank < system.n_v:
             raise _AstrayError("the constraints are singular")
-        x = rows.solve(-left)
-        corrected += x[spins]
-        if np.max(np.abs(corrected), initial=0.0) > LARGEST_CORRECTION:
+        x = rows.solve(-it.residual)
+        corrected[:] += x[system.rotations]
+        if largest(corrected) > LARGEST_CORRECTION:
             raise _AstrayError("it comes to another position than the motion leads to")
-        q = q + system.rates(q[None], x[None])[0]
-        system.normalise(q)
-        previous = size
-    raise _AstrayError(f"{_widest(system, left)} stays open by {size:.3g}")
+        return x
+
+    end = newton(
+        q,
+        gaps,
+        correction,
+        system.retract,
+        lambda it: it.within(POSITION, rounding=1e3 * POSITION),
+        iterations=ITERATIONS,
+        residual_size=largest,
+    )
+    if not end.converged:
+        raise _AstrayError(f"{_widest(system, end.residual)} stays open by {end.size:.3g}")
+    return end.x
 
 
 def _widest(system: System, left: Floats) -> str:

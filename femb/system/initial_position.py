@@ -15,9 +15,9 @@ from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats, Ints
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
+from femb.numerics.newton import Iteration, largest, newton
 from femb.numerics.rotations import multiply, rotation_matrix
 from femb.system.block_lu import SingularError
-from femb.system.linear_solver import Factors
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -27,8 +27,6 @@ TYPED = 1e-6
 # What is left of the constraints after assembly.
 ASSEMBLED = 1e-11
 ITERATIONS = 200
-LARGEST_TURN = 0.3  # rad, of one iteration
-SHORTEST = 1e-4  # part of an iteration's change, below which it goes no further
 # Singular values below this part of the largest belong to dependent rows.
 RANK = 1e-9
 # With more motions than this, start velocities are solved for with sparse matrices, if they can be to this part after
@@ -60,36 +58,34 @@ def assembled(system: "System", rough: bool) -> Floats:
                 "the positions, or assemble with start = 'assembled'",
             )
         )
-    factors: Factors | None = None
-    for _ in range(ITERATIONS):
-        size = float(np.max(np.abs(left)))
-        if size <= ASSEMBLED:
-            break
-        try:
-            mass, damping, stiffness = system.matrices(u, q, v)
-            factors = system.solver.factorise(mass + damping + stiffness)
-        except (SingularError, TrialError) as error:
-            raise ModelError(f"the mechanism could not be assembled: {error}") from error
-        x = factors.solve(np.concatenate([np.zeros(system.n_v), -left]))[: system.n_v]
-        spins = (system.coordinates[3][:, None] + np.arange(3)).ravel()
-        turned = float(np.max(np.abs(x[spins]), initial=0.0))
-        part = min(1.0, LARGEST_TURN / turned) if turned > 0.0 else 1.0
-        while part >= SHORTEST:
-            trial = q + part * system.rates(q[None], x[None])[0]
-            system.normalise(trial)
-            after = _open(system, u, trial, v)
-            if np.linalg.norm(after) < (1.0 - 0.1 * part) * np.linalg.norm(left) or np.max(np.abs(after)) <= ASSEMBLED:
-                break
-            part *= 0.5
-        else:
-            break
-        q, left = trial, after
-    if np.max(np.abs(left)) > 100.0 * ASSEMBLED:
+
+    def correction(it: Iteration[Floats, Floats]) -> Floats:
+        mass, damping, stiffness = system.matrices(u, it.x, v)
+        x = np.concatenate([np.zeros(system.n_v), -it.residual])
+        found: Floats = system.solver.factorise(mass + damping + stiffness).solve(x)[: system.n_v]
+        return found
+
+    try:
+        end = newton(
+            q,
+            lambda q: _open(system, u, q, v),
+            correction,
+            system.retract,
+            lambda it: it.within(ASSEMBLED),
+            iterations=ITERATIONS,
+            residual_size=largest,
+            rotations=system.rotations,
+            line_search=lambda gaps: float(np.linalg.norm(gaps)),
+        )
+    except (SingularError, TrialError) as error:
+        raise ModelError(f"the mechanism could not be assembled: {error}") from error
+    left = end.residual
+    if largest(left) > 100.0 * ASSEMBLED:
         raise ModelError(
             *_gaps(system, left, "stays open by {0:.3g}: the mechanism cannot be assembled from this start position")
         )
-    _check_branches(system, q)
-    return q
+    _check_branches(system, end.x)
+    return end.x
 
 
 def _open(system: "System", u: Floats, q: Floats, v: Floats) -> Floats:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from femb.base.checks import shown
 from femb.base.errors import FembError, SolveError
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats
+from femb.base.types import ErrorScale, Floats, Ints
 from femb.elements import CATALOGUE, Ground
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintSet
@@ -230,6 +230,17 @@ class System:
         out = np.empty_like(q)
         kinematics.rates(*self.coordinates, q, v, out)
         return out
+
+    def retract(self, q: Floats, x: Floats, part: float = 1.0) -> Floats:
+        """q (n_q,) after the displacements and rotations part x, x (n_v,); unit quaternions."""
+        moved: Floats = q + part * self.rates(q[None], x[None])[0]
+        self.normalise(moved)
+        return moved
+
+    @cached_property
+    def rotations(self) -> Ints:
+        """Places (3 F,) of angular velocities among the velocities."""
+        return (self.coordinates[3][:, None] + np.arange(3)).ravel()
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The velocities (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""

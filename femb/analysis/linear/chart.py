@@ -58,6 +58,12 @@ class Chart:
         """P, the number of free coordinates."""
         return len(self.names)
 
+    def after(self, change: Floats) -> tuple[Floats, Floats]:
+        """The state q, v after a change (2 P,) of the free coordinates and their speeds."""
+        p, w = np.zeros((2, self.H.shape[1]))
+        p[: self.free], w[: self.free] = change[: self.free], change[self.free :]
+        return self.retract(p, w)
+
 
 def frames_chart(point: OperatingPoint) -> Chart:
     """Displacements of every frame in its own axes, its turn, and strains, as if there were no constraints.

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from femb.analysis.linear.chart import Chart
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
@@ -23,6 +22,8 @@ from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.options import Run, Tolerances
 from femb.base.types import Floats
 from femb.model.model import Model
+from femb.numerics.newton import Iteration, largest, newton
+from femb.system.system import System
 
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration
@@ -77,7 +78,7 @@ class Periodic:
 
 
 def periodic(
-    model: Model | Any,
+    model: Model | System,
     period: float,
     *,
     vary: Sequence[str] | None = None,
@@ -93,31 +94,47 @@ def periodic(
     Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where no such
     motion is found, or the motion cannot be integrated.
     """
-    from femb.system.system import System
-
     if not period > 0.0:
         raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")
-    system = System(model) if isinstance(model, Model) else model
-    for _ in range(ITERATIONS):
-        start = OperatingPoint.of(system)
-        chart = chart_of(start)
-        if chart.local_difference is None:
+
+    def after_a_period(start: _Start) -> tuple[Floats, Floats]:
+        if start.chart.local_difference is None:
             raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
-        states = (*chart.names, *(f"{name} rate" for name in chart.names))
-        end, Phi = _flow(system, period, intervals, rtol, atol)
-        off = chart.local_difference(*end)
-        error = float(np.max(np.abs(off), initial=0.0))
-        if error < CLOSED:
-            return Periodic(start, period, Phi, states, error)
+        end, Phi = _flow(start.system, period, intervals, rtol, atol)
+        return start.chart.local_difference(*end), Phi
+
+    def correction(it: Iteration[_Start, tuple[Floats, Floats]]) -> Floats:
+        states, (off, Phi) = it.x.states, it.residual
         columns = [_place(states, name) for name in vary] if vary is not None else list(range(len(states)))
         step = np.zeros(len(states))
-        slopes = (Phi - np.eye(len(states)))[:, columns]
-        step[columns] = _shortest(slopes, -off)
-        system = system.starting_at(*_stepped(chart, step))
-    raise SolveError(
-        f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still off "
-        f"by {error:.3g} after it; start nearer, or with another period"
+        step[columns] = _shortest((Phi - np.eye(len(states)))[:, columns], -off)
+        return step
+
+    end = newton(
+        _Start(System(model) if isinstance(model, Model) else model),
+        after_a_period,
+        correction,
+        lambda start, step, _: _Start(start.system.starting_at(*start.chart.after(step))),
+        lambda it: it.within(CLOSED),
+        iterations=ITERATIONS,
+        residual_size=lambda found: largest(found[0]),
     )
+    states, (off, Phi) = end.x.states, end.residual
+    if not end.converged:
+        raise SolveError(
+            f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still "
+            f"off by {end.size:.3g} after it; start nearer, or with another period"
+        )
+    return Periodic(end.x.point, period, Phi, states, end.size)
+
+
+class _Start:
+    """A System with the point at its start, and the names of the states there."""
+
+    def __init__(self, system: System) -> None:
+        self.system, self.point = system, OperatingPoint.of(system)
+        self.chart = chart_of(self.point)
+        self.states = (*self.chart.names, *(f"{name} rate" for name in self.chart.names))
 
 
 def _shortest(slopes: Floats, right: Floats) -> Floats:
@@ -145,13 +162,9 @@ def _place(states: tuple[str, ...], name: str) -> int:
     return states.index(name)
 
 
-def _stepped(chart: Chart, step: Floats) -> tuple[Floats, Floats]:
-    p, w = np.zeros((2, chart.H.shape[1]))
-    p[: chart.free], w[: chart.free] = step[: chart.free], step[chart.free :]
-    return chart.retract(p, w)
-
-
-def _flow(system: Any, period: float, intervals: int, rtol: float, atol: float) -> tuple[tuple[Floats, Floats], Floats]:
+def _flow(
+    system: System, period: float, intervals: int, rtol: float, atol: float
+) -> tuple[tuple[Floats, Floats], Floats]:
     """The state after a period, and Phi."""
     from femb.steppers import make_stepper
 
