@@ -184,7 +184,8 @@ def _positions(now: "_Instant", t: float) -> Floats:
     )
     if not end.converged:
         raise _AstrayError(f"{_widest(system, end.residual)} stays open by {end.size:.3g}")
-    return end.x
+    result: Floats = end.x
+    return result
 
 
 def _widest(system: System, left: Floats) -> str:

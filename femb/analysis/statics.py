@@ -9,14 +9,13 @@ Source: docs/theory/constraints.md, section 11.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from femb.analysis.regularisation import FIRST, Regularisation, mover, scaled_mass
 from femb.base.errors import SolveError
 from femb.base.options import Tolerances
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
 from femb.numerics.kinematics import error_norm
@@ -151,7 +150,7 @@ class Statics:
         result: Floats = out[0]
         return result
 
-    def unheld(self, found: Balanced, where: Any) -> str:
+    def unheld(self, found: Balanced, where: Bools) -> str:
         """The frame that a motion of no stiffness moves most, among velocities (n_v,) bool; empty if there is none.
 
         Inverse iteration with K + sigma B, where the constraints leave the motion.

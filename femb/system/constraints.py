@@ -11,11 +11,11 @@ the projection of docs/theory/constraints.md, section 5. A row that depends on o
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Sparse
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
@@ -58,7 +58,7 @@ class Constrained(Protocol):
         """J v + Phi_t (s, n_c)."""
         ...
 
-    def jacobian(self, u: Floats, q: Floats) -> Any:
+    def jacobian(self, u: Floats, q: Floats) -> Sparse:
         """J (n_c, n_v), scipy.sparse."""
         ...
 

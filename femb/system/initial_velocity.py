@@ -2,7 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A given velocity and that of the rigid motion may differ by the rounding of typed numbers.
 AGREEMENT = 1e-6
+
+Given: TypeAlias = tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]
 
 
 @dataclass
@@ -65,7 +67,7 @@ def start_velocities(system: "System") -> Floats:
     return consistent_start(system, v, component, together, twists, set(alone))
 
 
-def _leaders(given: Any, component: list[int]) -> tuple[dict[int, _Twist], list[Problem]]:
+def _leaders(given: list[Given], component: list[int]) -> tuple[dict[int, _Twist], list[Problem]]:
     """The motion of every structure of which a velocity is given, by the first item that gives one."""
     twists: dict[int, _Twist] = {}
     problems: list[Problem] = []
@@ -129,7 +131,7 @@ def _leader_of(twists: dict[int, _Twist], component: list[int], layout: Layout) 
     return found
 
 
-def _given(model: Model, layout: Layout) -> list[tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]]:
+def _given(model: Model, layout: Layout) -> list[Given]:
     """Items that state a velocity: position, and velocity and angular velocity, inertial axes, where given."""
     found = []
     for item in model.items():

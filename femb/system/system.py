@@ -12,15 +12,14 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from femb.base.checks import shown
 from femb.base.errors import FembError, SolveError
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import Bools, ErrorScale, Floats, Ints, Sparse
 from femb.elements import CATALOGUE, Ground
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintSet
@@ -84,14 +83,16 @@ class System:
         self.pattern = Pattern(layout)
         self.solver = LinearSolver(self.pattern)
         self.batches: list[Batch] = []
-        self.inputs: list[Input] = []
+        inputs: list[Input] = []
         for batch in merged(
             [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
         ):
-            self._add(batch)
+            self._add(batch, inputs)
             self.batches.append(batch)
+        self.watched = [batch for batch in self.batches if batch.postures]
         self.constraint_set = ConstraintSet.of(self.items, layout)
-        self._add(self.constraint_set)
+        self._add(self.constraint_set, inputs)
+        self._take(inputs)
         self.places = Places(layout)
         self.coordinates, self.corotated_frames = self.places.coordinates, self.places.corotated_frames
         self.coordinates_of_joints = JointCoordinates(layout)
@@ -105,25 +106,25 @@ class System:
             self.discrete = self._discrete_at(self.q0)
         self.v0 = start_velocities(self)
 
-    def starting_at(self, q: Floats, v: Floats) -> "System":
+    def starting_at(self, q: Floats, v: Floats) -> Self:
         """The same system with another start."""
         other = copy(self)
         other.q0, other.v0 = q, v
         return other
 
-    def at(self, q: Floats) -> "System":
+    def at(self, q: Floats) -> Self:
         """The same system with the turns of its joints as they are after a step to q (n_q,)."""
         if not self.coordinates_of_joints.is_angle.any():
             return self
         return self.with_discrete(replace(self.discrete, angles=self.joint_motion(q, np.zeros(self.n_v))[0]))
 
-    def with_discrete(self, discrete: Discrete) -> "System":
+    def with_discrete(self, discrete: Discrete) -> Self:
         """The same system in another discrete state."""
         other = copy(self)
         other.discrete = discrete
         return other
 
-    def without_rows(self, rows: NDArray[np.bool_]) -> "System":
+    def without_rows(self, rows: Bools) -> Self:
         """The same system, in which rows of constraints (n_c,) bool are left out of every solution.
 
         Rows that depend on others where the constraints are met do not where they are not quite, as within a step: they
@@ -144,23 +145,26 @@ class System:
         held = np.array([angles[latch.coordinate] for latch in self.layout.latches])
         return replace(self.discrete, angles=angles, held=held)
 
-    def _add(self, part: Batch | ConstraintSet) -> None:
-        """Number the inputs of a part of the equations, and find its blocks."""
-        part.first_input = sum(each.width for each in self.inputs)
-        self.inputs += part.inputs
+    def _add(self, part: Batch | ConstraintSet, inputs: list[Input]) -> None:
+        """Append the inputs of a part of the equations to those before, and find its blocks."""
+        part.first_input = sum(each.width for each in inputs)
+        inputs += part.inputs
         part.allocate(self.pattern)
 
     # Inputs
 
-    @cached_property
-    def n_u(self) -> int:
-        """Number of inputs."""
-        return sum(each.width for each in self.inputs)
+    def with_inputs(self, inputs: list[Input]) -> Self:
+        """The same system with other functions for its inputs, of the same widths."""
+        other = copy(self)
+        other._take(inputs)
+        return other
 
-    @cached_property
-    def inputs_of_state(self) -> bool:
-        """Whether an input depends on more than time."""
-        return any(each.of_state for each in self.inputs)
+    def _take(self, inputs: list[Input]) -> None:
+        """Number the inputs: each has its part of u (n_u,)."""
+        ends = np.cumsum([each.width for each in inputs], dtype=int).tolist()
+        self.inputs, self.n_u = inputs, ends[-1] if ends else 0
+        self.parts_of_inputs = [(each, slice(end - each.width, end)) for each, end in zip(inputs, ends, strict=True)]
+        self.inputs_of_state = any(each.of_state for each in inputs)
 
     @cached_property
     def switches(self) -> bool:
@@ -204,18 +208,7 @@ class System:
                 raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
         return u
 
-    @cached_property
-    def parts_of_inputs(self) -> list[tuple[Input, slice]]:
-        """Every input and its part of u."""
-        ends = np.cumsum([each.width for each in self.inputs]).tolist()
-        return [(each, slice(end - each.width, end)) for each, end in zip(self.inputs, ends, strict=True)]
-
     # Equations of motion
-
-    @cached_property
-    def watched(self) -> list[Batch]:
-        """The batches that have postures which a motion cannot go on through."""
-        return [batch for batch in self.batches if batch.postures]
 
     def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Refuse a step from t with the states q (s, n_q), v (s, n_v) if it meets such a posture.
@@ -240,7 +233,8 @@ class System:
     @cached_property
     def rotations(self) -> Ints:
         """Places (3 F,) of angular velocities among the velocities."""
-        return (self.coordinates[3][:, None] + np.arange(3)).ravel()
+        result: Ints = (self.coordinates[3][:, None] + np.arange(3)).ravel()
+        return result
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The velocities (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
@@ -327,7 +321,7 @@ class System:
             batch.mass(q, mass)
         return mass
 
-    def mass_matrix(self, q: Floats) -> Any:
+    def mass_matrix(self, q: Floats) -> Sparse:
         """M(q) (n_v, n_v), scipy.sparse."""
         return self.pattern.to_csc(self.mass_data(q))[: self.n_v, : self.n_v]
 
@@ -398,7 +392,7 @@ class System:
         """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
         return projected(self, u, q, v, factors)
 
-    def jacobian(self, u: Floats, q: Floats) -> Any:
+    def jacobian(self, u: Floats, q: Floats) -> Sparse:
         """J (n_c, n_v) at one state, scipy.sparse."""
         data = np.zeros(self.pattern.size)
         self.constraint_set.jacobian(u, q, data)

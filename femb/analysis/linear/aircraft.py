@@ -68,7 +68,7 @@ class NineBlocks:
 
     def state_space(self) -> StateSpace:
         """x' = A x + B u with the states for outputs; it writes .npz, .mat and .h5."""
-        A, B = np.linalg.solve(self.left, self.right), np.linalg.solve(self.left, self.input_matrix)
+        A, B = (np.asarray(np.linalg.solve(self.left, x), dtype=float) for x in (self.right, self.input_matrix))
         return StateSpace(A, B, np.eye(9), np.zeros_like(B), self.names, self.inputs, self.names)
 
     def write(self, path: str | Path) -> Path:

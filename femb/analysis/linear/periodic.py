@@ -10,7 +10,6 @@ within the unit circle, the motion is stable. Source: docs/theory/linearisation.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from femb.analysis.linear.second_order import chart_of, second_order
 from femb.analysis.time_loop import Outcome, integrate
 from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.options import Run, Tolerances
-from femb.base.types import Floats
+from femb.base.types import Complexes, Floats
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.system.system import System
@@ -57,9 +56,9 @@ class Periodic:
     error: float
 
     @property
-    def multipliers(self) -> Any:
+    def multipliers(self) -> Complexes:
         """(n,) complex Floquet multipliers, the largest first."""
-        values = np.linalg.eigvals(self.monodromy)
+        values = np.linalg.eigvals(self.monodromy).astype(np.complex128)
         return values[np.argsort(-np.abs(values))]
 
     def write(self, path: str | Path) -> Path:
@@ -72,8 +71,10 @@ class Periodic:
             raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz")
         path.parent.mkdir(parents=True, exist_ok=True)
         names = np.array(self.states, dtype=str)
-        arrays = {"monodromy": self.monodromy, "multipliers": self.multipliers, "states": names}
-        np.savez(path, period=self.period, q=self.point.q, v=self.point.v, **arrays)
+        start, Phi = self.point, self.monodromy
+        np.savez(
+            path, period=self.period, q=start.q, v=start.v, monodromy=Phi, multipliers=self.multipliers, states=names
+        )
         return path
 
 
@@ -175,7 +176,7 @@ def _flow(
     times = np.concatenate([[0.0], inner, [period]])
     frames = list(integrate(system, make_stepper(system, run), times, Outcome([])))
     q, v = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v"))
-    Phi: Any = None
+    Phi: Floats | None = None
     for k in range(intervals):
         A = []
         for m in range(3 * k + 1, 3 * k + 4):
@@ -188,4 +189,5 @@ def _flow(
         slopes = np.linalg.solve(np.block(blocks), np.vstack(A)).reshape(3, n, n)
         step = np.eye(n) + length * np.tensordot(WEIGHTS, slopes, 1)
         Phi = step if Phi is None else step @ Phi
+    assert Phi is not None
     return (q[-1], v[-1]), Phi

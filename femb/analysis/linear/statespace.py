@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ModelError, ResultError
+from femb.base.types import Complexes, Floats
 
 FORMATS = (".npz", ".mat", ".h5")
 
@@ -21,10 +22,10 @@ class StateSpace:
     Raises ModelError where shapes and names do not fit.
     """
 
-    A: Any
-    B: Any
-    C: Any
-    D: Any
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -38,9 +39,9 @@ class StateSpace:
                     f"states, {m} inputs and {p} outputs"
                 )
 
-    def eigenvalues(self) -> Any:
+    def eigenvalues(self) -> Complexes:
         """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part."""
-        values = np.linalg.eigvals(self.A)
+        values = np.linalg.eigvals(self.A).astype(np.complex128)
         return values[np.lexsort((values.real, values.imag))]
 
     def index(self, kind: str, name: str) -> int:
@@ -50,9 +51,10 @@ class StateSpace:
             raise ModelError(f"state space: no {name!r} among the {kind}; there are: {', '.join(names) or 'none'}")
         return names.index(name)
 
-    def transfer(self, s: complex) -> Any:
+    def transfer(self, s: complex) -> Complexes:
         """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s."""
-        return self.D + self.C @ np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
+        states = np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
+        return np.asarray(self.D + self.C @ states, dtype=np.complex128)
 
     def to_scipy(self) -> Any:
         """The same as scipy.signal.StateSpace, without names."""

@@ -12,7 +12,6 @@ Source: docs/theory/linearisation.md, section 6.
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from femb.analysis.linear.chart import Chart
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.steady import Balance, why_unsteady
 from femb.base.errors import ModelError, SolveError
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats, Ints
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.system.system import System
@@ -133,7 +132,7 @@ def _nearest(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     )
 
 
-def _resting(balance: Balance, given: Floats, going_on: Any) -> Step:
+def _resting(balance: Balance, given: Floats, going_on: Bools) -> Step:
     """A step to where speeds do not change.
 
     given : the speeds of the start. going_on (P,) : which of a tree's keep them.
@@ -160,7 +159,7 @@ def _resting(balance: Balance, given: Floats, going_on: Any) -> Step:
     return Step(step, slowed, left - stiffness @ step)
 
 
-def _spread(P: int, columns: Any, x: Floats) -> Floats:
+def _spread(P: int, columns: Ints | Sequence[int], x: Floats) -> Floats:
     whole = np.zeros(P)
     whole[columns] = x
     return whole
@@ -181,20 +180,21 @@ def _varied(balance: Balance, vary: Sequence[str]) -> Step:
     return Step(whole[:P], whole[P:], balance.left - slopes @ changed)
 
 
-def _going_on(balance: Balance) -> Any:
+def _going_on(balance: Balance) -> Bools:
     """(P,) which coordinates of a tree keep their speeds: angles that go round, and what nothing depends on."""
     chart, P = balance.chart, balance.chart.free
     frequency2 = np.abs(np.diag(balance.equations.stiffness)) / np.diag(balance.equations.mass)
-    round_ = _turns(balance)[:P] & (chart.speeds[:P] ** 2 > OVER_THE_TOP**2 * frequency2)
-    return round_ | ~np.any(balance.depends, axis=0)[:P]
+    kept: Bools = _turns(balance)[:P] & (chart.speeds[:P] ** 2 > OVER_THE_TOP**2 * frequency2)
+    kept |= ~np.any(balance.depends, axis=0)[:P]
+    return kept
 
 
-def _turns(balance: Balance) -> Any:
+def _turns(balance: Balance) -> Bools:
     """(P + D,) which coordinates turn something."""
     layout = balance.point.system.layout
     frames = zip(layout.frames, layout.frame_v, strict=True)
     spins = [j + k for frame, j in frames for k in range(3, frame.freedom)]
-    turns = np.any(balance.chart.H[spins] != 0.0, axis=0)
+    turns: Bools = np.any(balance.chart.H[spins] != 0.0, axis=0)
     return turns & [not name.endswith(".strain") for name in (*balance.chart.names, *balance.chart.driven)]
 
 
