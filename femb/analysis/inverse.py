@@ -29,7 +29,7 @@ from femb.results.frames import Frames, unbalanced
 from femb.results.recording import Recording
 from femb.results.results import Results
 from femb.system.constraints import POSITION
-from femb.system.initial_position import RANK
+from femb.system.degrees_of_freedom import RANK
 from femb.system.system import System
 
 ITERATIONS = 12

@@ -30,7 +30,7 @@ from femb.elements import (
 )
 from femb.numerics import rotations
 from femb.profiles import Constant, Polynomial, Sine, SmoothStep
-from femb.system.initial_position import coordinate_rows
+from femb.system.consistent_velocity import coordinate_rows
 from femb.system.system import System
 
 G = 9.81
