@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 import femb
 from femb import ModelError, SolveError
-from femb.analysis.inverse import check_prescribed, prescribed
+from femb.analysis.inverse import check_prescribed
+from femb.analysis.prescribed_motion import prescribed
 from femb.cli import cli
 from femb.elements import (
     Cylindrical,

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
+from femb.analysis.array_file import write_arrays
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
 from femb.analysis.time_loop import Outcome, integrate
-from femb.base.errors import ModelError, ResultError, SolveError
+from femb.base.errors import ModelError, SolveError
 from femb.base.options import Run, Tolerances
 from femb.base.types import Complexes, Floats
 from femb.model.model import Model
@@ -66,16 +67,9 @@ class Periodic:
 
         Raises ResultError.
         """
-        path = Path(path)
-        if path.suffix != ".npz":
-            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        names = np.array(self.states, dtype=str)
-        start, Phi = self.point, self.monodromy
-        np.savez(
-            path, period=self.period, q=start.q, v=start.v, monodromy=Phi, multipliers=self.multipliers, states=names
-        )
-        return path
+        words = ("period", "monodromy", "multipliers", "states")
+        arrays = {word: getattr(self, word) for word in words}
+        return write_arrays(path, arrays | {"q": self.point.q, "v": self.point.v})
 
 
 def periodic(
