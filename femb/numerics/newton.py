@@ -75,7 +75,7 @@ class Iteration(Generic[State, Residual]):
 
 def largest(x: Floats) -> float:
     """The largest absolute value, zero of an empty array: a size of residuals."""
-    return float(np.max(np.abs(x), initial=0.0))
+    return float(abs(x).max(initial=0.0))
 
 
 def newton(
@@ -113,7 +113,8 @@ def newton(
         it.count += 1
         if c is None:
             continue
-        if not np.isfinite(c).all():
+        # where residuals are judged, the next one tells
+        if step_size is not None and not np.isfinite(c).all():
             it.stopped = Stop.NOT_FINITE
             break
         it.correction = c
