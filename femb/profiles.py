@@ -7,7 +7,7 @@ here and one word in ``KINDS``.
 
 import bisect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -248,16 +248,18 @@ class Table:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        return self.times
+        result: tuple[float, ...] = self.times
+        return result
 
     def __call__(self, t: float) -> float:
+        values: Sequence[float] = self.values
         k = bisect.bisect_right(self.times, t)
         if k == 0:
-            return self.values[0]
+            return values[0]
         if k == len(self.times):
-            return self.values[-1]
-        part = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
-        return self.values[k - 1] + part * (self.values[k] - self.values[k - 1])
+            return values[-1]
+        part: float = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
+        return values[k - 1] + part * (values[k] - values[k - 1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,8 @@ def places(text):
 
 @pytest.fixture
 def samples(tmp_path):
-    (tmp_path / "right.py").write_text(RIGHT)
+    """What users write, with the assignments by which every formulation and every stepper is of its Protocol."""
+    (tmp_path / "right.py").write_text(RIGHT + CONTRACTS)
     (tmp_path / "wrong.py").write_text(WRONG)
     return tmp_path
 
@@ -117,8 +118,6 @@ def checked(command, samples):
 
 
 def test_mypy_sees_what_users_write(samples):
-    """And that every formulation and every stepper is of its Protocol."""
-    (samples / "right.py").write_text(RIGHT + CONTRACTS)
     checked([sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent"], samples)
 
 

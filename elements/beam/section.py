@@ -156,7 +156,8 @@ class Section(Item):
             return np.array(self.inertia_per_length)
         given: Any = self
         polar = self.polar_moment or float(np.sum(given.second_moments))
-        return given.density * np.array([polar, *given.second_moments])
+        result: Floats = given.density * np.array([polar, *given.second_moments])
+        return result
 
     def offset(self) -> Floats:
         """(2,) y and z of the mass centre from the reference axis, section axes, m."""

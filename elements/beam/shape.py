@@ -48,7 +48,8 @@ class Shape:
     def curvature(self, k: int) -> Floats:
         """Mean twist and curvatures (3,) of an element, 1/m, from the turn between its ends."""
         (_, start), (_, end) = self.element(k)
-        return rotations.logarithm(rotations.multiply(rotations.conjugate(start), end)) / self.lengths[k]
+        result: Floats = rotations.logarithm(rotations.multiply(rotations.conjugate(start), end)) / self.lengths[k]
+        return result
 
 
 def section_axes(direction: Any, up: Any = None) -> Floats:
@@ -187,7 +188,8 @@ def smooth_shape(curve: Any, grid: Floats, elements: int, up: Any, up_at_end: bo
 def _arc_lengths(curve: Any, start: Floats, end: Floats) -> Floats:
     x, w = np.polynomial.legendre.leggauss(8)
     at = start[:, None] + (0.5 + 0.5 * x) * (end - start)[:, None]
-    return 0.5 * (end - start) * (np.linalg.norm(curve(at, 1), axis=-1) @ w)
+    result: Floats = 0.5 * (end - start) * (np.linalg.norm(curve(at, 1), axis=-1) @ w)
+    return result
 
 
 def _transported(tangents: Floats, first: Floats, points: Floats | None = None) -> Floats:

@@ -108,7 +108,8 @@ def attitude(body: Any) -> Floats | None:
     """The quaternion (4,) of a body that is given as one or by Euler angles; None where it is given by neither."""
     if body.euler_angles is not None:
         return from_euler(body.euler_angles, body.euler_sequence)
-    return body.quaternion
+    result: Floats | None = body.quaternion
+    return result
 
 
 def check_sequence(check: Checks, name: str) -> None:

@@ -115,7 +115,8 @@ def motion_input(name: str, field: str, motion: Any) -> Input:
 def followed(motion: Any, label: str) -> Follow:
     """A function of time to (f, f', f''). It raises SolveError where a user's function returns something else."""
     if hasattr(motion, "derivatives"):
-        return motion.derivatives
+        result: Follow = motion.derivatives
+        return result
 
     def follow(t: float) -> Any:
         wanted = "three numbers: the value and its first and second derivative"

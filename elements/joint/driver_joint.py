@@ -74,7 +74,8 @@ class JointDriver(Driver):
             )
 
     def coordinate_number(self, layout: Layout) -> int:
-        return layout.joints[self.joint].part.start + self._coordinate(layout)[0]
+        result: int = layout.joints[self.joint].part.start + self._coordinate(layout)[0]
+        return result
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
         number = layout.drivers[self.name].rows[0]

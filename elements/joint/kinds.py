@@ -48,7 +48,8 @@ class _TwoAxes(Joint):
 
     def at_zero(self, first: Floats) -> Floats:
         # z of the second end along x of the first, x of the second along z of the first
-        return first[:, [Z, Y, X]] * np.array([1.0, -1.0, 1.0])
+        result: Floats = first[:, [Z, Y, X]] * np.array([1.0, -1.0, 1.0])
+        return result
 
 
 class Universal(_TwoAxes):
@@ -86,7 +87,8 @@ class Perpendicular(_TwoAxes):
     def at_zero(self, first: Floats) -> Floats:
         # As between right angles, and the second end turned about their common normal y.
         c, s = self.constant(0, None), np.sin(self.angle)  # type: ignore[arg-type]
-        return first @ np.array([[-c, 0.0, s], [0.0, -1.0, 0.0], [s, 0.0, c]])
+        result: Floats = first @ np.array([[-c, 0.0, s], [0.0, -1.0, 0.0], [s, 0.0, c]])
+        return result
 
 
 class Parallel(Joint):

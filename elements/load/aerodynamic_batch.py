@@ -124,7 +124,8 @@ def _input(load: Any, station: Station, layout: Layout) -> Input:
         if not isinstance(found, Airload):
             raise SolveError(f"{label}: got {found!r} at t = {t:.6g} s, wanted a femb.Airload")
         try:
-            return load.profile(t) * found.packed()
+            result: Floats = load.profile(t) * found.packed()
+            return result
         except ValueError as error:
             raise SolveError(f"{label}: at t = {t:.6g} s: {error}") from error
 

@@ -1,5 +1,6 @@
 """Distributed load: a force and a moment per length along a beam."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -88,7 +89,8 @@ def _along(value: Any, s: Floats, length: float) -> Floats:
     if callable(value):
         return np.array([np.broadcast_to(np.asarray(value(float(each)), dtype=float), 3) for each in s])
     x = s[:, None] / length
-    if len(value) < 3:
-        return value[0] + x * (value[-1] - value[0])
-    start, middle, end = value
+    rows: Sequence[Floats] = value
+    if len(rows) < 3:
+        return rows[0] + x * (rows[-1] - rows[0])
+    start, middle, end = rows
     return (1.0 - x) * (1.0 - 2.0 * x) * start + 4.0 * x * (1.0 - x) * middle + x * (2.0 * x - 1.0) * end

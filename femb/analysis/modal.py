@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from femb.analysis.array_file import read_arrays, write_arrays
 from femb.base.checks import as_numbers, shown
-from femb.base.errors import ModelError, ResultError
-from femb.base.types import Floats
+from femb.base.errors import ModelError
+from femb.base.types import Bools, Floats
 from femb.model.model import Model
-from femb.numerics import rotations
 
 if TYPE_CHECKING:
     from femb.analysis.linear.point import OperatingPoint
     from femb.analysis.linear.second_order import SecondOrder
-    from femb.system.inertia_tensor import MassChange
     from femb.system.system import System
 
 FORMATS = (".npz", ".h5")
@@ -101,33 +100,15 @@ class ModalModel:
 
         Raises ResultError.
         """
-        path = Path(path)
-        if path.suffix not in FORMATS:
-            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be one of {', '.join(FORMATS)}")
-        arrays: dict[str, NDArray[np.generic]] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            arrays[each.name] = np.array(value, dtype=str) if each.name in NAMES else value
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".npz":
-            np.savez(path, **arrays)  # type: ignore[arg-type]  # its option allow_pickle is no array
-            return path
-        from femb.results.results import Results
-
-        static = {f"modal/{name}": array for name, array in arrays.items()}
-        Results({}, static, {"": {"status": "complete"}}).write(path)
-        return path
+        return write_arrays(
+            path, {each.name: getattr(self, each.name) for each in fields(self)}, FORMATS, group="modal"
+        )
 
     @classmethod
     def read(cls, path: str | Path) -> "ModalModel":
         """Read what ``write`` wrote as .npz. Raises ResultError."""
-        try:
-            with np.load(path) as file:
-                found = {each.name: file[each.name] for each in fields(cls)}
-        except (OSError, KeyError, ValueError) as error:
-            raise ResultError(f"{path}: cannot be read as a modal model ({error})") from error
-        names = {name: tuple(map(str, found.pop(name))) for name in NAMES}
-        return cls(**names, **found)  # type: ignore[arg-type]  # by name
+        arrays = [each.name for each in fields(cls) if each.name not in NAMES]
+        return cls(**read_arrays(path, arrays, NAMES, "modal model"))
 
 
 def modal_model(
@@ -154,6 +135,7 @@ def modal_model(
     from femb.analysis.linear.chart import frames_chart
     from femb.analysis.linear.point import OperatingPoint
     from femb.analysis.linear.second_order import second_order
+    from femb.analysis.modal_inertia import frame, modal_inertia, rigid_shapes
     from femb.analysis.simulate import started
     from femb.base.options import Run
     from femb.system.inertia_tensor import MassChange
@@ -172,8 +154,8 @@ def modal_model(
     point = _at_rest(OperatingPoint.of(system, system.q0, np.zeros(system.n_v)), loaded)
     equations = second_order(point, frames_chart(point))
     H, K = equations.chart.H, equations.stiffness
-    origin, axes = _frame(system, held)
-    rigid = _rigid(system, point.q, origin, axes)
+    origin, axes = frame(system, held)
+    rigid = rigid_shapes(system, point.q, origin, axes)
     own = H.T @ rigid  # H is orthogonal
     free = bool(np.max(np.abs(K @ own)) <= FREE * np.max(np.abs(K), initial=1.0) * np.max(np.abs(own)))
     if free:
@@ -189,7 +171,7 @@ def modal_model(
     Phi = np.hstack([rigid, H @ elastic])
     if np.linalg.matrix_rank(Phi) < Phi.shape[1]:
         raise ModelError("modal_model: shapes: some depend on each other, or on motions as a rigid body")
-    mass, change, quadratic = _inertia(point, MassChange(system, point.q), Phi, rigid.shape[1])
+    mass, change, quadratic = modal_inertia(point, MassChange(system, point.q), Phi, rigid.shape[1])
     elastic = np.hstack([np.zeros((len(K), rigid.shape[1])), elastic])
     return ModalModel(
         tuple(modal),
@@ -217,24 +199,7 @@ def _at_rest(point: "OperatingPoint", loaded: bool) -> "OperatingPoint":
     return replace(point, u=u, a=np.zeros_like(point.a))
 
 
-def _frame(system: "System", held: str | None) -> tuple[Floats, Floats]:
-    """Origin (3,) and axes (3, 3) of the frame: of a body, or at the mass centre with inertial axes."""
-    if held is not None:
-        i = system.layout.frame_q[system.layout.bodies[held]]
-        return system.q0[i : i + 3], rotations.rotation_matrix(system.q0[i + 3 : i + 7])
-    from femb.analysis.simulate import mass_properties
-
-    return mass_properties(system)[1], np.eye(3)
-
-
-def _rigid(system: "System", q: Floats, origin: Floats, axes: Floats) -> Floats:
-    """(n_v, 6) velocities by those of a frame, along its axes, and its angular velocities about them."""
-    motions = system.rigid_velocities(q)
-    turns = motions[3:] - np.cross(np.eye(3), origin) @ motions[:3]
-    return np.hstack([motions[:3].T @ axes, turns.T @ axes])
-
-
-def _kept(system: "System", held: str | None) -> NDArray[np.bool_]:
+def _kept(system: "System", held: str | None) -> Bools:
     """(n_v,) bool: the velocities of all but the body that is held."""
     kept = np.ones(system.n_v, dtype=bool)
     if held is not None:
@@ -243,7 +208,7 @@ def _kept(system: "System", held: str | None) -> NDArray[np.bool_]:
     return kept
 
 
-def _lowest(equations: "SecondOrder", modes: int | None, kept: NDArray[np.bool_], skip: int) -> tuple[Floats, Floats]:
+def _lowest(equations: "SecondOrder", modes: int | None, kept: Bools, skip: int) -> tuple[Floats, Floats]:
     """Coordinates (n_v, m) of the lowest modes after ``skip`` free ones, of unit modal mass, and their stiffnesses."""
     from scipy.linalg import eigh
 
@@ -271,48 +236,3 @@ def _given(system: "System", shapes: ArrayLike, modes: int | None, held: str | N
     if np.any(found[~_kept(system, held)]):
         raise ModelError(f"modal_model: shapes: they move bodies.{held}, which is held")
     return found
-
-
-def _inertia(point: "OperatingPoint", change: "MassChange", Phi: Floats, rigid: int) -> tuple[Floats, Floats, Floats]:
-    """Mass (m, m), its change and the quadratic forces (m, m, m): equations (9) to (11)."""
-    turned = _changes(point.system, point.q, Phi, rigid)
-    momenta = point.mass @ Phi
-    lever = np.einsum("cva,vb->abc", turned, momenta, optimize=True)
-    own = lever.transpose(1, 2, 0)  # [k, i, j]: what the change of shape j along shape i takes on shape k
-    D = change.projected(Phi) + lever + lever.swapaxes(0, 1)
-    return Phi.T @ momenta, D, change.quadratic(Phi) + 0.5 * (own + own.swapaxes(1, 2))
-
-
-def _changes(system: "System", q: Floats, Phi: Floats, rigid: int) -> Floats:
-    """(m, n_v, m) [c, :, a]: how column a of the shapes changes along column c. Equation (8).
-
-    The frame carries the shapes; points that move elastically have another lever, and nodes that turn another attitude.
-    """
-    m, layout = Phi.shape[1], system.layout
-    out = np.zeros((m, system.n_v, m))
-    turns = range(3, 6) if rigid else range(0)
-    spins = _spins(system, q, Phi, turns)
-    for k, frame in enumerate(layout.frames):
-        if not frame.freedom:
-            continue
-        j = layout.frame_v[k]
-        line = Phi[j : j + 3]
-        for c, w in zip(turns, spins, strict=True):
-            out[c, j : j + 3] = np.cross(w, line, axisb=0, axisc=0)
-            out[rigid:, j : j + 3, c] = np.cross(w, line[:, rigid:].T)
-        if frame.freedom == 6:
-            turn = Phi[j + 3 : j + 6].T  # (m, 3)
-            for c in range(rigid, m):
-                across = -np.cross(turn[c], turn)
-                across[rigid:] *= 0.5
-                out[c, j + 3 : j + 6] = across.T
-    return out
-
-
-def _spins(system: "System", q: Floats, Phi: Floats, turns: range) -> list[Floats]:
-    """Angular velocities (3,), inertial axes, of the turns of the frame: those of any node or body with axes."""
-    k = next((k for k, frame in enumerate(system.layout.frames) if frame.freedom == 6), None)
-    if k is None:
-        return [np.zeros(3) for _ in turns]
-    i, j = system.layout.frame_q[k] + 3, system.layout.frame_v[k] + 3
-    return [rotations.rotate(q[i : i + 4], Phi[j : j + 3, c]) for c in turns]

@@ -143,7 +143,7 @@ def summary(model: Model, run: Run | None = None) -> str:
 
 def _freedom_lines(system: "System") -> list[str]:
     """Degrees of freedom, and what depends on what, at the start."""
-    from femb.system.initial_position import freedom
+    from femb.system.degrees_of_freedom import freedom
 
     found = freedom(system, system.q0)
     degrees = f"{numbered(found.degrees, 'degree')} of freedom at the start"

@@ -3,32 +3,26 @@
     f(q) + J^T lambda = 0,    Phi(q) = 0,    [K + sigma B, J^T; J, 0] [delta; change of lambda] = -[f + J^T lambda; Phi]
 
 f are the forces at given velocities and accelerations (zero at rest), K their exact tangent with that of the
-reactions. B, the mass of every frame on the scale of its own stiffness, keeps the blocks of bodies regular that only
-joints hold, and the rigid motions of what is free; sigma B changes no solution, falls with the steps, and grows where
-they lead nowhere.
+reactions. sigma B keeps the matrix regular, and changes no solution (femb.analysis.regularisation).
 Source: docs/theory/constraints.md, section 11.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from femb.analysis.regularisation import FIRST, Regularisation, mover, scaled_mass
 from femb.base.errors import SolveError
 from femb.base.options import Tolerances
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
 from femb.numerics.kinematics import error_norm
+from femb.numerics.newton import Iteration, largest, newton
 from femb.system.block_lu import SingularError
 from femb.system.system import System
 
-ITERATIONS, CAUTIOUS = 100, 400
-LARGEST_TURN = 0.3  # rad, of one iteration
-# sigma at first, its least and its most, and what changes it.
-FIRST, LEAST, MOST = 1e-6, 1e-12, 1e2
-SMALLER, LARGER = 0.1, 10.0
 FREE = 1e-3  # of sigma at first: a stiffness below this is none
 
 
@@ -39,6 +33,15 @@ class CoupledLayout(Layout):
         """A new equation of constraint between two frames."""
         self.couple_by_spring((first, second))
         return super().add_row(label, first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class Unbalanced:
+    """Inputs, velocities and accelerations of a state, the forces f (n_v,), and the static equations (n_v + n_c,)."""
+
+    state: tuple[Floats, Floats, Floats]
+    force: Floats
+    equations: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +56,14 @@ class Balanced:
 class Statics:
     """The static equations of a system; ``rigid`` sets the velocities and accelerations (n_v,) of a state q.
 
-    twin : the same model in a layout in which the tangent is complete, with the same coordinates.
+    twin : the same model in a layout in which the tangent is complete, with the same coordinates; the system itself
+    where there are no constraints.
     """
 
     def __init__(self, system: System, rigid: Callable[[Floats, Floats, Floats], None]) -> None:
-        self.twin = System(system.model, assemble=True, layout=CoupledLayout())
-        self.twin.discrete = system.discrete
+        self.twin = system
+        if system.n_c:
+            self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
         self.rigid = rigid
         held = {id(each) for each in self.twin.constraint_set.inputs}
         loads = [(each.width, not each.of_discrete and id(each) not in held) for each in self.twin.inputs]
@@ -70,7 +75,6 @@ class Statics:
             for each, on in zip(self.twin.inputs, driven, strict=True)
         ]
         self.rates = np.concatenate([[], *rates]).astype(bool)
-        self.sigma = FIRST
 
     def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
         """(u, v, a) at a share of the loads, and the forces (n_v,) without reactions."""
@@ -81,62 +85,63 @@ class Statics:
         return (u, v, a), self.twin.residual(u[None], q[None], v[None], a[None])[0]
 
     def matrices(
-        self, state: tuple[Floats, Floats, Floats], q: Floats, multipliers: Floats
+        self, state: tuple[Floats, Floats, Floats], q: Floats, multipliers: Floats, exact: bool = True
     ) -> tuple[Floats, Floats, Floats]:
-        """Mass, stiffness with that of the reactions, and J with J^T, as block data."""
+        """Mass, stiffness with that of the reactions, and J with J^T, as block data.
+
+        exact : whether of the exact tangent, or of that which steppers iterate with.
+        """
         twin, (u, v, a) = self.twin, state
-        stiffness, jacobian = twin.tangent(u, q, v, a)[1], np.zeros(twin.pattern.size)
+        stiffness = twin.tangent(u, q, v, a)[1] if exact else twin.matrices(u, q, v)[2]
+        jacobian = np.zeros(twin.pattern.size)
         twin.constraint_set.jacobian(u, q, jacobian)
         twin.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
         return twin.mass_data(q), stiffness, jacobian
 
-    def solve(
-        self, q: Floats, load: float, multipliers: Floats, spin2: float = 0.0, cautious: bool = False
-    ) -> Balanced:
-        """The balance at a share of the loads, from the state of another; spin2 : largest squared angular velocity.
+    def solve(self, start: Balanced, load: float, regularisation: Regularisation) -> Balanced:
+        """The balance at a share of the loads, from the state of another.
 
-        cautious : larger sigma, rather than a shorter step, where a step would turn too far.
-
-        Raises SolveError, which names the body that moves most, where the iteration does not end.
+        Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
-        twin, step, scale = self.twin, np.inf, self.twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
-        spins = (twin.coordinates[3][:, None] + np.arange(3)).ravel()
-        change, clear = np.zeros(twin.n_v), True
-        self.sigma = FIRST
-        for _ in range(CAUTIOUS if cautious else ITERATIONS):
-            try:
-                state, force = self.forces(q, load)
-                mass, stiffness, jacobian = self.matrices(state, q, multipliers)
-                shift = self.sigma * self.regular(mass, stiffness) + spin2 * mass
-                factors = twin.solver.factorise(stiffness + shift + jacobian)
-            except (TrialError, SingularError) as error:
-                raise SolveError(f"no equilibrium found to start from: {error}") from error
-            balance = force + self.reactions(state[0], q, multipliers)
-            gaps = twin.constraints(state[0][None], q[None], np.zeros((1, twin.n_v)))[0][0]
-            x = factors.solve(np.concatenate([-balance, -gaps]))
-            if not np.all(np.isfinite(x)):
-                break
-            change = x[: twin.n_v]
-            turned = float(np.max(np.abs(change[spins]), initial=0.0))
-            if cautious and turned > LARGEST_TURN and self.sigma < MOST:
-                self.sigma, clear = LARGER * self.sigma, False
-                continue
-            multipliers = multipliers + x[twin.n_v :]
-            moved = min(1.0, LARGEST_TURN / turned if turned > 0.0 else 1.0) * twin.rates(q[None], change[None])[0]
-            q = q + moved
-            twin.normalise(q)
-            previous, step = step, error_norm(*scale, moved, q)
-            if step < 1.0 or (step < 1e3 and step > 0.5 * previous and self.sigma <= 1e-3 * FIRST):
-                return Balanced(q, force, multipliers)
-            if clear:
-                self.sigma = min(
-                    MOST, max(LEAST, self.sigma * (SMALLER if step < (2.0 if cautious else 1.0) * previous else LARGER))
-                )
-            clear = True
-        raise SolveError(
-            f"no equilibrium found to start from: {self.mover(change)} moves on from iteration to iteration; "
-            "nothing holds it against the loads, or it is far from its equilibrium: start nearer, or as given"
-        )
+        twin, n_v = self.twin, self.twin.n_v
+        scale = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
+
+        def unbalanced(x: tuple[Floats, Floats]) -> Unbalanced:
+            q, multipliers = x
+            state, force = self.forces(q, load)
+            if not twin.n_c:
+                return Unbalanced(state, force, force)
+            gaps = twin.constraints(state[0][None], q[None], np.zeros((1, n_v)))[0][0]
+            return Unbalanced(state, force, np.concatenate([force + self.reactions(state[0], q, multipliers), gaps]))
+
+        def correction(it: Iteration[tuple[Floats, Floats], Unbalanced]) -> Floats | None:
+            mass, stiffness, jacobian = self.matrices(it.residual.state, *it.x, exact=regularisation.exact)
+            shift = regularisation.added(twin.pattern, mass, stiffness)
+            c: Floats = twin.solver.factorise(stiffness + shift + jacobian).solve(-it.residual.equations)
+            return c if regularisation.accepts(largest(c[twin.rotations])) else None
+
+        def step_size(x: tuple[Floats, Floats], c: Floats, part: float, new: tuple[Floats, Floats]) -> float:
+            return float(error_norm(*scale, part * twin.rates(x[0][None], c[None, :n_v])[0], new[0]))
+
+        try:
+            end = newton(
+                (start.q, start.multipliers),
+                unbalanced,
+                correction,
+                lambda x, c, part: (twin.retract(x[0], c[:n_v], part), x[1] + c[n_v:]),
+                regularisation.settled,
+                iterations=regularisation.iterations,
+                step_size=step_size,
+                rotations=twin.rotations,
+            )
+        except (TrialError, SingularError) as error:
+            raise SolveError(f"no equilibrium found to start from: {error}") from error
+        if not end.converged:
+            change = np.zeros(n_v) if end.correction is None else end.correction[:n_v]
+            raise SolveError(
+                f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
+            )
+        return Balanced(end.x[0], end.residual.force, end.x[1])
 
     def reactions(self, u: Floats, q: Floats, multipliers: Floats) -> Floats:
         """J^T lambda (n_v,)."""
@@ -145,33 +150,7 @@ class Statics:
         result: Floats = out[0]
         return result
 
-    def regular(self, mass: Floats, stiffness: Floats) -> Floats:
-        """B, block data: the mass of every block on the scale of its stiffness; of those without, on the least."""
-        pattern = self.twin.pattern
-        sizes = np.diff(pattern.block_start)
-        places = [
-            slice(int(at), int(at + n * n))
-            for at, n, start in zip(pattern.diagonal, sizes, pattern.block_start, strict=False)
-            if start < pattern.n_v
-        ]
-        scales = np.array([np.max(np.abs(stiffness[each])) / np.max(np.abs(mass[each])) for each in places])
-        least = float(np.min(scales[scales > 0.0], initial=np.inf))
-        scales[scales == 0.0] = least if np.isfinite(least) else 1.0
-        out = np.zeros(pattern.size)
-        for each, scale in zip(places, scales, strict=True):
-            out[each] = scale * mass[each]
-        return out
-
-    def mover(self, change: Floats) -> str:
-        """The frame that moves most by a change (n_v,), as messages name it."""
-        layout = self.twin.layout
-        sizes = [
-            float(np.max(np.abs(change[j : j + frame.freedom]), initial=0.0)) if frame.freedom else 0.0
-            for frame, j in zip(layout.frames, layout.frame_v, strict=True)
-        ]
-        return repr(layout.frames[int(np.argmax(sizes))].label)
-
-    def unheld(self, found: Balanced, where: Any) -> str:
+    def unheld(self, found: Balanced, where: Bools) -> str:
         """The frame that a motion of no stiffness moves most, among velocities (n_v,) bool; empty if there is none.
 
         Inverse iteration with K + sigma B, where the constraints leave the motion.
@@ -179,7 +158,7 @@ class Statics:
         twin = self.twin
         state, _ = self.forces(found.q, 1.0)
         mass, stiffness, jacobian = self.matrices(state, found.q, found.multipliers)
-        B = self.regular(mass, stiffness)
+        B = scaled_mass(twin.pattern, mass, stiffness)
         factors = twin.solver.factorise(stiffness + FIRST * B + jacobian)
         x = np.where(where, np.random.default_rng(0).standard_normal(twin.n_v), 0.0)
         softness = 1.0
@@ -191,9 +170,30 @@ class Statics:
                 return ""
             softness = abs(float(y @ right) / weight - FIRST)
             x = y / np.sqrt(weight)
-        return self.mover(x) if softness < FREE * FIRST else ""
+        return mover(twin.layout, x) if softness < FREE * FIRST else ""
 
     def _times(self, data: Floats, x: Floats) -> Floats:
         """Block data times velocities (n_v,)."""
         product: Floats = self.twin.solver.multiply(data, np.append(x, np.zeros(self.twin.n_c)))[: self.twin.n_v]
         return product
+
+
+def in_load_steps(
+    solved: Callable[[Balanced, float], Balanced], start: Balanced, first: SolveError, smallest: float
+) -> Balanced:
+    """The balance under the whole load, raised from zero in steps: halved where ``solved`` fails, else doubled.
+
+    Raises ``first`` where a step smaller than ``smallest`` would be needed.
+    """
+    found, reached, part = start, 0.0, 0.25
+    while reached < 1.0:
+        trial = min(1.0, reached + part)
+        try:
+            found = solved(found, trial)
+        except SolveError:
+            part *= 0.5
+            if part < smallest:
+                raise first from None
+            continue
+        reached, part = trial, 2.0 * part
+    return found

@@ -4,7 +4,8 @@ import numpy as np
 from scipy.linalg import null_space, qr
 
 from femb.base.types import Floats
-from femb.system.initial_position import RANK, coordinate_rows
+from femb.system.consistent_velocity import coordinate_rows
+from femb.system.degrees_of_freedom import RANK
 from femb.system.system import System
 
 

@@ -14,12 +14,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from femb.base.progress import Reporter
+    from femb.model.model import Model
+    from femb.system.system import System
 
-def compile_first(model: Any, progress: Any = None) -> None:
+
+def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     """Compile what a run of a model with beams needs first, if nothing is in the cache yet.
 
     A message goes to ``progress``. Starts a second process, which no other function of femb does. Raises ModelError
@@ -70,7 +75,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _compile_forces(system: Any) -> None:
+def _compile_forces(system: "System") -> None:
     """Compile kinematics and solving, forces and energies of a system, beams first, and matrices of all but beams."""
     from femb.elements.beam.batch import BeamBatch
 
@@ -110,7 +115,7 @@ def _compile_solving(unit: complex) -> None:
     solver.factorise(unit * np.eye(6).ravel()).solve(unit * np.ones(6))
 
 
-def _one_body() -> Any:
+def _one_body() -> "Model":
     from femb.elements import RigidBody
     from femb.model.model import Model
 
@@ -119,7 +124,7 @@ def _one_body() -> Any:
     return model
 
 
-def _clamped_beam() -> Any:
+def _clamped_beam() -> "System":
     from femb.elements import Beam, Ground, Section
     from femb.model.model import Model
     from femb.system.system import System

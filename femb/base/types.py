@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Complexes = NDArray[np.complex128]
+Sparse: TypeAlias = Any
+"""A matrix of scipy.sparse, or an array of the package sparse, which have no types."""
 ErrorScale: TypeAlias = tuple[Ints, Ints, Floats, float]
 """First component, size and absolute tolerance of groups of components, and the relative tolerance, as
 ``femb.numerics.kinematics.error_norm`` takes them."""

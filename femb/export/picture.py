@@ -219,7 +219,8 @@ def _normals(polygons: Floats) -> Floats:
     centred = polygons - polygons.mean(axis=1, keepdims=True)
     normals = np.cross(centred, np.roll(centred, -1, axis=1)).sum(axis=1)
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-    return normals / np.where(lengths == 0.0, 1.0, lengths)
+    result: Floats = normals / np.where(lengths == 0.0, 1.0, lengths)
+    return result
 
 
 def end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Floats]:

@@ -88,7 +88,7 @@ class Formulation(Protocol):
         """Whether an input depends on more than time: it is then to be evaluated again at every state."""
         ...
 
-    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+    def inputs_at(self, t: float, q: Floats, v: Floats, /) -> Floats:
         """u (n_u,) at time t (s) and one state; turns of joints are counted from the last ``at``.
 
         Raises InputError where an input is not finite, SolveError where a user's function fails.
@@ -97,39 +97,39 @@ class Formulation(Protocol):
 
     # Equations of motion
 
-    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def forward(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """v' (n_v,) and multipliers (n_c,) at one state, constraints held on accelerations. Raises TrialError."""
         ...
 
-    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+    def acceleration(self, u: Floats, q: Floats, v: Floats, /) -> Floats:
         """v' (n_v,) at one state. Raises TrialError."""
         ...
 
-    def rates(self, q: Floats, v: Floats) -> Floats:
+    def rates(self, q: Floats, v: Floats, /) -> Floats:
         """q' (s, n_q), linear in v in all formulations but those with momenta."""
         ...
 
-    def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
+    def second_rates(self, q: Floats, v: Floats, a: Floats, /) -> Floats:
         """q'' (s, n_q) of states whose v' is a (s, n_v)."""
         ...
 
-    def tangents(self, q: Floats, dq: Floats) -> Floats:
+    def tangents(self, q: Floats, dq: Floats, /) -> Floats:
         """The speeds (s, n_v) with which one q (n_q,) changes at the rates dq (s, n_q)."""
         ...
 
-    def normalise(self, q: Floats) -> float:
+    def normalise(self, q: Floats, /) -> float:
         """Scale the quaternions in one q (n_q,) to unit length, in place; the largest |p.p - 1| before."""
         ...
 
-    def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def projected(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) on the constraints by the smallest change, from a state near them. Raises TrialError."""
         ...
 
-    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+    def power(self, u: Floats, q: Floats, v: Floats, /, multipliers: Floats | None = None) -> Floats:
         """(s,) W of loads, dampers and, with multipliers (s, n_c), drivers, for u (s, n_u)."""
         ...
 
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
+    def error_scale(self, rtol: float, atol: Tolerances, /) -> tuple[ErrorScale, ErrorScale]:
         """Of q and of v: what ``femb.numerics.kinematics.error_norm`` takes before the error."""
         ...
 
@@ -140,7 +140,7 @@ class Formulation(Protocol):
         """Elements that have singular configurations; where there are none, ``watch`` need not be called."""
         ...
 
-    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+    def watch(self, t: float, q: Floats, v: Floats, /, last: bool = False) -> None:
         """Refuse a step from t with these states, the first the one it starts from, if it meets a singular one.
 
         Raises TrialError where a shorter step can come nearer, PostureError where none can or the step is ``last``.
@@ -149,29 +149,29 @@ class Formulation(Protocol):
 
     # The System's coordinates
 
-    def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def to_system(self, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (s, system.n_q), v (s, system.n_v) of the System at s states."""
         ...
 
-    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
+    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats, /) -> Floats:
         """v' (s, system.n_v) of the System at s states whose v' is a (s, n_v)."""
         ...
 
-    def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def from_system(self, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) of one state of the System that is on the constraints."""
         ...
 
-    def state(self, t: float, q: Floats, v: Floats) -> "State":
+    def state(self, t: float, q: Floats, v: Floats, /) -> "State":
         """The named bodies, beams and joints at one state."""
         ...
 
     # Discrete states
 
-    def at(self, q: Floats) -> Self:
+    def at(self, q: Floats, /) -> Self:
         """The same formulation after an accepted step to q (n_q,): turns of joints are counted from there."""
         ...
 
-    def with_discrete(self, discrete: "Discrete") -> Self:
+    def with_discrete(self, discrete: "Discrete", /) -> Self:
         """The same formulation in another discrete state, in which n_c may be another."""
         ...
 
@@ -203,19 +203,19 @@ class ImplicitFormulation(Formulation, Protocol):
         """Of the ``matrices``."""
         ...
 
-    def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+    def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, /) -> Floats:
         """(s, n) what is zero in a motion: the residual with the forces of constraints, and constraints on velocities.
 
         u (s, n_u), a (s, n_v) for v'. Raises TrialError.
         """
         ...
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> "tuple[Matrix, Matrix, Matrix]":
+    def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, /) -> "tuple[Matrix, Matrix, Matrix]":
         """Mass, damping and stiffness (n, n) at one state: derivatives of the ``equations`` by a, v and, along
         ``rates``, q. Rows of constraints count as damping. Raises TrialError."""
         ...
 
-    def projected(self, u: Floats, q: Floats, v: Floats, factors: "Factors | None" = None) -> tuple[Floats, Floats]:
+    def projected(self, u: Floats, q: Floats, v: Floats, /, factors: "Factors | None" = None) -> tuple[Floats, Floats]:
         """As in ``Formulation``; factors : of an iteration matrix at a state nearby, whose metric then counts."""
         ...
 
@@ -224,6 +224,6 @@ class ImplicitFormulation(Formulation, Protocol):
 class WithStiffJacobian(Protocol):
     """A formulation that can give the stiff part of the derivative of its rates, for collocation methods."""
 
-    def stiff_jacobian(self, t: float, q: Floats, v: Floats) -> Floats:
+    def stiff_jacobian(self, t: float, q: Floats, v: Floats, /) -> Floats:
         """(n_q + n_v, n_q + n_v) d(q', v')/d(q, v) at one state, of stiff forces alone."""
         ...

@@ -82,7 +82,8 @@ class State:
     @property
     def coordinates(self) -> Floats:
         """(m,) coordinates of all joints, unwrapped."""
-        return self._joint_motion(*self._arrays)[0]
+        result: Floats = self._joint_motion(*self._arrays)[0]
+        return result
 
     @property
     def joints(self) -> Any:

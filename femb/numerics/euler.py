@@ -149,7 +149,8 @@ def gimbal_distance(p: ArrayLike, sequence: Any = "xyz") -> Floats:
         return turns.lock_distance(as_components(p, 4, "quaternion"), sequence)
     h0, hi, hj, hl = _halves(as_components(p, 4, "quaternion"), sequence)
     one, other = np.hypot(h0, hi), np.hypot(hj, hl)
-    return 2.0 * one * other / (one * one + other * other)
+    result: Floats = 2.0 * one * other / (one * one + other * other)
+    return result
 
 
 def euler_axes(angles: ArrayLike, sequence: Any = "xyz") -> Floats:

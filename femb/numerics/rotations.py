@@ -76,7 +76,8 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
 
 def conjugate(p: ArrayLike) -> Floats:
     """``p* = (p0, -p1, -p2, -p3)``, the inverse turn of a unit quaternion (..., 4)."""
-    return as_components(p, 4, "quaternion") * np.array([1.0, -1.0, -1.0, -1.0])
+    result: Floats = as_components(p, 4, "quaternion") * np.array([1.0, -1.0, -1.0, -1.0])
+    return result
 
 
 def normalise(p: ArrayLike) -> Floats:
@@ -92,7 +93,8 @@ def normalise(p: ArrayLike) -> Floats:
             "a quaternion is zero and gives no orientation; it must have length 1. "
             "For no rotation write (1, 0, 0, 0), scalar first.",
         )
-    return p / norm
+    result: Floats = p / norm
+    return result
 
 
 def left_matrix(p: ArrayLike) -> Floats:

@@ -118,7 +118,8 @@ def body_axes(turned: Floats, axes: Any) -> Floats:
 
 def lock_distance(p: Floats, axes: Any) -> Floats:
     """|det [g1 g2 g3]| (...), zero at lock."""
-    return np.abs(np.linalg.det(body_axes(angles(p, axes), axes)))
+    result: Floats = np.abs(np.linalg.det(body_axes(angles(p, axes), axes)))
+    return result
 
 
 def rates(p: Floats, omega: Floats, axes: Any, locked: float) -> Floats:

@@ -90,7 +90,8 @@ class Group:
 def _since_first(group: Group) -> Floats:
     """Displacement of results that hold none: since the first output time."""
     position = group["position"]
-    return position - position[:1]
+    result: Floats = position - position[:1]
+    return result
 
 
 def _turn_of_body(body: Group) -> Floats:

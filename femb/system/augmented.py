@@ -5,7 +5,7 @@ whole, with the names of rows and columns. Source: docs/theory/quaternion_form.m
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array
@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 
 from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError, SolveError
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats, Sparse
 from femb.layout.layout import Layout
 from femb.numerics.rotations import rate_body
 from femb.system.constraints import mass_factors
@@ -48,7 +48,7 @@ class Augmented:
     joint_right: Floats
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    independent: np.ndarray[Any, np.dtype[np.bool_]]
+    independent: Bools
 
     @property
     def matrix(self) -> csc_array:
@@ -83,7 +83,7 @@ class Augmented:
 
 def _bordered(mass: csc_array, borders: list[csr_array]) -> csc_array:
     there = [each for each in borders if each.shape[0]]
-    blocks: list[list[Any]] = [[mass, *(each.T for each in there)]]
+    blocks: list[list[Sparse | None]] = [[mass, *(each.T for each in there)]]
     blocks += [[each, *[None] * len(there)] for each in there]
     return csc_array(block_array(blocks, format="csc"))
 

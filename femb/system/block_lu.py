@@ -8,12 +8,12 @@ left out with a multiplier of zero.
 """
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Bools, Floats, Ints
 from femb.numerics.block_kernels import factor, kept_parts, multiply, shift, solve
+from femb.system.linear_solver import Matrix, Unknowns
 from femb.system.pattern import Pattern
 
 # A row of constraints depends on those before it when they leave this part of its diagonal; and when it nearly does, at
@@ -32,7 +32,7 @@ class SingularError(ArithmeticError):
 class Factorisation:
     """Factors of one matrix; ``data`` is overwritten by them. ``dependent``: rows of constraints left out."""
 
-    def __init__(self, solver: "LinearSolver", data: Any, dependent: float) -> None:
+    def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float) -> None:
         self.places, self.data = solver.places, data
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
@@ -59,7 +59,7 @@ class Factorisation:
             kept_parts(*self.places[:3], self.data, self.pivots, self.rank, self._own, parts)
         return parts
 
-    def solve(self, x: Any) -> Any:
+    def solve(self, x: Unknowns) -> Unknowns:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
         solve(*self.arguments, x)
         return x
@@ -75,7 +75,7 @@ class LinearSolver:
         self._blocks = (self.places[0], *self.places[2:])
         self.left_out = np.zeros(pattern.n - pattern.n_v, dtype=bool)
 
-    def without(self, rows: Any) -> "LinearSolver":
+    def without(self, rows: Bools) -> "LinearSolver":
         """A solver that leaves out rows of constraints (n_c,) bool, whatever they leave of their diagonals."""
         other = copy(self)
         other.left_out = rows
@@ -89,7 +89,7 @@ class LinearSolver:
 
     def shifted(
         self, mass: Floats, damping: Floats, stiffness: Floats, mu: complex, reach: complex | None = None
-    ) -> Any:
+    ) -> Matrix:
         """Block data of mu M + C + reach K, of the numbers that mu is of: an iteration matrix of velocities.
 
         Accelerations change mu times as much as velocities do, and coordinates ``reach`` times, by default 1/mu.
@@ -98,7 +98,7 @@ class LinearSolver:
         shift(mass, damping, stiffness, mu, 1.0 / mu if reach is None else reach, data)
         return data
 
-    def factorise(self, data: Any, dependent: float = DEPENDENT) -> Factorisation:
+    def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Factorisation:
         """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards.
 
         dependent : the part of its diagonal below which a row of constraints is left out.

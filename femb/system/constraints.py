@@ -11,14 +11,15 @@ the projection of docs/theory/constraints.md, section 5. A row that depends on o
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Sparse
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout
+from femb.numerics.newton import Iteration, largest, newton
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, LinearSolver, SingularError
 from femb.system.linear_solver import Factors
 
@@ -57,21 +58,13 @@ class Constrained(Protocol):
         """J v + Phi_t (s, n_c)."""
         ...
 
-    def jacobian(self, u: Floats, q: Floats) -> Any:
+    def jacobian(self, u: Floats, q: Floats) -> Sparse:
         """J (n_c, n_v), scipy.sparse."""
         ...
 
-    def rates(self, q: Floats, v: Floats) -> Floats:
-        """q' (s, n_q)."""
+    def retract(self, q: Floats, x: Floats, part: float = 1.0) -> Floats:
+        """q (n_q,) after the displacements and rotations part x, x (n_v,); unit quaternions."""
         ...
-
-    def normalise(self, q: Floats) -> float:
-        """Scale quaternions to unit length, in place."""
-        ...
-
-
-Measure = Callable[[Constrained, Floats, Floats, Floats], Floats]
-"""What is open (n_c,) at inputs u, coordinates q and velocities v."""
 
 
 def projected(
@@ -87,75 +80,77 @@ def projected(
     if not system.n_c:
         return q, v
     try:
-        q_on = _project(system, u, q, v, factors, _positions, POSITION, DEPENDENT)
-        return q_on, _project(system, u, q_on, v, factors, _rates, VELOCITY, DEPENDENT)
+        return _projected(system, u, q, v, factors, DEPENDENT)
     except TrialError:
         if not system.layout.has_loops:
             raise
-    q = _project(system, u, q, v, None, _positions, POSITION, NEARLY_DEPENDENT)
-    return q, _project(system, u, q, v, None, _rates, VELOCITY, NEARLY_DEPENDENT)
+    return _projected(system, u, q, v, None, NEARLY_DEPENDENT)
 
 
-def _positions(system: Constrained, u: Floats, q: Floats, v: Floats) -> Floats:
-    result: Floats = system.constraints(u[None], q[None], v[None])[0][0]
-    return result
+def _projected(
+    system: Constrained, u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
+) -> tuple[Floats, Floats]:
+    def gaps(x: Floats) -> Floats:
+        result: Floats = system.constraints(u[None], x[None], v[None])[0][0]
+        return result
+
+    def rates(x: Floats) -> Floats:
+        result: Floats = system.constraint_rates(u[None], on[None], x[None])[0]
+        return result
+
+    def metric(x: Floats) -> Factors:
+        return mass_factors(system, u, x, dependent)
+
+    limit = max(POSITION, system.resolution)
+    on = _closed(system, gaps, q, system.retract, limit, "stays open by {:.3g}", factors, metric)
+    limit = VELOCITY * (1.0 + np.max(np.abs(v)))
+    return on, _closed(
+        system, rates, v, lambda x, c, part: x + c, limit, "opens at {:.3g} per s", factors, lambda x: metric(on)
+    )
 
 
-def _rates(system: Constrained, u: Floats, q: Floats, v: Floats) -> Floats:
-    result: Floats = system.constraint_rates(u[None], q[None], v[None])[0]
-    return result
-
-
-def _project(
+def _closed(
     system: Constrained,
-    u: Floats,
-    q: Floats,
-    v: Floats,
+    residual: Callable[[Floats], Floats],
+    x: Floats,
+    retract: Callable[[Floats, Floats, float], Floats],
+    limit: float,
+    words: str,
     factors: Factors | None,
-    measure: Measure,
-    tolerance: float,
-    dependent: float,
+    metric: Callable[[Floats], Factors],
 ) -> Floats:
-    of_positions = measure is _positions
-    x = np.empty(system.n_v + system.n_c)
-    limit = max(tolerance, system.resolution) if of_positions else tolerance * (1.0 + np.max(np.abs(v)))
-    previous = change = np.inf
-    for k in range(AT_MOST):
-        left = measure(system, u, q, v)
-        size = float(np.max(np.abs(left)))
-        if not np.isfinite(size):
-            break
-        if size <= limit or (k > 1 and size <= 100.0 * limit and size > 0.5 * previous):
-            return q if of_positions else v
-        if change <= SETTLED and size <= OPEN:
-            # what is left belongs to rows that depend on others here
-            return q if of_positions else v
-        if factors is None or k == PASSES:
-            factors = mass_factors(system, u, q, dependent)
-        x[: system.n_v] = 0.0
-        x[system.n_v :] = -left
-        factors.solve(x)
-        if of_positions:
-            q = q + system.rates(q[None], x[None, : system.n_v])[0]
-            system.normalise(q)
-            if k >= PASSES:
-                factors = None
-        else:
-            v = v + x[: system.n_v]
-        previous, change = size, float(np.max(np.abs(x[: system.n_v])))
-    raise TrialError(f"the constraints could not be met: {_widest(system, left, of_positions)}")
+    """x on the constraints, with the factors given or, after a few passes, those of the metric."""
+    change = np.inf
+
+    def correction(it: Iteration[Floats, Floats]) -> Floats:
+        nonlocal factors, change
+        if factors is None or it.count >= PASSES:
+            factors = metric(it.x)
+        c: Floats = factors.solve(np.concatenate([np.zeros(system.n_v), -it.residual]))[: system.n_v]
+        change = largest(c)
+        return c
+
+    def converged(it: Iteration[Floats, Floats]) -> bool:
+        if it.within(limit, rounding=100.0 * limit if it.count > 1 else 0.0):
+            return True
+        # what is left belongs to rows that depend on others here
+        return change <= SETTLED and it.size <= OPEN
+
+    end = newton(x, residual, correction, retract, converged, iterations=AT_MOST, residual_size=largest)
+    if not end.converged:
+        raise TrialError(f"the constraints could not be met: {_widest(system, end.residual, words)}")
+    return end.x
 
 
-def _widest(system: Constrained, left: Floats, of_positions: bool) -> str:
-    """The row that is off by most, in words."""
+def _widest(system: Constrained, left: Floats, words: str) -> str:
+    """The row that is off by most, with ``words`` for by how much."""
     layout = system.layout
     if not np.all(np.isfinite(left)):
         return "the state is not finite"
     k = int(np.argmax(np.abs(left)))
     labels = [label for label, row in zip(layout.row_labels, layout.row_c, strict=True) if row == k]
     item, _, what = (labels[0] if labels else f"row {k}").partition(": ")
-    said = f"{item} ({what})" if what else item
-    return f"{said} stays open by {abs(left[k]):.3g}" if of_positions else f"{said} opens at {abs(left[k]):.3g} per s"
+    return f"{f'{item} ({what})' if what else item} {words.format(abs(left[k]))}"
 
 
 def mass_factors(system: Constrained, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:

@@ -4,11 +4,11 @@ For model reduction, inspection and checks; time steps use the element kernels, 
 Source: docs/theory/inertia_tensor.md, equations (1) to (4).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats, Ints, Sparse
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -33,7 +33,7 @@ class MassChange:
             for places, change in batch.mass_changes(q)
         ]
 
-    def tensor(self) -> Any:
+    def tensor(self) -> Sparse:
         """D as sparse.COO; only the blocks of elements are built, and what they share is added up."""
         import sparse
 
@@ -101,7 +101,7 @@ def angular_places(system: "System") -> Ints:
     return places
 
 
-def mass_derivative(system: "System", q: Floats) -> Any:
+def mass_derivative(system: "System", q: Floats) -> Sparse:
     """D (n_v, n_v, n_v), sparse.COO, with the change of the mass matrix as the frames move: see ``MassChange``."""
     return MassChange(system, q).tensor()
 

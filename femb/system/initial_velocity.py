@@ -2,7 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,16 +12,17 @@ from femb.elements.item import Item, StartMotion
 from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.numerics import rotations
-
-if TYPE_CHECKING:
-    from femb.system.system import System
+from femb.system.consistent_velocity import consistent_start
+from femb.system.equations import Equations
 
 # A given velocity and that of the rigid motion may differ by the rounding of typed numbers.
 AGREEMENT = 1e-6
 
+Given: TypeAlias = tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]
+
 
 @dataclass
-class _Twist:
+class Twist:
     """The rigid motion of a structure: what gives it, a point, and there the velocity and angular velocity, inertial
     axes, where they are known."""
 
@@ -36,7 +37,7 @@ class _Twist:
         return _or_zero(self.velocity) + np.cross(omega, point - self.point), omega
 
 
-def start_velocities(system: "System") -> Floats:
+def start_velocities(system: Equations, q: Floats) -> Floats:
     """v (n_v,) at the start; raises ModelError naming items whose velocities contradict each other.
 
     Structures joined by joints begin as one rigid body too, as far as nothing else is given and the joints allow it.
@@ -59,22 +60,20 @@ def start_velocities(system: "System") -> Floats:
             _set(v, layout, k, *twist.at(frame.position))
     if not layout.rows:
         return v
-    from femb.system.initial_position import consistent_start
-
     together = [leader.get(group, group) for group in component]
-    return consistent_start(system, v, component, together, twists, set(alone))
+    return consistent_start(system, q, v, component, together, twists, set(alone))
 
 
-def _leaders(given: Any, component: list[int]) -> tuple[dict[int, _Twist], list[Problem]]:
+def _leaders(given: list[Given], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
     """The motion of every structure of which a velocity is given, by the first item that gives one."""
-    twists: dict[int, _Twist] = {}
+    twists: dict[int, Twist] = {}
     problems: list[Problem] = []
     for item, motion, (position, velocity, omega) in given:
         if motion.alone:
             continue
         name, group = (item.table, item.name), component[motion.station.frame]
         if group not in twists:
-            twists[group] = _Twist(name, position, velocity, omega)
+            twists[group] = Twist(name, position, velocity, omega)
             continue
         leader = twists[group]
         expected, first_omega = leader.at(position)
@@ -95,7 +94,7 @@ def _leaders(given: Any, component: list[int]) -> tuple[dict[int, _Twist], list[
     return twists, problems
 
 
-def _held_still(twists: dict[int, _Twist], component: list[int], layout: Layout) -> list[Problem]:
+def _held_still(twists: dict[int, Twist], component: list[int], layout: Layout) -> list[Problem]:
     """Velocities given to what is connected to the ground."""
     problems = []
     for group, twist in twists.items():
@@ -111,7 +110,7 @@ def _held_still(twists: dict[int, _Twist], component: list[int], layout: Layout)
     return problems
 
 
-def _leader_of(twists: dict[int, _Twist], component: list[int], layout: Layout) -> dict[int, int]:
+def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -> dict[int, int]:
     """For structures without a velocity of their own, the nearest by joints that has one, if there is one."""
     fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
     neighbours: dict[int, list[int]] = {}
@@ -129,7 +128,7 @@ def _leader_of(twists: dict[int, _Twist], component: list[int], layout: Layout) 
     return found
 
 
-def _given(model: Model, layout: Layout) -> list[tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]]:
+def _given(model: Model, layout: Layout) -> list[Given]:
     """Items that state a velocity: position, and velocity and angular velocity, inertial axes, where given."""
     found = []
     for item in model.items():

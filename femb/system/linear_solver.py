@@ -18,7 +18,7 @@ Unknowns: TypeAlias = Any
 class Factors(Protocol):
     """Factors of one matrix."""
 
-    def solve(self, x: Unknowns) -> Unknowns:
+    def solve(self, x: Unknowns, /) -> Unknowns:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
         ...
 
@@ -27,18 +27,18 @@ class Solver(Protocol):
     """Combines, multiplies and factorises the matrices of a formulation."""
 
     def shifted(
-        self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None
+        self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None, /
     ) -> Matrix:
         """mu M + C + reach K, real or complex as mu is; reach is 1/mu by default."""
         ...
 
-    def factorise(self, matrix: Matrix, dependent: float = ...) -> Factors:
+    def factorise(self, matrix: Matrix, dependent: float = ..., /) -> Factors:
         """Factors of a combined matrix, which must not be used afterwards. Raises SingularError.
 
         dependent : the part of its diagonal below which a row of constraints is left out, by solvers that can.
         """
         ...
 
-    def multiply(self, matrix: Matrix, x: Floats) -> Floats:
+    def multiply(self, matrix: Matrix, x: Floats, /) -> Floats:
         """A x (n,) for an x whose multipliers are zero; of the result the rows of velocities count."""
         ...

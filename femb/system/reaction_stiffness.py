@@ -3,19 +3,19 @@
 Row by row: the blocks of Newton's matrices have no place for what a joint couples two frames by.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Sparse
 from femb.elements.joint.constraint_tangent_kernels import second
 
 if TYPE_CHECKING:
     from femb.system.system import System
 
 
-def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Any:
+def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Sparse:
     """(n_v, n_v), scipy.sparse, at one state, the multipliers (n_c,) held."""
     K, T = np.zeros((12, 12)), np.zeros(12)
     rows, columns, values = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]

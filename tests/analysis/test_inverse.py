@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 import femb
 from femb import ModelError, SolveError
-from femb.analysis.inverse import check_prescribed, prescribed
+from femb.analysis.inverse import check_prescribed
+from femb.analysis.prescribed_motion import prescribed
 from femb.cli import cli
 from femb.elements import (
     Cylindrical,
@@ -30,7 +31,7 @@ from femb.elements import (
 )
 from femb.numerics import rotations
 from femb.profiles import Constant, Polynomial, Sine, SmoothStep
-from femb.system.initial_position import coordinate_rows
+from femb.system.consistent_velocity import coordinate_rows
 from femb.system.system import System
 
 G = 9.81

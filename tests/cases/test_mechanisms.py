@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from femb import Model, Results, Tolerances, load_case, simulate
 from femb.elements import Ground, JointEnd, Revolute
-from femb.system.initial_position import freedom
+from femb.system.degrees_of_freedom import freedom
 from femb.system.system import System
 
 

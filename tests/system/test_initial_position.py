@@ -24,7 +24,7 @@ from femb import (
 from femb.analysis.simulate import summary
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
-from femb.system.initial_position import freedom
+from femb.system.degrees_of_freedom import freedom
 from femb.system.system import System
 
 Z = (0.0, 0.0, 1.0)

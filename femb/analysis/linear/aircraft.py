@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from femb.analysis.array_file import write_arrays
 from femb.analysis.linear.chart import frames_chart
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import second_order
 from femb.analysis.linear.statespace import StateSpace
 from femb.base.checks import shown
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.model.model import Model
 from femb.numerics import euler, rotations
@@ -68,20 +68,14 @@ class NineBlocks:
 
     def state_space(self) -> StateSpace:
         """x' = A x + B u with the states for outputs; it writes .npz, .mat and .h5."""
-        A, B = np.linalg.solve(self.left, self.right), np.linalg.solve(self.left, self.input_matrix)
+        A, B = (np.asarray(np.linalg.solve(self.left, x), dtype=float) for x in (self.right, self.input_matrix))
         return StateSpace(A, B, np.eye(9), np.zeros_like(B), self.names, self.inputs, self.names)
 
     def write(self, path: str | Path) -> Path:
         """Write left, right, input_matrix, B, the point and all names to a .npz; its path. Raises ResultError."""
-        path = Path(path)
-        if path.suffix != ".npz":
-            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz; state_space() has other files")
         words = ("left", "right", "input_matrix", "B", "velocity", "angular_velocity", "angles", "angle_rates")
-        arrays: dict[str, NDArray[np.generic]] = {word: getattr(self, word) for word in words}
-        arrays |= {"names": np.array(self.names, dtype=str), "inputs": np.array(self.inputs, dtype=str)}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(path, **arrays)  # type: ignore[arg-type]  # its option allow_pickle is no array
-        return path
+        arrays = {word: getattr(self, word) for word in (*words, "names", "inputs")}
+        return write_arrays(path, arrays, more="; state_space() has other files")
 
     def table(self) -> str:
         """The blocks of ``left`` and ``right``, for reading."""

@@ -12,14 +12,14 @@ Source: docs/theory/linearisation.md, equations (3) to (6).
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from femb.analysis.linear.own_axes import OwnAxes
 from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
+from femb.system.system import System
 
 STEADY = 1e-6  # m/s2 or rad/s2: what counts as equilibrium
 DEPENDENT = 1e-9  # of a pivot, relative to the largest, below which a row of constraints says nothing new
@@ -57,6 +57,12 @@ class Chart:
     def free(self) -> int:
         """P, the number of free coordinates."""
         return len(self.names)
+
+    def after(self, change: Floats) -> tuple[Floats, Floats]:
+        """The state q, v after a change (2 P,) of the free coordinates and their speeds."""
+        p, w = np.zeros((2, self.H.shape[1]))
+        p[: self.free], w[: self.free] = change[: self.free], change[self.free :]
+        return self.retract(p, w)
 
 
 def frames_chart(point: OperatingPoint) -> Chart:
@@ -118,10 +124,12 @@ def resting_chart(point: OperatingPoint) -> Chart:
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q = point.q + system.rates(point.q[None], (H @ p)[None])[0]
         system.normalise(q)
-        return system.projected(point.u, q, point.v + H @ w)
+        result: tuple[Floats, Floats] = system.projected(point.u, q, point.v + H @ w)
+        return result
 
     def speeds_at(q: Floats, v: Floats) -> Floats:
-        return own_axes.speeds(q, v)[independent]
+        result: Floats = own_axes.speeds(q, v)[independent]
+        return result
 
     return Chart(chosen, driven, H, nothing, nothing, nothing, zero, stiffness, still, changes, retract, speeds_at)
 
@@ -146,7 +154,7 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
 
 
-def _names(system: Any) -> tuple[str, ...]:
+def _names(system: System) -> tuple[str, ...]:
     layout = system.layout
     names = [""] * system.n_v
     words = ("x", "y", "z", "turn_x", "turn_y", "turn_z")
@@ -159,7 +167,7 @@ def _names(system: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def parted(J: Floats) -> tuple[Any, Any]:
+def parted(J: Floats) -> tuple[Ints, Ints]:
     """Columns that the constraints determine, and the others."""
     from scipy.linalg import qr
 

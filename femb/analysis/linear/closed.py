@@ -10,7 +10,6 @@ Source: docs/theory/linearisation.md, section 2.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,9 @@ from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, ORIENTATION, POINT
+from femb.elements.joint.constraint_set import Row
 from femb.numerics import rotations
+from femb.system.system import System
 
 ZERO = np.zeros(3)
 
@@ -82,7 +83,8 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q, v = q_and_v((S @ p)[:n], (S @ w + S1 @ p)[:n])
-        return system.projected(point.u, q, v)
+        result: tuple[Floats, Floats] = system.projected(point.u, q, v)
+        return result
 
     prescribed = [[point.u[at + k] for at in places] for k in (1, 2)]
     return Chart(
@@ -101,7 +103,7 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     )
 
 
-def _driven(system: Any) -> tuple[tuple[str, ...], dict[int, int]]:
+def _driven(system: System) -> tuple[tuple[str, ...], dict[int, int]]:
     """Names of what drivers prescribe, and the column of each by its place among the inputs."""
     names: list[str] = []
     places: dict[int, int] = {}
@@ -116,14 +118,14 @@ def _driven(system: Any) -> tuple[tuple[str, ...], dict[int, int]]:
     return tuple(names), places
 
 
-def _listed(system: Any) -> Iterator[tuple[Any, tuple[int, int]]]:
+def _listed(system: System) -> Iterator[tuple[Row, tuple[int, int]]]:
     """Rows of constraints, with the places of what each follows and is in force by, among the inputs; -1 for none."""
     for row, index in zip(system.constraint_set.rows, system.constraint_set.index, strict=True):
         yield row, (int(index[8]), int(index[9]))
 
 
 def _row(
-    point: OperatingPoint, chart: Chart, row: Any, inputs: tuple[int, int], places: dict[int, int], n: int
+    point: OperatingPoint, chart: Chart, row: Row, inputs: tuple[int, int], places: dict[int, int], n: int
 ) -> tuple[Floats, tuple[int, Floats]]:
     """Changes (3, 2 M) of a row and its rates, the column of what it follows if its direction does, and that force."""
     M = chart.H.shape[1]

@@ -69,9 +69,9 @@ def linearize(
 
 def _row(each: Output, pose: Floats, velocity: Floats, acceleration: Floats, p: Floats, w: Floats) -> Floats:
     if each.coordinate >= 0:
-        return p[each.coordinate][None]
+        return p[[each.coordinate]]
     if each.speed >= 0:
-        return w[each.speed][None]
+        return w[[each.speed]]
     return each.pose @ pose + each.velocity @ velocity + each.acceleration @ acceleration
 
 

@@ -82,5 +82,5 @@ def multiblade(space: StateSpace, blades: Mapping[str, Sequence[str]], rate: flo
         S_rate[np.ix_(rates, at)] = rate**2 * T2
         for place, place_rate, label in zip(at, rates, labels(len(names)), strict=True):
             states[place], states[place_rate] = f"{motion}.{label}", f"{motion}.{label} rate"
-    A, B = np.linalg.solve(S, space.A @ S - S_rate), np.linalg.solve(S, space.B)
+    A, B = (np.asarray(np.linalg.solve(S, x), dtype=float) for x in (space.A @ S - S_rate, space.B))
     return StateSpace(A, B, space.C @ S, space.D, tuple(states), space.inputs, space.outputs)

@@ -4,14 +4,15 @@ In axes that move with the frames a steadily turning structure has constant coef
 Source: docs/theory/linearisation.md, section 2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from femb.base.types import Floats
+from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import BALL
 from femb.numerics import kinematics, rotations
 
@@ -47,7 +48,7 @@ class OwnAxes:
     inertial axes. angles : places in v of angles, which count turns.
     """
 
-    def __init__(self, coordinates: Any, frames: Pairs, inertial: Pairs, angles: Sequence[int] = ()) -> None:
+    def __init__(self, coordinates: Coordinates, frames: Pairs, inertial: Pairs, angles: Sequence[int] = ()) -> None:
         self.coordinates, self.frames, self.inertial = coordinates, frames, inertial
         self.angles = np.array(angles, dtype=int)
 
@@ -129,7 +130,7 @@ class OwnAxes:
         return Derivatives(H, eta, alpha_p, alpha_w, E, speeds, rates)
 
 
-def _each_turned(pairs: Pairs, q: Floats, x: Floats, turn: Any) -> Floats:
+def _each_turned(pairs: Pairs, q: Floats, x: Floats, turn: Callable[[Floats, Floats], Floats]) -> Floats:
     out = x.copy()
     for i, j in pairs:
         out[j : j + 3] = turn(rotations.normalise(q[i : i + 4]), x[j : j + 3])

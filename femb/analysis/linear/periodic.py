@@ -10,19 +10,20 @@ within the unit circle, the motion is stable. Source: docs/theory/linearisation.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from femb.analysis.linear.chart import Chart
+from femb.analysis.array_file import write_arrays
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
 from femb.analysis.time_loop import Outcome, integrate
-from femb.base.errors import ModelError, ResultError, SolveError
+from femb.base.errors import ModelError, SolveError
 from femb.base.options import Run, Tolerances
-from femb.base.types import Floats
+from femb.base.types import Complexes, Floats
 from femb.model.model import Model
+from femb.numerics.newton import Iteration, largest, newton
+from femb.system.system import System
 
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration
@@ -56,9 +57,9 @@ class Periodic:
     error: float
 
     @property
-    def multipliers(self) -> Any:
+    def multipliers(self) -> Complexes:
         """(n,) complex Floquet multipliers, the largest first."""
-        values = np.linalg.eigvals(self.monodromy)
+        values = np.linalg.eigvals(self.monodromy).astype(np.complex128)
         return values[np.argsort(-np.abs(values))]
 
     def write(self, path: str | Path) -> Path:
@@ -66,18 +67,13 @@ class Periodic:
 
         Raises ResultError.
         """
-        path = Path(path)
-        if path.suffix != ".npz":
-            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        names = np.array(self.states, dtype=str)
-        arrays = {"monodromy": self.monodromy, "multipliers": self.multipliers, "states": names}
-        np.savez(path, period=self.period, q=self.point.q, v=self.point.v, **arrays)
-        return path
+        words = ("period", "monodromy", "multipliers", "states")
+        arrays = {word: getattr(self, word) for word in words}
+        return write_arrays(path, arrays | {"q": self.point.q, "v": self.point.v})
 
 
 def periodic(
-    model: Model | Any,
+    model: Model | System,
     period: float,
     *,
     vary: Sequence[str] | None = None,
@@ -93,31 +89,47 @@ def periodic(
     Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where no such
     motion is found, or the motion cannot be integrated.
     """
-    from femb.system.system import System
-
     if not period > 0.0:
         raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")
-    system = System(model) if isinstance(model, Model) else model
-    for _ in range(ITERATIONS):
-        start = OperatingPoint.of(system)
-        chart = chart_of(start)
-        if chart.local_difference is None:
+
+    def after_a_period(start: _Start) -> tuple[Floats, Floats]:
+        if start.chart.local_difference is None:
             raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
-        states = (*chart.names, *(f"{name} rate" for name in chart.names))
-        end, Phi = _flow(system, period, intervals, rtol, atol)
-        off = chart.local_difference(*end)
-        error = float(np.max(np.abs(off), initial=0.0))
-        if error < CLOSED:
-            return Periodic(start, period, Phi, states, error)
+        end, Phi = _flow(start.system, period, intervals, rtol, atol)
+        return start.chart.local_difference(*end), Phi
+
+    def correction(it: Iteration[_Start, tuple[Floats, Floats]]) -> Floats:
+        states, (off, Phi) = it.x.states, it.residual
         columns = [_place(states, name) for name in vary] if vary is not None else list(range(len(states)))
         step = np.zeros(len(states))
-        slopes = (Phi - np.eye(len(states)))[:, columns]
-        step[columns] = _shortest(slopes, -off)
-        system = system.starting_at(*_stepped(chart, step))
-    raise SolveError(
-        f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still off "
-        f"by {error:.3g} after it; start nearer, or with another period"
+        step[columns] = _shortest((Phi - np.eye(len(states)))[:, columns], -off)
+        return step
+
+    end = newton(
+        _Start(System(model) if isinstance(model, Model) else model),
+        after_a_period,
+        correction,
+        lambda start, step, _: _Start(start.system.starting_at(*start.chart.after(step))),
+        lambda it: it.within(CLOSED),
+        iterations=ITERATIONS,
+        residual_size=lambda found: largest(found[0]),
     )
+    states, (off, Phi) = end.x.states, end.residual
+    if not end.converged:
+        raise SolveError(
+            f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still "
+            f"off by {end.size:.3g} after it; start nearer, or with another period"
+        )
+    return Periodic(end.x.point, period, Phi, states, end.size)
+
+
+class _Start:
+    """A System with the point at its start, and the names of the states there."""
+
+    def __init__(self, system: System) -> None:
+        self.system, self.point = system, OperatingPoint.of(system)
+        self.chart = chart_of(self.point)
+        self.states = (*self.chart.names, *(f"{name} rate" for name in self.chart.names))
 
 
 def _shortest(slopes: Floats, right: Floats) -> Floats:
@@ -145,13 +157,9 @@ def _place(states: tuple[str, ...], name: str) -> int:
     return states.index(name)
 
 
-def _stepped(chart: Chart, step: Floats) -> tuple[Floats, Floats]:
-    p, w = np.zeros((2, chart.H.shape[1]))
-    p[: chart.free], w[: chart.free] = step[: chart.free], step[chart.free :]
-    return chart.retract(p, w)
-
-
-def _flow(system: Any, period: float, intervals: int, rtol: float, atol: float) -> tuple[tuple[Floats, Floats], Floats]:
+def _flow(
+    system: System, period: float, intervals: int, rtol: float, atol: float
+) -> tuple[tuple[Floats, Floats], Floats]:
     """The state after a period, and Phi."""
     from femb.steppers import make_stepper
 
@@ -162,7 +170,7 @@ def _flow(system: Any, period: float, intervals: int, rtol: float, atol: float) 
     times = np.concatenate([[0.0], inner, [period]])
     frames = list(integrate(system, make_stepper(system, run), times, Outcome([])))
     q, v = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v"))
-    Phi: Any = None
+    Phi: Floats | None = None
     for k in range(intervals):
         A = []
         for m in range(3 * k + 1, 3 * k + 4):
@@ -175,4 +183,5 @@ def _flow(system: Any, period: float, intervals: int, rtol: float, atol: float) 
         slopes = np.linalg.solve(np.block(blocks), np.vstack(A)).reshape(3, n, n)
         step = np.eye(n) + length * np.tensordot(WEIGHTS, slopes, 1)
         Phi = step if Phi is None else step @ Phi
+    assert Phi is not None
     return (q[-1], v[-1]), Phi

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats
-from femb.layout.element import Underived
+from femb.base.types import Floats, Sparse
+from femb.layout.element import Batch, Underived
 from femb.system.reaction_stiffness import reaction_stiffness
+from femb.system.system import System
 
 STILL = 1e-9  # m/s or rad/s: what counts as rest
 
@@ -21,7 +21,7 @@ class OperatingPoint:
     u (n_u,) : inputs. a (n_v,) : accelerations. multipliers (n_c,) : of the constraints.
     """
 
-    system: Any
+    system: System
     t: float
     u: Floats
     q: Floats
@@ -30,7 +30,7 @@ class OperatingPoint:
     multipliers: Floats
 
     @classmethod
-    def of(cls, system: Any, q: Floats | None = None, v: Floats | None = None, t: float = 0.0) -> "OperatingPoint":
+    def of(cls, system: System, q: Floats | None = None, v: Floats | None = None, t: float = 0.0) -> "OperatingPoint":
         """The point of a state, by default the system's start.
 
         Raises ModelError, by name, for loads and springs that are functions of the state without derivatives.
@@ -56,23 +56,24 @@ class OperatingPoint:
         return bool(np.max(np.abs(self.v), initial=0.0) <= STILL)
 
     @cached_property
-    def mass(self) -> Any:
+    def mass(self) -> Sparse:
         """M (n_v, n_v), scipy.sparse."""
         return self.system.mass_matrix(self.q)
 
     @cached_property
     def residual(self) -> Floats:
         """(n_v,) M a + h + f_el - f: what the constraints balance, -J^T lambda."""
-        return self.system.residual(self.u[None], self.q[None], self.v[None], self.a[None])[0]
+        result: Floats = self.system.residual(self.u[None], self.q[None], self.v[None], self.a[None])[0]
+        return result
 
     @cached_property
-    def tangents(self) -> tuple[Any, Any]:
+    def tangents(self) -> tuple[Sparse, Sparse]:
         """d(residual)/dv and d(residual)/dq H, (n_v, n_v), scipy.sparse; the accelerations held."""
         n, to_csc = self.system.n_v, self.system.pattern.to_csc
         damping, stiffness = self.system.tangent(self.u, self.q, self.v, self.a)
         return to_csc(damping)[:n, :n], to_csc(stiffness)[:n, :n]
 
-    def reaction_stiffness(self) -> Any:
+    def reaction_stiffness(self) -> Sparse:
         """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, the multipliers held."""
         return reaction_stiffness(self.system, self.u, self.q, self.v, self.multipliers)
 
@@ -90,11 +91,12 @@ class OperatingPoint:
                     names.append(each.label if each.width == 1 else f"{each.label}.{k - places.start}")
         return np.array(columns).reshape(-1, self.system.n_v).T, tuple(names)
 
-    def _force_of(self, batch: Any, k: int) -> Floats:
+    def _force_of(self, batch: Batch, k: int) -> Floats:
         """The force (n_v,) by a unit of input k: the forces are linear in it, so that this is exact."""
         forces = np.zeros((2, self.system.n_v))
         for value, out in zip((0.0, 1.0), forces, strict=True):
             u = self.u.copy()
             u[k] = value
             batch.residual(u[None], self.q[None], self.v[None], np.zeros((1, self.system.n_v)), out[None])
-        return forces[0] - forces[1]
+        result: Floats = forces[0] - forces[1]
+        return result

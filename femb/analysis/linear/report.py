@@ -14,7 +14,6 @@ from femb.analysis.linear.steady import Balance, fastest, moves, why_unsteady
 from femb.base.checks import numbered
 from femb.base.errors import ModelError
 from femb.base.options import Run
-from femb.base.types import Floats
 from femb.model.model import Model
 
 LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
@@ -117,7 +116,7 @@ def _turning(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor
 
 def _table(space: StateSpace) -> list[str]:
     """A line for each eigenvalue, those of a pair once, by size."""
-    values: Floats = space.eigenvalues()
+    values = space.eigenvalues()
     values = values[values.imag >= 0.0]
     lines = [LINE]
     for value in values[np.argsort(np.abs(values), kind="stable")]:

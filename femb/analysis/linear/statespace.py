@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError, ResultError
+from femb.analysis.array_file import read_arrays, write_arrays
+from femb.base.errors import ModelError
+from femb.base.types import Complexes, Floats
 
 FORMATS = (".npz", ".mat", ".h5")
+NAMES = ("states", "inputs", "outputs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,10 +24,10 @@ class StateSpace:
     Raises ModelError where shapes and names do not fit.
     """
 
-    A: Any
-    B: Any
-    C: Any
-    D: Any
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -38,9 +41,9 @@ class StateSpace:
                     f"states, {m} inputs and {p} outputs"
                 )
 
-    def eigenvalues(self) -> Any:
+    def eigenvalues(self) -> Complexes:
         """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part."""
-        values = np.linalg.eigvals(self.A)
+        values = np.linalg.eigvals(self.A).astype(np.complex128)
         return values[np.lexsort((values.real, values.imag))]
 
     def index(self, kind: str, name: str) -> int:
@@ -50,9 +53,10 @@ class StateSpace:
             raise ModelError(f"state space: no {name!r} among the {kind}; there are: {', '.join(names) or 'none'}")
         return names.index(name)
 
-    def transfer(self, s: complex) -> Any:
+    def transfer(self, s: complex) -> Complexes:
         """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s."""
-        return self.D + self.C @ np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
+        states = np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
+        return np.asarray(self.D + self.C @ states, dtype=np.complex128)
 
     def to_scipy(self) -> Any:
         """The same as scipy.signal.StateSpace, without names."""
@@ -67,46 +71,18 @@ class StateSpace:
         except ImportError as error:
             raise ModelError("python-control is not installed: pip install 'femb[control]'") from error
         # it takes no dots in names
-        plain = [[name.replace(".", "_").replace(" ", "_") for name in each] for each in self._names()]
-        return control.ss(self.A, self.B, self.C, self.D, states=plain[0], inputs=plain[1], outputs=plain[2])
-
-    def _names(self) -> tuple[tuple[str, ...], ...]:
-        return self.states, self.inputs, self.outputs
+        names = {key: [name.replace(".", "_").replace(" ", "_") for name in getattr(self, key)] for key in NAMES}
+        return control.ss(self.A, self.B, self.C, self.D, **names)
 
     def write(self, path: str | Path) -> Path:
         """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; its path.
 
         In a results file they are in the group linear, names as lists of text. Raises ResultError.
         """
-        path = Path(path)
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in "ABCD"}
-        names = dict(zip(("states", "inputs", "outputs"), self._names(), strict=True))
-        if path.suffix not in FORMATS:
-            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be one of {', '.join(FORMATS)}")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".npz":
-            arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
-            np.savez(path, **arrays)
-        elif path.suffix == ".h5":
-            from femb.results.results import Results
-
-            arrays |= {key: np.array(value, dtype=str) for key, value in names.items()}
-            static = {f"linear/{key}": array for key, array in arrays.items()}
-            Results({}, static, {"": {"status": "complete"}}).write(path)
-        else:
-            from scipy.io import savemat
-
-            # a cell array of text each
-            cells = {key: np.array(value, dtype=object).reshape(-1, 1) for key, value in names.items()}
-            savemat(path, arrays | cells)
-        return path
+        arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
+        return write_arrays(path, arrays, FORMATS, group="linear")
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
         """Read what `write` wrote as .npz. Raises ResultError."""
-        try:
-            with np.load(path) as file:
-                names = [tuple(map(str, file[key])) for key in ("states", "inputs", "outputs")]
-                return cls(file["A"], file["B"], file["C"], file["D"], *names)
-        except (OSError, KeyError, ValueError) as error:
-            raise ResultError(f"{path}: cannot be read as a state space ({error})") from error
+        return cls(**read_arrays(path, "ABCD", NAMES, "state space"))

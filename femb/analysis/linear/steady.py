@@ -6,10 +6,9 @@ its lowest point has w' = 0 there, but K w is not zero.
 Source: docs/theory/linearisation.md, section 6.
 """
 
-from copy import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -18,8 +17,9 @@ from femb.analysis.linear.chart import Chart
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import SecondOrder, chart_of, second_order
 from femb.base.errors import SolveError
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats
 from femb.layout.element import Input
+from femb.system.system import System
 
 NEAR = 1e-8  # rad, or parts of the structure's size: how near a steady state counts as one
 UNBALANCED = 1e-9  # of the largest force: what may be left over
@@ -80,7 +80,7 @@ class Balance:
         return whole + turned
 
     @cached_property
-    def depends(self) -> Any:
+    def depends(self) -> Bools:
         """(P, P + D) bool: where K is more than rounding."""
         return np.abs(self.equations.stiffness) > ROUNDING * self.stiffness_size
 
@@ -213,22 +213,21 @@ def _gone_on(balance: Balance, time: float) -> Floats:
     return balance.chart.speeds_at(frames[-1].q[-1], frames[-1].v[-1])
 
 
-def _with_steady_loads(point: OperatingPoint) -> Any:
+def _with_steady_loads(point: OperatingPoint) -> System:
     """The system of a point with its loads as they are at that time; drivers go on."""
-    system, t = copy(point.system), point.t
-    held = {id(each) for each in system.constraint_set.inputs}
+    t, held = point.t, {id(each) for each in point.system.constraint_set.inputs}
 
-    def later(function: Any) -> Any:
+    def later(function: Callable[[float], object]) -> Callable[[float], object]:
         return lambda s: function(t + s)
 
-    def now(function: Any, of_state: bool) -> Any:
+    def now(function: Callable[..., object], of_state: bool) -> Callable[..., object]:
         if of_state:
             return lambda s, state: function(t, state)
         value = function(t)
         return lambda s: value
 
     inputs: list[Input] = []
-    for each in system.inputs:
+    for each in point.system.inputs:
         if each.of_discrete:
             inputs.append(each)
         elif id(each) in held:
@@ -237,7 +236,4 @@ def _with_steady_loads(point: OperatingPoint) -> Any:
             )
         else:
             inputs.append(replace(each, function=now(each.function, each.of_state), breakpoints=()))
-    system.inputs = inputs
-    for name in ("parts_of_inputs", "n_u", "inputs_of_state"):
-        system.__dict__.pop(name, None)
-    return system
+    return point.system.with_inputs(inputs)

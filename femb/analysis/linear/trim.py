@@ -11,8 +11,7 @@ Source: docs/theory/linearisation.md, section 6.
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,8 +20,10 @@ from femb.analysis.linear.chart import Chart
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.steady import Balance, why_unsteady
 from femb.base.errors import ModelError, SolveError
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats, Ints
 from femb.model.model import Model
+from femb.numerics.newton import Iteration, largest, newton
+from femb.system.system import System
 
 ITERATIONS = 50
 LARGEST_STEP = 0.3  # rad, or parts of the structure's size, of one iteration
@@ -31,7 +32,7 @@ ROUNDED = 1e-7  # and so does one as small as this that grows no smaller
 OVER_THE_TOP = 2.0  # times its frequency about the equilibrium, the rate at which a pendulum begins to go round
 
 
-def trim(model: Model | Any, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
+def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
     """A state of steady motion, in equilibrium or in steady rotation, from the start of a model or of a System of it.
 
     vary : names of states, as `linearize` gives them, that may change: coordinates, or their "rate". By default all
@@ -54,28 +55,26 @@ class Trimmed:
     rested: dict[str, float]
 
 
-def trimmed(model: Model | Any, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
+def trimmed(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
     """A steady state as by ``trim``, and what was brought to rest for it."""
-    from femb.system.system import System
-
     system = System(model) if isinstance(model, Model) else model
     q, v = _near(system)
     given = Balance.of(OperatingPoint.of(system, q, v, t))
     if vary is not None:
-        balance = _newton(given, lambda each: _varied(each, vary))
+        balance = _nearest(given, lambda each: _varied(each, vary))
     else:
-        balance = _newton(given, lambda each: _resting(each, given.chart.speeds, _going_on(given)))
+        balance = _nearest(given, lambda each: _resting(each, given.chart.speeds, _going_on(given)))
         if given.chart.joints:
             # what nothing depends on in the steady state, though it does at the start, goes on as well
             wanted = _going_on(given) | ~np.any(balance.depends, axis=0)[: given.chart.free]
-            balance = _newton(balance, lambda each: _resting(each, given.chart.speeds, wanted))
+            balance = _nearest(balance, lambda each: _resting(each, given.chart.speeds, wanted))
     why = why_unsteady(balance.point, balance)
     if why:
         raise SolveError(f"no steady motion found near the start: {why}; {_advice(balance)}")
     return Trimmed(balance.point, balance, {} if vary is not None else _rested(given.chart, balance.chart))
 
 
-def _near(system: Any) -> tuple[Floats, Floats]:
+def _near(system: System) -> tuple[Floats, Floats]:
     """The start; of beams in the steady motion it describes: they are too stiff to bend in one step."""
     from femb.analysis.equilibrium import steady_start
 
@@ -85,27 +84,46 @@ def _near(system: Any) -> tuple[Floats, Floats]:
     return system.q0, system.v0
 
 
-Step = tuple[Floats, Floats, Floats]
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Changes (P,) of coordinates and of speeds, the forces (P,) left where they are linear, the greatest motion."""
+
+    change: Floats
+    slowed: Floats
+    left: Floats
+    extent: float = 0.0
 
 
-def _newton(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
+def _nearest(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     """The steady state nearest to a point; ``stepped`` gives a step from a state. Raises SolveError."""
-    previous = np.inf
-    for _ in range(ITERATIONS):
-        chart, P = balance.chart, balance.chart.free
-        step, slowed, left = stepped(balance.made_steady())
-        change = balance.extent(step)
-        if change < FOUND or (change < ROUNDED and change > 0.5 * previous):
-            if balance.unbalanced(left):
-                break
-            slowing = np.max(np.abs(slowed), initial=0.0)
-            if balance.point.at_rest or slowing <= 1e-12 * np.max(np.abs(chart.speeds), initial=0.0):
-                return balance
-        p, w = np.zeros((2, chart.H.shape[1]))
-        p[:P], w[:P] = step, slowed
+
+    def step(balance: Balance) -> Step:
+        found = stepped(balance.made_steady())
+        return replace(found, extent=balance.extent(found.change))
+
+    def moved(balance: Balance, change: Floats, _: float) -> Balance:
         point = balance.point
-        q, v = chart.retract(p, w)
-        balance, previous = Balance.of(OperatingPoint.of(point.system, q, v, point.t)), change
+        return Balance.of(OperatingPoint.of(point.system, *balance.chart.after(change), point.t))
+
+    def settled(it: Iteration[Balance, Step]) -> bool:
+        if not it.within(FOUND, rounding=ROUNDED):
+            return False
+        balance = it.x
+        slow = largest(it.residual.slowed) <= 1e-12 * largest(balance.chart.speeds)
+        return balance.point.at_rest or slow or balance.unbalanced(it.residual.left)
+
+    end = newton(
+        balance,
+        step,
+        lambda it: np.concatenate([it.residual.change, it.residual.slowed]),
+        moved,
+        settled,
+        iterations=ITERATIONS,
+        residual_size=lambda step: step.extent,
+    )
+    balance = end.x
+    if end.converged and not balance.unbalanced(end.residual.left):
+        return balance
     rates = balance.rates[: balance.chart.free]
     k = int(np.argmax(np.abs(rates)))
     raise SolveError(
@@ -114,8 +132,8 @@ def _newton(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     )
 
 
-def _resting(balance: Balance, given: Floats, going_on: Any) -> Step:
-    """Changes (P,) of coordinates and of speeds, and the forces (P,) that are left where they are linear.
+def _resting(balance: Balance, given: Floats, going_on: Bools) -> Step:
+    """A step to where speeds do not change.
 
     given : the speeds of the start. going_on (P,) : which of a tree's keep them.
     """
@@ -138,10 +156,10 @@ def _resting(balance: Balance, given: Floats, going_on: Any) -> Step:
     rounding = ROUNDING * balance.largest_force
     changed = solver.solve_within(left[kept], LARGEST_STEP, lambda x: balance.extent(_spread(P, kept, x)), rounding)
     step = _spread(P, kept, changed)
-    return step, slowed, left - stiffness @ step
+    return Step(step, slowed, left - stiffness @ step)
 
 
-def _spread(P: int, columns: Any, x: Floats) -> Floats:
+def _spread(P: int, columns: Ints | Sequence[int], x: Floats) -> Floats:
     whole = np.zeros(P)
     whole[columns] = x
     return whole
@@ -159,23 +177,24 @@ def _varied(balance: Balance, vary: Sequence[str]) -> Step:
     whole = _spread(2 * P, columns, changed)
     if balance.extent(whole[:P]) < FOUND and balance.extent(whole[P:]) < FOUND * balance.extent(chart.speeds):
         whole[P:] = 0.0
-    return whole[:P], whole[P:], balance.left - slopes @ changed
+    return Step(whole[:P], whole[P:], balance.left - slopes @ changed)
 
 
-def _going_on(balance: Balance) -> Any:
+def _going_on(balance: Balance) -> Bools:
     """(P,) which coordinates of a tree keep their speeds: angles that go round, and what nothing depends on."""
     chart, P = balance.chart, balance.chart.free
     frequency2 = np.abs(np.diag(balance.equations.stiffness)) / np.diag(balance.equations.mass)
-    round_ = _turns(balance)[:P] & (chart.speeds[:P] ** 2 > OVER_THE_TOP**2 * frequency2)
-    return round_ | ~np.any(balance.depends, axis=0)[:P]
+    kept: Bools = _turns(balance)[:P] & (chart.speeds[:P] ** 2 > OVER_THE_TOP**2 * frequency2)
+    kept |= ~np.any(balance.depends, axis=0)[:P]
+    return kept
 
 
-def _turns(balance: Balance) -> Any:
+def _turns(balance: Balance) -> Bools:
     """(P + D,) which coordinates turn something."""
     layout = balance.point.system.layout
     frames = zip(layout.frames, layout.frame_v, strict=True)
     spins = [j + k for frame, j in frames for k in range(3, frame.freedom)]
-    turns = np.any(balance.chart.H[spins] != 0.0, axis=0)
+    turns: Bools = np.any(balance.chart.H[spins] != 0.0, axis=0)
     return turns & [not name.endswith(".strain") for name in (*balance.chart.names, *balance.chart.driven)]
 
 

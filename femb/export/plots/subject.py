@@ -150,7 +150,8 @@ class Subject:
 
 def groups_of(results: Results, kind: str) -> Mapping[str, Group]:
     """The items of a kind by name."""
-    return getattr(results, kind)
+    result: Mapping[str, Group] = getattr(results, kind)
+    return result
 
 
 def matches(pattern: str, kind: str, name: str, count: int) -> tuple[bool, list[int]]:

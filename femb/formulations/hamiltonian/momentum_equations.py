@@ -160,7 +160,8 @@ class MomentumEquations:
         this is a velocity's.
         """
         mobility = np.diag(self._mobility(q, v))
-        return np.divide(1.0, mobility, out=np.full(mobility.size, np.inf), where=mobility > 0.0)
+        result: Floats = np.divide(1.0, mobility, out=np.full(mobility.size, np.inf), where=mobility > 0.0)
+        return result
 
     def _mobility(self, q: Floats, v: Floats) -> Floats:
         """(6 + n, 6 + n): the inverse of the energy matrix, zero for held hinges and a base on the ground."""

@@ -209,7 +209,8 @@ class MomentumForm:
 
     def normalise(self, q: Floats) -> float:
         """Scale the base's quaternion to unit length, in place; returns |e.e - 1| before."""
-        return kinematics.normalise(np.array([3] if self.tree.floating else [], dtype=np.int64), q)
+        result: float = kinematics.normalise(np.array([3] if self.tree.floating else [], dtype=np.int64), q)
+        return result
 
     def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v with the hinges that are held where they are held."""

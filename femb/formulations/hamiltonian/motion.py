@@ -50,7 +50,8 @@ class Motion:
     @property
     def p(self) -> Floats:
         """(n,): momenta of the hinges, p_k = S_k . h_k, equation (8)."""
-        return np.einsum("ki,ki->k", self.S[1:], self.h[1:])
+        result: Floats = np.einsum("ki,ki->k", self.S[1:], self.h[1:])
+        return result
 
     @property
     def linear_momentum(self) -> Floats:

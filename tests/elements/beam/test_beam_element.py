@@ -11,8 +11,9 @@ from femb.elements.beam import columns as beam_columns
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.body.mass_batch import MassBatch
+from femb.layout.element import FoldedError
 from femb.numerics import rotations
-from femb.system.system import FoldedError, System
+from femb.system.system import System
 
 # The kernels' own quadrature of the parallel transport: with it, oracle and kernels are the same function, and
 # their derivatives must agree to rounding.

@@ -37,7 +37,7 @@ from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.state import station_motion
 from femb.numerics import rotations
-from femb.system.initial_position import freedom
+from femb.system.degrees_of_freedom import freedom
 from femb.system.pattern import Pattern
 from femb.system.system import System
 

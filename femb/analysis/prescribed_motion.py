@@ -1,0 +1,194 @@
+"""A motion that joints and drivers prescribe in full: its positions, velocities, accelerations and forces.
+
+    Phi(q, t) = 0,    J v = -Phi_t,    J a = gamma,    J^T lambda = f - M a - h
+
+one after the other at every instant; nothing is integrated. J has the rank n_v, and more rows where some depend on
+others: these must agree, and the multipliers are those of least norm. Source: docs/theory/constraints.md, section 10.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from femb.base.errors import SolveError
+from femb.base.types import Floats
+from femb.numerics.newton import Iteration, largest, newton
+from femb.results.frames import Frames, unbalanced
+from femb.system.constraints import POSITION
+from femb.system.degrees_of_freedom import RANK
+from femb.system.system import System
+
+ITERATIONS = 12
+LARGEST_ROTATION = 0.3  # rad, from one instant to the next: farther on lies another way to assemble the mechanism
+LARGEST_CORRECTION = 0.1  # rad, of what is extrapolated from the last instant
+SHORTEST = 1e-6  # part of an output interval
+AGREEMENT = 1e-6  # relative; by which rows that depend on others may contradict them
+# Points of Gauss's rule in an interval of unit length, each of weight one half.
+GAUSS = (0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0)
+
+
+def prescribed(system: System, times: Floats) -> Iterator[Frames]:
+    """Yield the frame of each of the instants ``times`` (T,), the first of them the system's start."""
+    now = _Instant(system, float(times[0]), system.q0)
+    work = 0.0
+    yield now.frames(work)
+    for t in times[1:]:
+        corners = [now.t, *(b for b in system.breakpoints if now.t < b < t), float(t)]
+        for a, b in pairwise(corners):
+            for part in GAUSS:
+                now = _follow(now, a + part * (b - a))
+                work += 0.5 * (b - a) * now.power
+            now = _follow(now, b)
+        yield now.frames(work)
+
+
+def _follow(now: "_Instant", end: float) -> "_Instant":
+    """The instant ``end``, from an earlier one in as many parts as it takes to stay on its branch of the motion."""
+    span = part = end - now.t
+    while now.t < end:
+        part = min(part, end - now.t)
+        t = end if part >= end - now.t else now.t + part
+        try:
+            now = _Instant(now.system, t, _positions(now, t))
+            part *= 2.0
+        except _AstrayError as reason:
+            part *= 0.5
+            if part < SHORTEST * span:
+                raise SolveError(
+                    f"the drivers cannot be followed beyond t = {now.t:.6g} s: {reason}; the mechanism may be in a "
+                    "dead centre or out of reach there, or drivers contradict each other"
+                ) from None
+    return now
+
+
+class _AstrayError(Exception):
+    """No position found, or one that may be of another branch."""
+
+
+def _positions(now: "_Instant", t: float) -> Floats:
+    """q (n_q,) with Phi(q, t) = 0, by Newton's iteration from what an earlier instant lets expect."""
+    system, h = now.system, t - now.t
+    if largest(now.v[system.rotations]) * h > LARGEST_ROTATION:
+        raise _AstrayError("it turns too fast")
+    change = h * system.rates(now.q[None], now.v[None]) + 0.5 * h * h * system.second_rates(
+        now.q[None], now.v[None], now.a[None]
+    )
+    q = now.q + change[0]
+    system.normalise(q)
+    corrected = np.zeros(len(system.rotations))
+
+    def gaps(q: Floats) -> Floats:
+        u = system.inputs_at(t, q, now.v)
+        found: Floats = system.constraints(u[None], q[None], now.v[None])[0][0]
+        return found
+
+    def correction(it: Iteration[Floats, Floats]) -> Floats:
+        rows = Rows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray())
+        if rows.rank < system.n_v:
+            raise _AstrayError("the constraints are singular")
+        x = rows.solve(-it.residual)
+        corrected[:] += x[system.rotations]
+        if largest(corrected) > LARGEST_CORRECTION:
+            raise _AstrayError("it comes to another position than the motion leads to")
+        return x
+
+    end = newton(
+        q,
+        gaps,
+        correction,
+        system.retract,
+        lambda it: it.within(POSITION, rounding=1e3 * POSITION),
+        iterations=ITERATIONS,
+        residual_size=largest,
+    )
+    if not end.converged:
+        raise _AstrayError(f"{_widest(system, end.residual)} stays open by {end.size:.3g}")
+    result: Floats = end.x
+    return result
+
+
+def _widest(system: System, left: Floats) -> str:
+    """Label of the row with the largest gap."""
+    return system.layout.row_labels[int(np.argmax(np.abs(left[system.layout.row_c])))]
+
+
+def _in_conflict(system: System, left: Floats) -> str:
+    """The drivers that take part in what dependent rows disagree about, or else the row that does most."""
+    limit = 1e-3 * np.max(np.abs(left))
+    rows = system.layout.row_c
+    names = [name for name, each in system.layout.drivers.items() if np.max(np.abs(left[rows[each.rows]])) > limit]
+    return " and ".join(f"drivers.{name}" for name in names) or _widest(system, left)
+
+
+class _Instant:
+    """Everything at one instant of a prescribed motion, from its positions."""
+
+    def __init__(self, system: System, t: float, q: Floats) -> None:
+        self.t, self.q, n_v = t, q, system.n_v
+        u = system.inputs_at(t, q, np.zeros(n_v))
+        rows = Rows(system.jacobian(u, q).toarray())
+        if rows.rank < n_v:
+            raise SolveError(
+                f"the mechanism is in a singular posture at t = {t:.6g} s: its constraints leave "
+                f"{n_v - rows.rank} degree(s) of freedom there"
+            )
+        drive = system.constraint_rates(u[None], q[None], np.zeros((1, n_v)))[0]
+        self.v = self._agreed(system, rows, -drive, "velocities")
+        self.u = system.inputs_at(t, q, self.v)
+        gamma = system.constraints(self.u[None], q[None], self.v[None])[1][0]
+        self.a = self._agreed(system, rows, gamma, "accelerations")
+        force = system.residual(self.u[None], q[None], self.v[None], self.a[None])[0]
+        self.multipliers = rows.solve_transposed(-force)
+        self.coordinates = system.joint_motion(q, self.v)
+        self.system = system.at(q)
+
+    def _agreed(self, system: System, rows: "Rows", right: Floats, what: str) -> Floats:
+        """x with J x = right. Raises SolveError where rows that depend on each other do not agree."""
+        x = rows.solve(right)
+        left = rows.J @ x - right
+        if np.max(np.abs(left)) > AGREEMENT * (1.0 + np.max(np.abs(right))):
+            raise SolveError(
+                f"the {what} that drivers prescribe contradict each other at t = {self.t:.6g} s: "
+                f"{_in_conflict(system, left)} by {np.max(np.abs(left)):.3g}"
+            )
+        return x
+
+    @property
+    def power(self) -> float:
+        """Power of loads, dampers and drivers, W."""
+        state = self.u[None], self.q[None], self.v[None], self.multipliers[None]
+        return float(self.system.power(*state)[0])
+
+    def frames(self, work: float) -> Frames:
+        """This instant as an output frame."""
+        state = [each[None] for each in (self.u, self.q, self.v, self.a, self.multipliers)]
+        values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
+        return Frames(*(*(np.array([each]) for each in values), unbalanced(self.system, *state)))
+
+
+class Rows:
+    """J (n_c, n_v) of rank n_v, factorised: J P = Q R with pivoting.
+
+    Dense, since rows may depend on others in any way: a hundred bodies take a tenth of a second an instant.
+    """
+
+    def __init__(self, J: Floats) -> None:
+        self.J, self.rank = J, 0
+        if not len(J):
+            return
+        self.Q, self.R, self.order = qr(J, mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(self.R))
+        self.rank = int(np.sum(diagonal > RANK * diagonal[0]))
+
+    def solve(self, right: Floats) -> Floats:
+        """x (n_v,) with J x = right, in the sense of least squares."""
+        x = np.empty(self.J.shape[1])
+        x[self.order] = solve_triangular(self.R, self.Q.T @ right)
+        return x
+
+    def solve_transposed(self, right: Floats) -> Floats:
+        """The y (n_c,) of least norm with J^T y = right."""
+        result: Floats = self.Q @ solve_triangular(self.R, right[self.order], trans="T")
+        return result

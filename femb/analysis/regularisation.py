@@ -1,0 +1,159 @@
+"""Regularisations of the static equations: what is added to a stiffness that is singular, and changes no solution.
+
+Free structures have rigid motions without stiffness, bodies that only joints hold have blocks without any, and near
+buckling the stiffness is not definite. An added multiple of the mass makes the matrix regular; it only slows the
+iteration.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.layout.layout import Layout
+from femb.numerics.newton import LARGEST_ROTATION, Iteration
+from femb.system.pattern import Pattern
+
+# sigma at first, its least and its most, and what changes it.
+FIRST, LEAST, MOST = 1e-6, 1e-12, 1e2
+SMALLER, LARGER = 0.1, 10.0
+ROUNDING = 1e3  # tolerances: a step as small as this that is no longer halved ends the iteration
+
+State = TypeVar("State")
+Residual = TypeVar("Residual")
+
+
+class Regularisation(Protocol):
+    """Of one solution of the static equations.
+
+    exact : whether with the exact tangent, or with that which steppers iterate with.
+    """
+
+    exact: bool
+
+    @property
+    def iterations(self) -> int:
+        """After how many it is given up."""
+        ...
+
+    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+        """What to add to the stiffness, block data."""
+        ...
+
+    def accepts(self, rotation: float) -> bool:
+        """Whether to make a step with this largest rotation (rad), or to ask again for one."""
+        ...
+
+    def settled(self, it: Iteration[State, Residual]) -> bool:
+        """Whether a step, by its size in tolerances, ends the iteration."""
+        ...
+
+    def reason(self, size: float, moving: str) -> str:
+        """Why it may have failed, in words, by the size of the last step and what moves most."""
+        ...
+
+
+@dataclass
+class MassShift:
+    """The inertia of the rotation, spin2 M with the largest squared angular velocity (1/s2), where a structure is free;
+    at rest a small part of the stiffness."""
+
+    spin2: float
+    free: bool
+    exact: bool
+    iterations: int = 50
+
+    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+        """One multiple of the mass."""
+        least = 1e-6 * float(np.max(np.abs(stiffness)) / np.max(np.abs(mass)))
+        return (max(self.spin2, least) if self.free else 0.0) * mass
+
+    def accepts(self, rotation: float) -> bool:
+        """Any, shortened where it is too large."""
+        return True
+
+    def settled(self, it: Iteration[State, Residual]) -> bool:
+        """By its size alone."""
+        return it.within(1.0, ROUNDING)
+
+    def reason(self, size: float, moving: str) -> str:
+        """With the size of the last step."""
+        return (
+            f" in {self.iterations} iterations (last change {size:.2g} times the tolerance): the "
+            "structure may buckle or turn too fast for its stiffness; start as given, or with a smaller load or rate"
+        )
+
+
+@dataclass
+class AdaptiveShift:
+    """sigma B + spin2 M, where sigma falls with the steps, and grows where they lead nowhere.
+
+    B is the mass of every frame on the scale of its own stiffness. cautious : larger sigma, rather than a shorter step,
+    where a step would turn too far.
+    """
+
+    spin2: float
+    cautious: bool = False
+    exact: bool = True
+    sigma: float = FIRST
+    _raised: bool = False
+
+    @property
+    def iterations(self) -> int:
+        """More of the short steps."""
+        return 400 if self.cautious else 100
+
+    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+        """With the present sigma."""
+        return self.sigma * scaled_mass(pattern, mass, stiffness) + self.spin2 * mass
+
+    def accepts(self, rotation: float) -> bool:
+        """Raise sigma where a step turns too far."""
+        if not self.cautious or not LARGEST_ROTATION < rotation < np.inf or self.sigma >= MOST:
+            return True
+        self.sigma, self._raised = LARGER * self.sigma, True
+        return False
+
+    def settled(self, it: Iteration[State, Residual]) -> bool:
+        """By its size, of rounding only where sigma is small; sigma changes by whether steps become shorter."""
+        if it.within(1.0, ROUNDING if self.sigma <= 1e-3 * FIRST else 0.0):
+            return True
+        if not self._raised:
+            falls = it.size < (2.0 if self.cautious else 1.0) * it.previous
+            self.sigma = min(MOST, max(LEAST, self.sigma * (SMALLER if falls else LARGER)))
+        self._raised = False
+        return False
+
+    def reason(self, size: float, moving: str) -> str:
+        """With what moves most."""
+        return (
+            f": {moving} moves on from iteration to iteration; "
+            "nothing holds it against the loads, or it is far from its equilibrium: start nearer, or as given"
+        )
+
+
+def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+    """B, block data: the mass of every block on the scale of its stiffness; of those without, on the least."""
+    sizes = np.diff(pattern.block_start)
+    places = [
+        slice(int(at), int(at + n * n))
+        for at, n, start in zip(pattern.diagonal, sizes, pattern.block_start, strict=False)
+        if start < pattern.n_v
+    ]
+    scales = np.array([np.max(np.abs(stiffness[each])) / np.max(np.abs(mass[each])) for each in places])
+    least = float(np.min(scales[scales > 0.0], initial=np.inf))
+    scales[scales == 0.0] = least if np.isfinite(least) else 1.0
+    out = np.zeros(pattern.size)
+    for each, scale in zip(places, scales, strict=True):
+        out[each] = scale * mass[each]
+    return out
+
+
+def mover(layout: Layout, change: Floats) -> str:
+    """The frame that moves most by a change (n_v,), as messages name it."""
+    sizes = [
+        float(np.max(np.abs(change[j : j + frame.freedom]), initial=0.0)) if frame.freedom else 0.0
+        for frame, j in zip(layout.frames, layout.frame_v, strict=True)
+    ]
+    return repr(layout.frames[int(np.argmax(sizes))].label)

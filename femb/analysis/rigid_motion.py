@@ -1,0 +1,98 @@
+"""The rigid motion of a connected structure, which an equilibrium keeps: its velocities and accelerations, and whether
+the net force and moment on the structure allow it."""
+
+import numpy as np
+
+from femb.base.errors import SolveError
+from femb.base.types import Floats
+from femb.numerics import rotations
+from femb.system.initial_velocity import components
+from femb.system.system import System
+
+LOOSE = 1e-6  # relative size of a net force or moment that no strain can balance
+# Angle (rad) between an axis of rotation and the angular momentum about it that typed numbers leave.
+NEARLY_PRINCIPAL = 1e-6
+
+
+def rigid_motions(system: System) -> list["RigidMotion"]:
+    """That of each connected structure at the start, springs connecting too."""
+    group = components(system.layout, through_springs=True)
+    return [RigidMotion(system, [k for k in range(len(group)) if group[k] == each]) for each in sorted(set(group))]
+
+
+class RigidMotion:
+    """Angular velocity omega and velocity of the mass centre of one structure, inertial axes; frames : its numbers.
+
+    free : whether no frame of it stands still.
+    """
+
+    def __init__(self, system: System, frames: list[int]) -> None:
+        self.system = system
+        layout = system.layout
+        self.frames = [k for k in frames if layout.frames[k].freedom]
+        self.free = len(self.frames) == len(frames)
+        self.labels = layout.frames[frames[0]].label
+        self.omega = np.zeros(3)
+        owner = {k for k in self.frames if layout.frames[k].freedom == 6}
+        if self.free and owner:
+            k = min(owner)
+            i, j = layout.frame_q[k] + 3, layout.frame_v[k] + 3
+            self.omega = rotations.rotate(system.q0[i : i + 4], system.v0[j : j + 3])
+        self.mask = np.zeros(system.n_v, dtype=bool)
+        for k in self.frames:
+            self.mask[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
+        for s, strain_owner in enumerate(layout.strain_owner):
+            self.mask[layout.strain_v[s]] = strain_owner in owner
+        self.mass = self._mass_centre(system.q0)[0]
+        start = np.where(self.mask, system.v0, 0.0)
+        momentum = system.energy_momentum(system.q0[None], start[None])[0, 2:5]
+        self.velocity = momentum / self.mass if self.free else np.zeros(3)
+
+    def _mass_centre(self, q: Floats) -> tuple[float, Floats, Floats]:
+        """Mass, mass centre, and angular momentum (3,) about it of the rotation."""
+        own = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
+        momenta = np.array([self.system.energy_momentum(q[None], v[None])[0, 2:] for v in own])
+        mass = float(momenta[0, 0])
+        centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
+        spin = self.omega @ momenta[3:, 3:] - mass * np.cross(centre, np.cross(self.omega, centre))
+        return mass, centre, spin
+
+    def state(self, q: Floats, v: Floats, a: Floats) -> None:
+        """Set velocities and accelerations of the structure's frames."""
+        layout = self.system.layout
+        if not self.free:
+            return
+        centre = self._mass_centre(q)[1]
+        for k in self.frames:
+            i, j = layout.frame_q[k], layout.frame_v[k]
+            arm = q[i : i + 3] - centre
+            v[j : j + 3] = self.velocity + np.cross(self.omega, arm)
+            a[j : j + 3] = np.cross(self.omega, np.cross(self.omega, arm))
+            if layout.frames[k].freedom == 6:
+                v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
+
+    def check_axis(self) -> None:
+        """Refuse an axis that is not a principal one at the start: the iteration would turn the structure into one."""
+        spin = self._mass_centre(self.system.q0)[2]
+        moment = np.cross(self.omega, spin)
+        if np.linalg.norm(moment) > NEARLY_PRINCIPAL * np.linalg.norm(self.omega) * np.linalg.norm(spin):
+            self._refuse(np.concatenate([np.zeros(3), moment]))
+
+    def check(self, q: Floats, force: Floats) -> None:
+        """Refuse a net force or moment on a free structure."""
+        if not self.free:
+            return
+        net = self.system.rigid_velocities(q) @ np.where(self.mask, force, 0.0)
+        largest = float(np.max(np.abs(net)))
+        typical = float(np.max(np.abs(force))) + self.mass * float(self.omega @ self.omega)
+        if largest > LOOSE * typical and largest > 1e-9:
+            self._refuse(-net)
+
+    def _refuse(self, needed: Floats) -> None:
+        needed = needed + 0.0  # no minus zeros
+        raise SolveError(
+            f"no steady motion to start from: the structure of {self.labels!r} would need a net force "
+            f"({', '.join(f'{x:.3g}' for x in needed[:3])}) N and moment about the origin "
+            f"({', '.join(f'{x:.3g}' for x in needed[3:])}) N m to keep its angular velocity; turn it about a "
+            "principal axis of inertia, remove loads that act at the start, or start as given"
+        )

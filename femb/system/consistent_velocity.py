@@ -1,0 +1,202 @@
+"""Start velocities that satisfy the constraints: those nearest to the given ones, in the metric of the mass.
+
+Source: docs/theory/constraints.md, section 7.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Floats, Sparse
+from femb.system.degrees_of_freedom import RANK
+from femb.system.equations import Equations
+from femb.system.initial_position import gap_problems
+
+if TYPE_CHECKING:
+    from femb.system.initial_velocity import Twist
+
+# With more motions than this, start velocities are solved for with sparse matrices, if they can be to this part after
+# so many refinements, with terms that are at most so much larger than their sum.
+DENSE, SOLVED, REFINEMENTS, LARGEST_PART = 600, 1e-12, 2, 1e9
+# The least pivot of a scaled matrix that counts as regular.
+INDEPENDENT = 1e-4
+# A start velocity given (relative to the largest) may be off what the joints allow by the rounding of typed numbers.
+AGREEMENT = 1e-6
+
+
+def consistent_start(
+    system: Equations,
+    q: Floats,
+    v: Floats,
+    component: list[int],
+    together: list[int],
+    twists: dict[int, "Twist"],
+    alone: set[int],
+) -> Floats:
+    """v (n_v,) with J v + Phi_t = 0 and joint rates as given, nearest to v: what of ``twists`` is known stays.
+
+    What joints connect to a structure whose motion is given moves as one rigid body with it where the constraints allow
+    it; each structure moves as a rigid body where they do not; and bends where they do not allow that. component : the
+    structure of every frame; together : that with whose given motion it moves; twists : the motions of structures that
+    were given; alone : frames with a velocity of their own.
+    Raises ModelError where the given velocities contradict the joints.
+    """
+    from scipy.sparse import eye_array, vstack
+
+    layout = system.layout
+    u = system.inputs_at(0.0, q, v)
+    rates, wanted, owners = _joint_rates(system, q)
+    J = vstack([system.jacobian(u, q), rates], format="csr")
+    drive = system.constraint_rates(u[None], q[None], np.zeros((1, system.n_v)))[0]
+    right = np.concatenate([-drive, wanted])
+    scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
+    if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
+        return v
+    for groups in (together, component):
+        v = _nearest(system, q, v, J, right, _rigid_motions(system, q, groups, twists, alone))
+        if np.max(np.abs(J @ v - right)) <= 1e-10 * scale:
+            break
+    else:
+        # Flexible structures may have to bend with the start: all that is not given moves.
+        held = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
+        free = np.ones(system.n_v, dtype=bool)
+        for k in held:
+            if layout.frames[k].freedom:
+                free[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = False
+        v = _nearest(system, q, v, J, right, eye_array(system.n_v, format="csr")[np.flatnonzero(free)])
+    left = J @ v - right
+    if np.max(np.abs(left)) > AGREEMENT * scale:
+        raise ModelError(
+            *gap_problems(
+                system,
+                left[: system.n_c],
+                f"the start velocities {'and rates of drivers ' if layout.drivers else ''}that are given would open "
+                "it at {0:.3g} per s: give fewer of them, or ones that the joints allow",
+            )
+            + [
+                Problem(
+                    ("joints", owners[k], "rates"),
+                    f"got {wanted[k]:.6g}, but what else is given at the start allows {wanted[k] + off:.6g} at the "
+                    "nearest: give fewer of them",
+                )
+                for k, off in enumerate(left[system.n_c :])
+                if abs(off) > AGREEMENT * scale
+            ]
+        )
+    return v
+
+
+def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str]]:
+    """Rows (k, n_v) of the joint coordinates whose rates are given, sparse, these rates, and the joints' names."""
+    from scipy.sparse import csr_array
+
+    given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
+    given = {name: rates for name, rates in given.items() if rates is not None}
+    if not given:
+        return csr_array((0, system.n_v)), np.zeros(0), []
+    parts = [system.layout.joints[name].part for name in given]
+    numbers = np.concatenate([np.arange(part.start, part.stop) for part in parts])
+    owners = [name for name, rates in given.items() for _ in rates]
+    return _coordinate_rows(system, q)[numbers], np.concatenate(list(given.values())), owners
+
+
+def coordinate_rows(system: Equations, q: Floats) -> Floats:
+    """Rows (m, n_v) of the rates of all joint coordinates."""
+    return np.asarray(_coordinate_rows(system, q).toarray())
+
+
+def _coordinate_rows(system: Equations, q: Floats) -> Sparse:
+    """The same as scipy.sparse.csr_array."""
+    from scipy.sparse import coo_array
+
+    layout = system.layout
+    gradients = system.coordinates_of_joints.measure(q[None], np.zeros((1, system.n_v)))[2][0]
+    values, rows, columns = [np.zeros(0)], [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
+    for joint in layout.joints.values():
+        numbers = np.arange(joint.part.start, joint.part.stop)
+        for e, frame in enumerate((joint.first.frame, joint.second.frame)):
+            axes = np.arange(layout.frames[frame].freedom)
+            values.append(gradients[numbers[:, None], 6 * e + axes].ravel())
+            rows.append(np.repeat(numbers, len(axes)))
+            columns.append(np.tile(layout.frame_v[frame] + axes, len(numbers)))
+    entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    return coo_array(entries, shape=(len(gradients), system.n_v)).tocsr()
+
+
+def _rigid_motions(
+    system: Equations, q: Floats, component: list[int], twists: dict[int, "Twist"], alone: set[int]
+) -> Sparse:
+    """(k, n_v), sparse: the rigid motions of structures that are not given."""
+    from scipy.sparse import coo_array
+
+    layout = system.layout
+    motions = system.rigid_velocities(q)
+    fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
+    members: dict[int, list[int]] = {}
+    for k, group in enumerate(component):
+        if group not in fixed and k not in alone:
+            members.setdefault(group, []).append(k)
+    values, columns = [], []
+    for group in sorted(members):
+        frames = members[group]
+        own = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
+        twist = twists.get(group)
+        point = twist.point if twist is not None else q[layout.frame_q[frames[0]] : layout.frame_q[frames[0]] + 3]
+        moved = motions[:, own]
+        about = moved[3:] - np.cross(np.eye(3), point) @ moved[:3]
+        given = [] if twist is not None and twist.velocity is not None else list(moved[:3])
+        if twist is None or twist.omega is None:
+            given += [each for each in about if np.max(np.abs(each)) > 1e-12]
+        values += given
+        columns += [own] * len(given)
+    if not values:
+        return coo_array((0, system.n_v)).tocsr()
+    rows = np.repeat(np.arange(len(values)), [len(each) for each in values])
+    entries = (np.concatenate(values), (rows, np.concatenate(columns)))
+    return coo_array(entries, shape=(len(values), system.n_v)).tocsr()
+
+
+def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, motions: Sparse) -> Floats:
+    """v plus the combination of motions (k, n_v) with the least kinetic energy that brings J v to ``right``."""
+    count = motions.shape[0]
+    if not count:
+        return v
+    mass, reach, gap = motions @ system.mass_matrix(q) @ motions.T, J @ motions.T, right - J @ v
+    if count > DENSE:
+        from scipy.sparse import block_array, csc_array
+        from scipy.sparse.linalg import splu
+
+        try:
+            matrix = csc_array(block_array([[mass, reach.T], [reach, None]]))
+            factors, wanted = splu(matrix), np.concatenate([np.zeros(count), gap])
+            x = factors.solve(wanted)
+            for _ in range(REFINEMENTS):
+                x += factors.solve(wanted - matrix @ x)
+            # componentwise backward error, and no multipliers that blow up as those of dependent rows do
+            size = abs(matrix) @ np.abs(x) + np.abs(wanted)
+            needed = np.max(np.abs(mass @ x[:count]), initial=0.0)
+            sound = np.max(size[:count]) <= LARGEST_PART * max(needed, np.finfo(float).tiny)
+            if sound and np.all(np.abs(matrix @ x - wanted) <= SOLVED * size):
+                return np.asarray(v + motions.T @ x[:count])
+        except RuntimeError:
+            pass  # rows that depend on others
+    dense = reach.toarray()
+    spread = _solved(mass.toarray(), dense.T)
+    multipliers = _solved(dense @ spread, gap)
+    return np.asarray(v + motions.T @ (spread @ multipliers))
+
+
+def _solved(A: Floats, b: Floats) -> Floats:
+    """The x of least norm of A x = b, A symmetric and not negative: by Cholesky's factors where A is regular."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    size = np.sqrt(np.diag(A))
+    if np.all(size > 0.0):
+        try:
+            factors = cho_factor(A / size / size[:, None], lower=True)
+            if np.min(np.diag(factors[0])) > INDEPENDENT:
+                return np.asarray((cho_solve(factors, (b.T / size).T).T / size).T, dtype=float)
+        except LinAlgError:
+            pass
+    return np.asarray(np.linalg.lstsq(A, b, rcond=RANK)[0], dtype=float)

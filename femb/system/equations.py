@@ -1,0 +1,201 @@
+"""The equations of motion of a model in velocity coordinates, without a start.
+
+    q' = H(q) v,    M(q) v' + h(q, v) + f_el(q, v) + J(q)^T lambda = f(u, q, v),    J v + Phi_t = dPhi/dt = 0
+
+with u the inputs, what loads are multiplied with and drivers follow; lambda the multipliers of the constraints
+Phi(q, t) = 0 of joints and drivers. M is symmetric positive definite. An evaluation changes nothing.
+Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
+"""
+
+from copy import copy
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from femb.base.types import Bools, Floats, Sparse
+from femb.layout.singularity import watch
+from femb.system.block_lu import SingularError
+from femb.system.constraints import projected, singular_mass
+from femb.system.linear_solver import Factors
+from femb.system.numbered_model import NumberedModel
+
+# Roundings of a position in the equation of a constraint.
+ROUNDINGS = 8.0
+
+
+class Equations(NumberedModel):
+    """The equations of motion of the elements and constraints of a model.
+
+    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u), multipliers (s, n_c) hold s states at once where a method says so.
+    Matrices come as block data of ``pattern``, in which the rows and columns of the multipliers follow those of the
+    velocities, n = n_v + n_c in all.
+    """
+
+    def without_rows(self, rows: Bools) -> Self:
+        """The same system, in which rows of constraints (n_c,) bool are left out of every solution.
+
+        Rows that depend on others where the constraints are met do not where they are not quite, as within a step: they
+        would hold a mechanism that moves.
+        """
+        other = copy(self)
+        other.solver = self.solver.without(rows)
+        return other
+
+    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+        """Refuse a step from t with the states q (s, n_q), v (s, n_v) if it meets such a posture.
+
+        Raises TrialError if a shorter step can come nearer to it; PostureError if none can, or the step is ``last``.
+        """
+        for batch in self.watched:
+            watch(batch, t, q, v, last)
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        """M a + h + f_el - f (s, n_v), without the forces of constraints. Raises FoldedError."""
+        out = np.zeros(a.shape)
+        for batch in self.batches:
+            batch.residual(u, q, v, a, out)
+        return out
+
+    def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+        """(s, n): the residual with the forces of constraints, M a + h + f_el + J^T lambda - f, and J v + Phi_t."""
+        force = self.residual(u, q, v, a)
+        if not self.n_c:
+            return force
+        rates = np.zeros(multipliers.shape)
+        self.constraint_set.constraint_force(u, q, v, multipliers, force, rates)
+        return np.concatenate([force, rates], axis=1)
+
+    def matrices(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
+
+        J and J^T count as damping: they belong to velocities and multipliers themselves. multipliers (n_c,).
+        """
+        mass, damping, stiffness = np.zeros((3, self.pattern.size))
+        for batch in self.batches:
+            batch.matrices(u, q, v, mass, damping, stiffness)
+        self.constraint_set.jacobian(u, q, damping)
+        if multipliers is not None:
+            self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
+        return mass, damping, stiffness
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
+        """d(residual)/dv and d(residual)/dq H at one state, exact, inputs held; block data.
+
+        constraints : whether to add J and J^T, as ``matrices`` does, and d(J v + Phi_t)/dq H in the rows of the
+        multipliers. How J^T lambda changes is ``femb.system.reaction_stiffness``.
+        """
+        damping, stiffness = np.zeros((2, self.pattern.size))
+        for batch in self.batches:
+            batch.tangent(u, q, v, a, damping, stiffness)
+        if constraints:
+            self.constraint_set.jacobian(u, q, damping)
+            self.constraint_set.constraint_tangent(u, q, v, np.zeros(self.n_c), stiffness)
+        return damping, stiffness
+
+    def mass_data(self, q: Floats) -> Floats:
+        """Mass at one state, block data."""
+        mass = np.zeros(self.pattern.size)
+        for batch in self.batches:
+            batch.mass(q, mass)
+        return mass
+
+    def mass_matrix(self, q: Floats) -> Sparse:
+        """M(q) (n_v, n_v), scipy.sparse."""
+        return self.pattern.to_csc(self.mass_data(q))[: self.n_v, : self.n_v]
+
+    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """v' (n_v,) at one state."""
+        return self.forward(u, q, v)[0]
+
+    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (n_v,) and multipliers (n_c,) at one state: M v' + J^T lambda = f - h - f_el and J v' = gamma.
+
+        The multiplier of a row that depends on the others is zero.
+        """
+        a, multipliers = self.forward_each(u[None], q[None], v[None])
+        return a[0], multipliers[0]
+
+    def forward_each(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (s, n_v) and multipliers (s, n_c) of s states, as ``forward`` gives them. Raises TrialError."""
+        x = np.zeros((len(q), self.pattern.n))
+        x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
+        if self.n_c:
+            x[:, self.n_v :] = self.constraints(u, q, v)[1]
+        for k in range(len(q)):
+            data = self.mass_data(q[k])
+            self.constraint_set.jacobian(u[k], q[k], data)
+            try:
+                self.solver.factorise(data).solve(x[k])
+            except SingularError as error:
+                raise singular_mass(self, error, u[k], q[k], v[k]) from error
+        return x[:, : self.n_v], x[:, self.n_v :]
+
+    # Constraints
+
+    @cached_property
+    def resolution(self) -> float:
+        """Gaps (m) of constraints that the rounding of the positions at the start may leave."""
+        return (
+            ROUNDINGS
+            * float(np.finfo(float).eps)
+            * max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
+        )
+
+    def constraints(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Phi and gamma (s, n_c), where J v' = gamma."""
+        position, gamma = np.zeros((2, len(q), self.n_c))
+        self.constraint_set.constraints(u, q, v, position, gamma)
+        return position, gamma
+
+    def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (s, n_c)."""
+        force, rates = np.zeros(v.shape), np.zeros((len(q), self.n_c))
+        self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
+        return rates
+
+    def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
+        """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
+        return projected(self, u, q, v, factors)
+
+    def jacobian(self, u: Floats, q: Floats) -> Sparse:
+        """J (n_c, n_v) at one state, scipy.sparse."""
+        data = np.zeros(self.pattern.size)
+        self.constraint_set.jacobian(u, q, data)
+        return self.pattern.to_csc(data)[self.n_v :, : self.n_v]
+
+    # Energy, momentum
+
+    def energy_momentum(self, q: Floats, v: Floats, u: Floats | None = None) -> Floats:
+        """(s, 8): kinetic and potential energy, linear momentum, angular momentum about the inertial origin.
+
+        u (s, n_u) : inputs, for the turns of joints; by default as in ``discrete``.
+        """
+        out = np.zeros((len(q), 8))
+        if u is None:
+            u = np.tile(self._discrete_inputs(), (len(q), 1))
+        for batch in self.batches:
+            batch.energy_momentum(q, v, out)
+            batch.stored(u, q, v, out[:, 1])
+        return out
+
+    def _discrete_inputs(self) -> Floats:
+        """u (n_u,) with what depends on the discrete state alone; zero for the rest."""
+        u = np.zeros(self.n_u)
+        for each, part in self.parts_of_inputs:
+            if each.of_discrete:
+                u[part] = each.function(self.discrete)
+        return u
+
+    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s,) W: power of loads, dampers and drivers, the rate of kinetic plus potential energy."""
+        force = np.zeros(v.shape)
+        for batch in self.batches:
+            batch.applied(u, q, v, force)
+        power = np.einsum("sv,sv->s", force, v)
+        if multipliers is not None:
+            self.constraint_set.constraint_power(u, q, v, multipliers, power)
+        result: Floats = power
+        return result

@@ -1,0 +1,152 @@
+"""A model frozen and numbered: its unknowns, the parts of its equations, and their inputs.
+
+Inputs u are what loads are multiplied with and drivers follow: functions of time, of the state, or of the discrete
+state, which is constant within a step.
+"""
+
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from math import isfinite
+from typing import Self
+
+import numpy as np
+
+from femb.base.checks import shown
+from femb.base.errors import FembError, SolveError
+from femb.base.types import Floats
+from femb.elements import CATALOGUE, Ground
+from femb.elements.item import Item
+from femb.elements.joint.constraint_set import ConstraintSet
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.discrete import Discrete
+from femb.layout.element import Batch, Input, InputError, merged, raised
+from femb.layout.layout import Layout
+from femb.layout.state import State
+from femb.model.model import Model
+from femb.model.placement import Placement
+from femb.system.block_lu import LinearSolver
+from femb.system.pattern import Pattern
+from femb.system.velocity_coordinates import VelocityCoordinates
+
+
+class NumberedModel(VelocityCoordinates):
+    """The unknowns of a model, the batches of its elements and its constraints, and their inputs u (n_u,).
+
+    discrete : the discrete state that inputs are taken at. layout : an empty one, to number the model otherwise.
+    Raises ModelError with every problem of the model.
+    """
+
+    def __init__(self, model: Model, layout: Layout | None = None) -> None:
+        model.check()
+        self.model = model
+        placement = Placement(model)
+        layout = Layout() if layout is None else layout
+        layout.origin = placement.origin
+        self.items: list[Item] = []
+        if "ground" in placement.bodies and "ground" not in model.bodies:
+            self.items.append(Ground())
+        items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
+        for item in model.items():
+            items[type(item)].append(item)
+        for kind in CATALOGUE:
+            self.items += placement.in_order(items[kind])
+        for item in self.items:
+            item.declare_dofs(layout, placement, model)
+        layout.finish()
+        super().__init__(layout)
+        self.pattern = Pattern(layout)
+        self.solver = LinearSolver(self.pattern)
+        self.batches = merged(
+            [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
+        )
+        self.watched = [batch for batch in self.batches if batch.postures]
+        self.constraint_set = ConstraintSet.of(self.items, layout)
+        inputs: list[Input] = []
+        parts: list[Batch | ConstraintSet] = [*self.batches, self.constraint_set]
+        for part in parts:
+            part.first_input = sum(each.width for each in inputs)
+            inputs += part.inputs
+            part.allocate(self.pattern)
+        self._take(inputs)
+        self.coordinates_of_joints = JointCoordinates(layout)
+        self.discrete = self.discrete_at(layout.start_coordinates())
+
+    def at(self, q: Floats) -> Self:
+        """The same system with the turns of its joints as they are after a step to q (n_q,)."""
+        if not self.coordinates_of_joints.is_angle.any():
+            return self
+        return self.with_discrete(replace(self.discrete, angles=self.joint_motion(q, np.zeros(self.n_v))[0]))
+
+    def with_discrete(self, discrete: Discrete) -> Self:
+        """The same system in another discrete state."""
+        other = copy(self)
+        other.discrete = discrete
+        return other
+
+    def discrete_at(self, q: Floats) -> Discrete:
+        """The discrete state at a start: angles within half a turn, latches as given, holding what is there."""
+        latches = self.layout.latches
+        angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
+        engaged = np.array([float(latch.item.engaged) for latch in latches])
+        return Discrete(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
+
+    def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Coordinates, unwrapped, and rates (m,) of all joints at one state, as in ``coordinates_of_joints``."""
+        values, rates, _ = self.coordinates_of_joints.measure(q[None], v[None])
+        return self.coordinates_of_joints.unwrapped(values[0], self.discrete.angles), rates[0]
+
+    def with_inputs(self, inputs: list[Input]) -> Self:
+        """The same system with other functions for its inputs, of the same widths."""
+        other = copy(self)
+        other._take(inputs)
+        return other
+
+    def _take(self, inputs: list[Input]) -> None:
+        """Number the inputs: each has its part of u (n_u,)."""
+        ends = np.cumsum([each.width for each in inputs], dtype=int).tolist()
+        self.inputs, self.n_u = inputs, ends[-1] if ends else 0
+        self.parts_of_inputs = [(each, slice(end - each.width, end)) for each, end in zip(inputs, ends, strict=True)]
+        self.inputs_of_state = any(each.of_state for each in inputs)
+
+    @cached_property
+    def switches(self) -> bool:
+        """Whether a stiffness may change at once, so that a matrix kept from before says nothing of it."""
+        return any(batch.switches for batch in self.batches) or any(each.differentiated for each in self.inputs)
+
+    @property
+    def breakpoints(self) -> list[float]:
+        """Instants where an input is not smooth, sorted."""
+        return sorted({t for each in self.inputs for t in each.breakpoints})
+
+    def state(self, t: float, q: Floats, v: Floats) -> State:
+        """The named bodies, beams and joints at an instant."""
+        return State(self.layout, t, q, v, self.joint_motion)
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) at time t and state q (n_q,), v (n_v,).
+
+        Raises InputError where one is not finite; SolveError, with its cause, where a user's function fails.
+        """
+        u = np.empty(self.n_u)
+        state = self.state(t, q, v) if self.inputs_of_state else None
+        for each, part in self.parts_of_inputs:
+            try:
+                if each.of_discrete:
+                    value = each.function(self.discrete)
+                else:
+                    value = each.function(t, state) if each.of_state else each.function(t)
+            except FembError:
+                raise
+            except Exception as error:
+                raise raised(each.label, t, error) from error
+            if each.of_state and np.shape(value) != (each.width,):
+                raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
+            try:
+                u[part] = value
+            except (TypeError, ValueError) as error:
+                wanted = f"{each.width} numbers" if each.width > 1 else "a number"
+                raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}") from error
+            if not all(map(isfinite, u[part].tolist())):
+                raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
+        return u

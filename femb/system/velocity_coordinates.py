@@ -1,0 +1,66 @@
+"""How coordinates follow from velocities, q' = H(q) v, and how their errors are measured."""
+
+from functools import cached_property
+
+import numpy as np
+
+from femb.base.options import Tolerances
+from femb.base.types import ErrorScale, Floats, Ints
+from femb.layout.dof_index import Places
+from femb.layout.layout import Layout
+from femb.numerics import kinematics
+
+
+class VelocityCoordinates:
+    """q = positions, unit quaternions and axial strains; v = their velocities, angular velocities in body axes.
+
+    Arrays q (s, n_q), v, a (s, n_v) hold s states at once where a method says so.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
+        self.places = Places(layout)
+        self.coordinates, self.corotated_frames = self.places.coordinates, self.places.corotated_frames
+
+    def rates(self, q: Floats, v: Floats) -> Floats:
+        """H(q) v (s, n_q)."""
+        out = np.empty_like(q)
+        kinematics.rates(*self.coordinates, q, v, out)
+        return out
+
+    def retract(self, q: Floats, x: Floats, part: float = 1.0) -> Floats:
+        """q (n_q,) after the displacements and rotations part x, x (n_v,); unit quaternions."""
+        moved: Floats = q + part * self.rates(q[None], x[None])[0]
+        self.normalise(moved)
+        return moved
+
+    @cached_property
+    def rotations(self) -> Ints:
+        """Places (3 F,) of angular velocities among the velocities."""
+        result: Ints = (self.coordinates[3][:, None] + np.arange(3)).ravel()
+        return result
+
+    def tangents(self, q: Floats, dq: Floats) -> Floats:
+        """The velocities (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
+        out = np.empty((len(dq), self.n_v))
+        kinematics.tangents(*self.coordinates, q, dq, out)
+        return out
+
+    def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """q'' (s, n_q) = H(q) a + H(q') v of s states."""
+        turning = self.rates(self.rates(q, v), v)
+        turning[:, self.coordinates[0]] = 0.0  # positions and strains have no second part
+        return self.rates(q, a) + turning
+
+    def normalise(self, q: Floats) -> float:
+        """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
+        return float(kinematics.normalise(self.coordinates[2], q))
+
+    def rigid_velocities(self, q: Floats) -> Floats:
+        """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes."""
+        return self.places.rigid_velocities(q)
+
+    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
+        """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
+        return self.places.error_scale(rtol, atol)
