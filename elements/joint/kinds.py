@@ -266,20 +266,3 @@ class Components(Joint):
         values = self.values if self.values is not None else self.directions @ d
         label = f"joints.{self.name}.values"
         return tuple(Input(3, lambda t, value=value: (value, 0.0, 0.0), label=label) for value in values.tolist())
-
-
-JOINTS = (
-    Revolute,
-    Spherical,
-    Universal,
-    Cylindrical,
-    Prismatic,
-    Planar,
-    Fixed,
-    Distance,
-    Parallel,
-    Perpendicular,
-    PointOnLine,
-    PointOnPlane,
-    Components,
-)

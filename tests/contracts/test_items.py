@@ -21,6 +21,7 @@ from oracles.finite_differences import INERTIA, residual_change
 import femb
 from femb import elements as e
 from femb.elements.item import Item
+from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
@@ -126,7 +127,7 @@ EXAMPLES = {
     ),
     e.JointStops: lambda: jointed(e.Revolute, e.JointStops("stops", "joint", stiffness=3.0, upper=-1.5, damping=0.2)),
 }
-EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.JOINTS}
+EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}
 EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 

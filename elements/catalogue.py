@@ -1,0 +1,57 @@
+"""The catalogue of elements: what a model may hold, and what else their descriptions are made of.
+
+Adding an element, a joint or a load is one file and one line here. Case files, the schema, messages, ``femb.NAME`` and
+``femb.elements.NAME`` follow from these lines; the word in a case file is the ``kind`` of the class. The order is that
+of the equations. The first class of a table is the default of its ``kind``.
+"""
+
+# ruff: isort: skip_file
+
+from femb.elements.body.rigid_body import RigidBody as RigidBody
+from femb.elements.body.point_mass import PointMass as PointMass
+from femb.elements.body.ground import Ground as Ground
+
+from femb.elements.beam.section import Section as Section
+from femb.elements.beam.beam import Beam as Beam
+
+from femb.elements.joint.kinds import Revolute as Revolute
+from femb.elements.joint.kinds import Spherical as Spherical
+from femb.elements.joint.kinds import Universal as Universal
+from femb.elements.joint.kinds import Cylindrical as Cylindrical
+from femb.elements.joint.kinds import Prismatic as Prismatic
+from femb.elements.joint.kinds import Planar as Planar
+from femb.elements.joint.kinds import Fixed as Fixed
+from femb.elements.joint.kinds import Distance as Distance
+from femb.elements.joint.kinds import Parallel as Parallel
+from femb.elements.joint.kinds import Perpendicular as Perpendicular
+from femb.elements.joint.kinds import PointOnLine as PointOnLine
+from femb.elements.joint.kinds import PointOnPlane as PointOnPlane
+from femb.elements.joint.kinds import Components as Components
+
+from femb.elements.joint.driver_joint import JointDriver as JointDriver
+from femb.elements.joint.driver_points import DistanceDriver as DistanceDriver
+from femb.elements.joint.driver_points import PositionDriver as PositionDriver
+from femb.elements.joint.driver_orientation import OrientationDriver as OrientationDriver
+from femb.elements.joint.latch import Latch as Latch
+
+from femb.elements.load.load import Load as Load
+from femb.elements.spring.pull import Pull as Pull
+from femb.elements.load.line_load import DistributedLoad as DistributedLoad
+from femb.elements.load.thermal import ThermalLoad as ThermalLoad
+from femb.elements.joint.motor import JointMotor as JointMotor
+from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
+
+from femb.elements.spring.point import SpringDamper as SpringDamper
+from femb.elements.spring.torsion import TorsionSpringDamper as TorsionSpringDamper
+from femb.elements.spring.euler import EulerSpringDamper as EulerSpringDamper
+from femb.elements.joint.spring import JointSpringDamper as JointSpringDamper
+from femb.elements.joint.friction import JointFriction as JointFriction
+from femb.elements.joint.stops import JointStops as JointStops
+
+# Parts of these: not items themselves.
+from femb.elements.beam.path import Path as Path
+from femb.elements.load.airload import Airload as Airload
+from femb.elements.marker import Attachment as Attachment
+from femb.elements.marker import JointEnd as JointEnd
+from femb.elements.marker import Place as Place
+from femb.elements.marker import SpringEnd as SpringEnd
