@@ -22,7 +22,8 @@ from femb.cli import cli
 from femb.export.plots import request, rows
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
+# Pages that add a file to femb: their code runs in a copy of it.
+ADDING = [page for page in PAGES if re.search(r"^```python title=use$", page.read_text(), re.MULTILINE)]
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -101,7 +102,7 @@ def invoke(line: str, runs, wanted: int = 0) -> str:
     return output
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page != ELEMENT_PAGE], ids=named)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page not in ADDING], ids=named)
 def test_python_blocks_run(page, workplace, runs):
     for line in commands(page):
         if line.startswith(("femb run", "femb inverse")):
@@ -132,7 +133,7 @@ LONG = ("iftomm_a02_four_bar.md",)
     [
         pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in LONG else [])
         for page in PAGES
-        if steps(page)
+        if page not in ADDING and steps(page)
     ],
 )
 def test_commands_do_what_the_page_says(page, workplace, runs):
@@ -177,28 +178,44 @@ def test_stale_numbers_are_found():
     assert page_numbers.output_problem("a 1.25", "b 1.25") is not None
 
 
-def test_added_element_runs_as_its_page_says(tmp_path):
-    shutil.copytree(ROOT / "femb", tmp_path / "femb", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "elements", tmp_path / "elements", ignore=shutil.ignore_patterns("__pycache__"))
-    text = {title.removeprefix("title="): block for title, block in blocks(ELEMENT_PAGE, "python")}
-    (tmp_path / "elements" / "attractor.py").write_text(text["elements/attractor.py"])
-    with (tmp_path / "elements" / "__init__.py").open("a") as catalogue:
-        catalogue.write(text["elements/__init__.py"])
-    (tmp_path / "use.py").write_text(text["use"])
-    (tmp_path / "case.toml").write_text(blocks(ELEMENT_PAGE, "toml")[0][1])
+def with_line(text: str, difference: str) -> str:
+    """A text with the one line that a difference adds behind another."""
+    (before, kept), (sign, added) = ((line[0], line[1:]) for line in difference.splitlines())
+    assert (before, sign) == (" ", "+"), difference
+    assert f"\n{kept}\n" in text, difference
+    return text.replace(f"\n{kept}\n", f"\n{kept}\n{added}\n", 1)
+
+
+@pytest.mark.parametrize("page", ADDING, ids=named)
+def test_what_is_added_works_as_its_page_says(page, tmp_path):
+    """In a copy of femb: the new file, the line in a catalogue, the use in Python, a case, and commands then."""
+    for folder in ("femb", "elements"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for title, text in blocks(page, "python"):
+        path = tmp_path / title.removeprefix("title=")
+        if path.name == "use":
+            path = path.with_suffix(".py")
+        elif path.exists():
+            text = path.read_text() + text
+        path.write_text(text)
+    for title, text in blocks(page, "diff"):
+        path = tmp_path / title.removeprefix("title=")
+        path.write_text(with_line(path.read_text(), text))
+    (tmp_path / "case.toml").write_text(blocks(page, "toml")[0][1])
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    for arguments in (["use.py"], ["-m", "femb", "run", "case.toml"]):
+    then = [["-m", *shlex.split(line)] for line in commands(page)]
+    for arguments in (["use.py"], ["-m", "femb", "run", "case.toml"], *then):
         done = subprocess.run(
             [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-    assert "complete" in done.stdout
+        assert "run" not in arguments or "complete" in done.stdout
 
 
 def test_toml_of_the_readme_and_how_tos_is_read(workplace, runs):
     body = "[bodies.hub]\nmass = 1.0\ninertia = 1.0\n"
     for page in PAGES:
-        for number, (_, text) in enumerate(blocks(page, "toml") if page != ELEMENT_PAGE else []):
+        for number, (_, text) in enumerate(blocks(page, "toml") if page not in ADDING else []):
             file = workplace / f"{page.stem}_{number}.toml"
             file.write_text(text if "[bodies" in text else body + text)
             invoke(f"femb check {file}", runs)
