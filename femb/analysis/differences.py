@@ -9,6 +9,7 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.numerics import rotations
 from femb.results.arrays import listing
+from femb.results.groups import GROUPS as CATALOGUE
 from femb.results.results import Results
 
 SAME_INSTANT = 1e-12  # of two output times, relative to the last of them
@@ -43,7 +44,7 @@ class _Kind:
     vectors: bool = True
 
 
-KINDS = (
+KINDS: tuple[_Kind, ...] = (
     _Kind("position", "m", ("bodies", "beams"), "position"),
     _Kind("orientation", "rad", ("bodies", "beams"), "quaternion"),
     _Kind("velocity", "m/s", ("bodies", "beams"), "velocity"),
@@ -57,6 +58,12 @@ KINDS = (
     _Kind("driver force", "N or N m", ("drivers",), "force", vectors=False),
     _Kind("section force", "N", ("beams",), "section_force"),
     _Kind("section moment", "N m", ("beams",), "section_moment"),
+)
+KINDS += tuple(
+    _Kind(word.replace("_", " "), quantity.unit, (kind,), word, vectors=quantity.sizes[-1] == "3")
+    for kind, group in CATALOGUE.items()
+    for word, quantity in group.quantities().items()
+    if quantity.recorded and kind != "audit"
 )
 GROUPS = ("bodies", "beams", "joints", "drivers")
 

@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.export.files import chosen_times, writing
-from femb.results.groups import Group, Quantity
+from femb.results.quantity import Group
 from femb.results.results import Results
 from femb.results.view import INERTIAL
 
@@ -97,11 +97,11 @@ def _column_names(kind: type[Group], name: str, shape: tuple[int, ...]) -> Itera
     The axes are those that the quantity of the group says in its shape, such as (T, e, 2, 3): places along the
     beam come before the name, components after it. What is no quantity has numbers for components, and no unit.
     """
-    quantity = getattr(kind, name, None)
+    quantity = kind.quantities().get(name)
     axes, unit = [""] * len(shape), ""
-    if isinstance(quantity, Quantity):
+    if quantity is not None:
         unit = f" [{quantity.unit}]"
-        said = quantity.shape.strip("(,)").split(", ")[1:]
+        said = quantity.sizes[1:]
         # Some quantities are a number or, of items with three, a vector.
         axes = said if len(said) == len(shape) else [str(size) for size in shape]
     for place in product(*map(range, shape)):

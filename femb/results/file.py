@@ -1,29 +1,8 @@
 """Result files: written while a run goes on, whole at every instant, and read with every check.
 
-Layout of the HDF5 file, which users' scripts rely on (T output times, n nodes, e elements)::
-
-    /                attributes: femb_version, case, method, status ("running" | "complete" |
-                     "failed"), message
-    /time            (T,) s
-    /bodies/NAME/    position (T,3) quaternion (T,4) velocity (T,3) angular_velocity (T,3)
-                     acceleration (T,3) angular_acceleration (T,3), attributes fixed and shape; without time:
-                     reference_position (3,) reference_quaternion (4,)
-    /beams/NAME/     position (T,n,3) quaternion (T,n,4) velocity (T,n,3) angular_velocity (T,n,3)
-                     acceleration (T,n,3) angular_acceleration (T,n,3)
-                     strain (T,e,2) section_force (T,e,2,3) section_moment (T,e,2,3)
-                     rotation (T,n,4) deflection (T,n,3), attribute deflection_body: the body in
-                     whose axes; without time: reference_position (n,3)
-                     reference_quaternion (n,4) element_length (e,) corner (e,4) outline (m,2)
-    /joints/NAME/    force (T,3) torque (T,3), coordinates, rates and accelerations where it has any
-    /drivers/NAME/   value rate force (T,n), attribute names: of the n components
-    /springs/NAME/   force (T,) length or angle (T,) rate (T,); three each on Euler angles
-    /loads/NAME/     force torque (T,3), or factor (T,) of loads along beams; as springs of motors and pulls
-    /audit/          energies, momenta, errors, (T,) or (T,3)
-    /events/NAME/    time energy_loss (k,), written at the end
-    /statistics      attributes: steps, evaluations, wall_time, ...
-
-Units and axes are those of `femb.results.results`. A *block* is a dictionary of path to (k, ...) array for k
-consecutive output times.
+The HDF5 file has the arrays of `femb.results.groups` at ``/KIND/NAME/QUANTITY``, those of the audit at
+``/audit/QUANTITY``, ``/time`` (T,) and attributes, as docs/reference/results.md lists them for users' scripts. A
+*block* is a dictionary of path to (k, ...) array for k consecutive output times.
 
 While a run goes on, its output times are in a journal beside the file, ``results.h5.part``, see
 `femb.results.journal`; the HDF5 file is made of it when the run ends, and then takes the place of the one before. A

@@ -1,6 +1,8 @@
 """Record: from the states of a system to the named arrays of a result file."""
 
 import json
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +13,22 @@ from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.results.audit import AuditWatch
 from femb.results.frames import Frames
+from femb.results.groups import GROUPS
 from femb.system.system import System
+
+RecordedFunction = Callable[[System, str, Frames], Floats | None]
+"""A function of the system, the name of an item ("" of the audit) and output instants: the values (k, ...) of a
+quantity, or None where the item has no such quantity."""
+
+
+def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunction]]:
+    """Path, name of the item and function of every quantity that says by which function it is recorded."""
+    for kind, group in GROUPS.items():
+        for word, quantity in group.quantities().items():
+            if quantity.recorded:
+                function = getattr(import_module(quantity.recorded), word)
+                for item in ("",) if kind == "audit" else system.model.tables[kind]:
+                    yield "/".join(filter(None, (kind, item, word))), item, function
 
 
 def _class_of(item: Item) -> type[Item]:
@@ -29,6 +46,7 @@ class Recorder:
         self.system = system
         self.layout = system.layout
         self.records = [kind.records(list(items), system) for kind, items in groupby(system.items, _class_of)]
+        self.outputs = list(recorded_outputs(system))
         self.audit_watch = AuditWatch()
         self.first_energy: float | None = None
         self.first_stored = 0.0
@@ -63,10 +81,16 @@ class Recorder:
             block |= each.series(frames)
         for batch in self.system.batches:
             block |= batch.records(frames, self.system.batches)
-        self._audit(block, frames)
+        self._energies(block, frames)
+        for path, name, function in self.outputs:
+            values = function(self.system, name, frames)
+            if values is not None:
+                block[path] = values
+        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
+        self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
         return block
 
-    def _audit(self, block: dict[str, Floats], frames: Frames) -> None:
+    def _energies(self, block: dict[str, Floats], frames: Frames) -> None:
         values = self.system.energy_momentum(frames.q, frames.v, frames.u)
         stored = np.zeros(len(frames.time))
         for batch in self.system.batches:
@@ -83,18 +107,3 @@ class Recorder:
         block["audit/linear_momentum"] = values[:, 2:5]
         block["audit/angular_momentum"] = values[:, 5:8] + np.cross(self.layout.origin, values[:, 2:5])
         block["audit/energy_error"] = balance - self.first_energy
-        position, _ = self.system.constraints(frames.u, frames.q, frames.v)
-        rates = self.system.constraint_rates(frames.u, frames.q, frames.v)
-        block["audit/constraint_position"] = np.max(np.abs(position), axis=1, initial=0.0)
-        block["audit/constraint_velocity"] = np.max(np.abs(rates), axis=1, initial=0.0)
-        block["audit/quaternion_norm"] = self._norm_error(frames.q)
-        block["audit/force_balance"], block["audit/moment_balance"] = frames.unbalanced.T
-        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
-        self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
-
-    def _norm_error(self, q: Floats) -> Floats:
-        places = self.system.coordinates[2][:, None] + np.arange(4)
-        if not places.size:
-            return np.zeros(len(q))
-        result: Floats = np.max(np.abs(np.sum(q[:, places] ** 2, axis=2) - 1.0), axis=1)
-        return result

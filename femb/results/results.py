@@ -1,7 +1,7 @@
 """Results: what an analysis computed, read by names.
 
 Everything is an array named by its path in the result file, such as
-``bodies/hub/position``; the full list is in `femb.results.file`. This module puts names on the
+``bodies/hub/position``; the full list is in `femb.results.groups`. This module puts names on the
 arrays and derives from them (Euler angles, displacements); it computes no dynamics and, files
 aside, needs nothing but numpy.
 """
@@ -20,7 +20,8 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.results.arrays import NOTHING, Arrays, Attributes, Content, kept, listing, shapes_of
 from femb.results.file import write_content
-from femb.results.groups import Audit, Beam, Body, Driver, EventRecord, Groups, Joint, Load, Quantity, Spring
+from femb.results.groups import Audit, Beam, Body, Driver, EventRecord, Joint, Load, Spring
+from femb.results.quantity import Groups
 from femb.results.read import read_content
 from femb.results.view import INERTIAL, seen_from
 
@@ -169,8 +170,8 @@ class Results:
         for group in (*(group for groups in kinds for group in groups.values()), self.audit):
             sizes: dict[str, int] = {"T": self.time.size}
             for name, array in group.arrays.items():
-                quantity = getattr(type(group), name, None)
-                if isinstance(quantity, Quantity) and not quantity.admits(array, sizes, strict=isinstance(group, Beam)):
+                quantity = group.quantities().get(name)
+                if quantity is not None and not quantity.admits(array, sizes, strict=isinstance(group, Beam)):
                     raise ResultError(f"{group.path}/{name}: shape {array.shape}, expected {quantity.shape}")
 
     def __repr__(self) -> str:

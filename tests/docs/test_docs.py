@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -251,6 +252,11 @@ def test_every_page_is_reached_from_the_readme():
             if goal.exists() and goal not in seen:
                 todo.append(goal)
     assert {named(page) for page in PAGES} == {named(page) for page in seen}
+
+
+def test_quantities_are_listed_as_they_are():
+    written = runpy.run_path(str(ROOT / "docs" / "write_quantities.py"))
+    assert written["PAGE"].read_text() == written["page"](), "run python docs/write_quantities.py"
 
 
 def test_every_picture_is_shown():

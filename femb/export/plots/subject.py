@@ -11,7 +11,8 @@ from femb.base.types import Floats, Ints
 from femb.export.drawing import LEGEND_LIMIT, Panel
 from femb.export.plots.rounding import Scales, without_noise
 from femb.export.plots.words import POINTS, WORDS, Channel, channels
-from femb.results.groups import Beam, Body, Group
+from femb.results.groups import GROUPS, Beam, Body
+from femb.results.quantity import Group
 from femb.results.results import Results
 from femb.results.view import node_of
 
@@ -20,7 +21,7 @@ Chosen = tuple[str, Group, int | None]  # kind, group, node of a beam
 
 OF_ELEMENTS = ("strain", "section_force", "section_moment")
 COORDINATES = ("coordinates", "rates", "accelerations", "value")
-KINDS = ("bodies", "beams", "joints", "drivers", "springs", "loads")
+KINDS = tuple(kind for kind in GROUPS if kind != "audit")
 CURVES = 2 * LEGEND_LIMIT  # items in one panel; more would not be told apart
 NODES = 40  # nodes in one panel, which are told apart by their order
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from femb.base.types import Floats
-from femb.results.groups import Beam, Body, Group
+from femb.results.groups import GROUPS, Beam, Body
+from femb.results.quantity import Group, Quantity
 
 XYZ = ("x", "y", "z")
 WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
@@ -128,6 +129,23 @@ WORDS: dict[str, Word] = {
     "quaternion_norm": Word("| length - 1 |", "", ("",), ("audit",), scale="one"),
 }
 """Name -> how it is shown. ``coordinates``, ``rates``, ``value`` and the like take their units from the item."""
+
+
+def _add(kind: str, name: str, quantity: Quantity) -> None:
+    """A word for a quantity that is recorded by a function of its own, with the components that its shape says."""
+    known = WORDS.get(name)
+    if known is None:
+        components = {"3": XYZ, "4": WXYZ}.get(quantity.sizes[-1], ("",) if len(quantity.sizes) == 1 else ())
+        unit = quantity.unit.replace("s2", "s²") if quantity.unit != "-" else ""
+        WORDS[name] = Word(name.replace("_", " "), unit, components, (kind,))
+    elif kind not in known.kinds:
+        WORDS[name] = replace(known, kinds=(*known.kinds, kind))
+
+
+for _kind, _group in GROUPS.items():
+    for _name, _quantity in _group.quantities().items():
+        if _quantity.recorded and _kind != "audit":
+            _add(_kind, _name, _quantity)
 
 DEGREES_OF = {
     "coordinates": ("angle", "deg", "stroke", "m"),

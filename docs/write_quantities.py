@@ -1,0 +1,35 @@
+"""Write the tables of quantities of docs/reference/results.md from femb.results.groups.
+
+    python docs/write_quantities.py
+
+They stand between ``<!-- quantities of KIND KIND ... -->`` and ``<!-- end -->``. ``tests/docs/test_docs.py`` holds the
+page equal to them.
+"""
+
+import re
+from pathlib import Path
+
+from femb.results.groups import GROUPS
+
+PAGE = Path(__file__).resolve().parent / "reference" / "results.md"
+TABLE = re.compile(r"(<!-- quantities of ([\w ]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+
+
+def page() -> str:
+    """The text of the page with the tables as they should be."""
+    return TABLE.sub(lambda match: match[1] + table(match[2].split()) + match[3], PAGE.read_text(encoding="utf-8"))
+
+
+def table(kinds: list[str]) -> str:
+    """A row a quantity."""
+    rows = ["| path | shape | unit | meaning |", "| --- | --- | --- | --- |"]
+    for kind in kinds:
+        path = kind if kind == "audit" else f"{kind}/NAME"
+        for name, quantity in GROUPS[kind].quantities().items():
+            rows.append(f"| `/{path}/{name}` | {quantity.shape} | {quantity.unit} | {quantity.meaning} |")
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(PAGE)

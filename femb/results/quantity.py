@@ -1,0 +1,135 @@
+"""Named arrays of results: quantities with shape, unit and meaning, and the groups that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.types import Floats
+from femb.results.arrays import NOTHING, Arrays, Attributes, Below, listing
+
+GroupType = TypeVar("GroupType", bound="Group")
+
+
+class Quantity:
+    """A named array of a `Group`, read as an attribute; knows its shape, unit and meaning.
+
+    otherwise : computes it from the group for results that do not hold it. recorded : the module of the function of the
+    same name by which a run records it, a `femb.results.record.RecordedFunction`. Without one, elements record it
+    (``Item.records`` and ``Batch.records``), or the audit.
+    """
+
+    def __init__(
+        self,
+        shape: str,
+        unit: str,
+        meaning: str,
+        otherwise: Callable[[Group], Floats] | None = None,
+        recorded: str = "",
+    ) -> None:
+        self.shape, self.unit, self.meaning = shape, unit, meaning
+        self.otherwise, self.recorded = otherwise, recorded
+        self.__doc__ = f"{shape} {unit}: {meaning}."
+
+    @property
+    def sizes(self) -> list[str]:
+        """The sizes of an array's axes: numbers, or letters that stand for one."""
+        return [part.strip() for part in self.shape.strip("()").split(",") if part.strip()]
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, group: None, owner: type) -> Quantity: ...
+    @overload
+    def __get__(self, group: Group, owner: type) -> Floats: ...
+    def __get__(self, group: Group | None, owner: type) -> Quantity | Floats:
+        if group is None:
+            return self
+        if self.otherwise is not None and self.name not in group:
+            return self.otherwise(group)
+        return group[self.name]
+
+    def admits(self, array: np.ndarray, sizes: dict[str, int], strict: bool) -> bool:
+        """Whether an array is of this shape, its letters standing for ``sizes``; those not met before are added.
+
+        strict : all letters mean the same in the group. Of others what is written for each time may have more to it,
+        as the force of a spring on Euler angles has three.
+        """
+        wanted = self.sizes
+        if array.dtype.kind not in "biufc" or array.ndim < len(wanted) or (strict and array.ndim != len(wanted)):
+            return False
+        for letter, size in zip(wanted, array.shape, strict=False):
+            fixed = int(letter) if letter.isdigit() else sizes.get(letter, size)
+            if size != fixed:
+                return False
+            if strict:
+                sizes.setdefault(letter, size)
+        return True
+
+    def __set__(self, group: Group, value: object) -> None:
+        raise AttributeError(f"{group.path}/{self.name} is a result and cannot be assigned")
+
+
+class Group:
+    """The arrays and attributes under one path; ``group["name"]`` reads any of them."""
+
+    def __init__(self, path: str, arrays: Arrays, attributes: Attributes) -> None:
+        self.path = path
+        self.name = path.rsplit("/", 1)[-1]
+        self.arrays: Arrays = Below(path + "/", arrays)
+        self.attributes: Mapping[str, Any] = attributes.get(path, NOTHING)
+
+    @classmethod
+    def quantities(cls) -> dict[str, Quantity]:
+        """The quantities of this kind of group, by name."""
+        return {name: each for name, each in vars(cls).items() if isinstance(each, Quantity)}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.arrays:
+            raise ResultError(f"{self.path}: no quantity {name!r} in these results; there are: {listing(self.arrays)}")
+        return self.arrays[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arrays = {f"{self.path}/{name}": array for name, array in self.arrays.items()}
+        return type(self), (self.path, arrays, {self.path: dict(self.attributes)})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
+
+
+class Groups(Mapping[str, GroupType], Generic[GroupType]):
+    """The groups of one kind by name, in the order of the model."""
+
+    def __init__(self, kind: str, make: type[GroupType], arrays: Arrays, attributes: Attributes) -> None:
+        self._kind = kind
+        # A dictionary, because a set forgets the order of the model.
+        names = dict.fromkeys(path.split("/")[1] for path in (*arrays, *attributes) if path.startswith(kind + "/"))
+        self._groups = {name: make(f"{kind}/{name}", arrays, attributes) for name in names}
+
+    def __getitem__(self, name: str) -> GroupType:
+        if name not in self._groups:
+            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}")
+        return self._groups[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._groups
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The group of that name, or ``default``."""
+        return self._groups.get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __repr__(self) -> str:
+        return f"<{self._kind}: {listing(self._groups)}>"

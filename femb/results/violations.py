@@ -1,0 +1,38 @@
+"""Outputs of the audit: how far states are from what must be zero, at k output instants."""
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.results.frames import Frames
+from femb.system.system import System
+
+
+def constraint_position(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) the largest violation of a constraint."""
+    return _largest(system.constraints(frames.u, frames.q, frames.v)[0])
+
+
+def constraint_velocity(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) the largest violation of a constraint's rate."""
+    return _largest(system.constraint_rates(frames.u, frames.q, frames.v))
+
+
+def quaternion_norm(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) the largest departure of a quaternion's squared length from 1."""
+    quaternions = frames.q[:, system.coordinates[2][:, None] + np.arange(4)]
+    return _largest(np.sum(quaternions**2, axis=2) - 1.0)
+
+
+def force_balance(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) N: see ``femb.results.frames.unbalanced``."""
+    return frames.unbalanced[:, 0]
+
+
+def moment_balance(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) N m: see ``femb.results.frames.unbalanced``."""
+    return frames.unbalanced[:, 1]
+
+
+def _largest(values: Floats) -> Floats:
+    result: Floats = np.max(np.abs(values), axis=1, initial=0.0)
+    return result
