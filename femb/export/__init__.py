@@ -1,22 +1,19 @@
 """Exporters: from `Results` to files that other programs read.
 
-To add one, write ``export_NAME(results, folder, *, every=1, progress=None, ...) -> list[Path]`` in a
-module here and name it in `EXPORTERS`; the command line offers what stands there. Modules import the
-libraries they need inside their functions, so that this catalogue costs nothing to read.
+Adding one is a module here and a line in `EXPORTERS`; see docs/howto/add_an_export.md. The command line offers what
+stands there.
 """
 
-from collections.abc import Callable
-from pathlib import Path
-
+from femb.export.contract import Exporter
 from femb.export.csv import export_csv
 from femb.export.mesh import export_vtu
 from femb.export.xdmf import export_xdmf
 
-EXPORTERS: dict[str, Callable[..., list[Path]]] = {
+# By name of the format.
+EXPORTERS: dict[str, Exporter] = {
     "vtu": export_vtu,
     "xdmf": export_xdmf,
     "csv": export_csv,
 }
-"""Name of the format -> exporter; each takes (results, folder) and keywords, returns the files to open."""
 
-__all__ = ["EXPORTERS", "export_csv", "export_vtu", "export_xdmf"]
+__all__ = ["EXPORTERS", "Exporter", "export_csv", "export_vtu", "export_xdmf"]

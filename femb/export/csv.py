@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -48,30 +48,22 @@ def export_csv(
     folder = Path(folder)
     times = chosen_times(results, every)
     results = results.in_frame(frame)
-    groups: dict[str, Group] = {}
-    kinds: dict[str, Mapping[str, Group]] = {
-        "body": results.bodies,
-        "beam": results.beams,
-        "joint": results.joints,
-        "driver": results.drivers,
-        "spring": results.springs,
-        "load": results.loads,
-    }
-    for word, kind in kinds.items():
-        groups |= {f"{word}_{name}": kind[name] for name in kind}
-    groups["audit"] = results.audit
-    groups = {name: group for name, group in groups.items() if _series(results, group)}
+    groups = {_name(group): group for group in results.groups() if _series(results, group)}
     if not groups:
         raise ResultError("these results have nothing over time but the time itself, so there is no table to export")
-    files = []
-    with writing(folder):
-        for name, group in groups.items():
-            files.append(folder / f"{name}.csv")
+    files = [f"{name}.csv" for name in groups]
+    with writing(folder) as drafts:
+        for done, (file, group) in enumerate(zip(files, groups.values(), strict=True), start=1):
             arrays = {name: array[times] for name, array in _series(results, group).items()}
-            _write_table(files[-1], results.time[times], type(group), arrays)
+            _write_table(drafts.new(file), results.time[times], type(group), arrays)
             if progress is not None:
-                progress(len(files), len(groups))
-    return files
+                progress(done, len(groups))
+    return [folder / file for file in files]
+
+
+def _name(group: Group) -> str:
+    """The name of a group's table: body_hub, audit."""
+    return group.path if group.path == "audit" else f"{type(group).__name__.lower()}_{group.name}"
 
 
 def _series(results: Results, group: Group) -> dict[str, Floats]:

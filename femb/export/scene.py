@@ -1,20 +1,22 @@
-"""Scenes: the bodies and beams of `Results` put together to one mesh at each output time; numpy only."""
+"""Scenes: the bodies and beams of `Results` put together to one mesh at each output time, and their exporters."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
-from femb.export.files import chosen_times
+from femb.export.files import Drafts, chosen_times, writing
 from femb.export.parts import Part, State, parts_of
 from femb.results.results import Results
-from femb.results.view import View
+from femb.results.view import INERTIAL, View
 
 FIELDS: Mapping[str, tuple[int, ...]] = {
     "strain": (),
@@ -73,26 +75,73 @@ class Scene:
                 point_data[name] = np.concatenate([_field(state, name) for state in states])
             yield Mesh(points, cells, point_data, cell_data)
 
-    def write_legend(self, folder: Path, frame: str) -> None:
-        """Write ``legend.json``: what the numbers of the cell data ``component`` stand for."""
+    def legend(self, frame: str) -> str:
+        """The text of ``legend.json``: what the numbers of the cell data ``component`` stand for."""
         components = [{"component": i, "kind": part.kind, "name": part.name} for i, part in enumerate(self.parts)]
-        text = json.dumps({"frame": frame, "components": components}, indent=2) + "\n"
-        (folder / "legend.json").write_text(text, encoding="utf-8")
+        return json.dumps({"frame": frame, "components": components}, indent=2) + "\n"
 
 
-def scenes_of(results: Results, frame: str, solids: bool, every: int, subdivisions: int) -> list[Scene]:
-    """The scene ``lines`` and, with ``solids``, also ``solids``; parameters as in `femb.export.mesh.export_vtu`.
+WriteScene = Callable[[Scene, Floats, Drafts, Callable[[], None]], str]
+"""Writes a scene at output times (t,) s, calls the function after each, and returns the name of the file to open."""
 
-    Raises ResultError for an option out of range, an unknown frame, or where there is nothing to draw.
-    """
-    instants = chosen_times(results, every)
-    if subdivisions < 1:
-        raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")
-    view = View.of(results, frame)
-    if not results.bodies and not results.beams:
-        raise ResultError("these results have neither bodies nor beams, so there is no mesh to export")
-    names = ["lines", "solids"] if solids else ["lines"]
-    return [Scene(name, parts_of(results, name == "solids", subdivisions), view, instants) for name in names]
+
+class SceneExporter:
+    """An exporter of scenes: ``lines`` and ``solids``, each by ``write``, and ``legend.json``."""
+
+    def __init__(self, write: WriteScene, text: str) -> None:
+        self._write = write
+        self.__doc__ = f"{text}\n\n{inspect.getdoc(type(self).__call__)}"
+
+    def __call__(
+        self,
+        results: Results,
+        folder: str | Path,
+        *,
+        frame: str = INERTIAL,
+        solids: bool = True,
+        every: int = 1,
+        subdivisions: int = 8,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Path]:
+        """Write the motion of bodies and beams; returns the files to open.
+
+        Parameters
+        ----------
+        results : a run with bodies or beams.
+        folder : path, made if need be.
+        frame : ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``
+            Coordinates are relative to that frame and in its axes.
+        solids : whether to write beams as swept sections and bodies by their shape, too.
+        every : write only every so many output times.
+        subdivisions : pieces an element is drawn with.
+        progress : called as ``progress(done, total)`` after every output time.
+
+        Point data: ``displacement`` (m, from the first output time), ``velocity`` (m/s) and ``quaternion``
+        (body or section to the frame, scalar first), all of what is exported, seen in the frame; ``strain``;
+        ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
+        the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
+        axes, whatever the frame. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains.
+        Raises ResultError where there is nothing to draw or the folder cannot be written.
+        """
+        folder = Path(folder)
+        instants = chosen_times(results, every)
+        if subdivisions < 1:
+            raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")
+        view = View.of(results, frame)
+        if not results.bodies and not results.beams:
+            raise ResultError("these results have neither bodies nor beams, so there is no mesh to export")
+        names = ["lines", "solids"] if solids else ["lines"]
+        scenes = [Scene(name, parts_of(results, name == "solids", subdivisions), view, instants) for name in names]
+        done = count()
+
+        def advance() -> None:
+            if progress is not None:
+                progress(next(done) + 1, len(scenes) * len(instants))
+
+        with writing(folder) as drafts:
+            files = [folder / self._write(scene, results.time[instants], drafts, advance) for scene in scenes]
+            drafts.new("legend.json").write_text(scenes[-1].legend(frame), encoding="utf-8")
+        return files
 
 
 def _field(state: State, name: str) -> Floats:

@@ -1,47 +1,128 @@
-"""XDMF time series: one small text file and one HDF5 file a scene, instead of a file an output time."""
+"""XDMF time series: one small text file and one HDF5 file a scene, instead of a file an output time; by meshio."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from xml.etree import ElementTree
 
-from femb.export.files import writing
-from femb.export.mesh import XdmfSeries
-from femb.export.scene import scenes_of
-from femb.results.results import Results
-from femb.results.view import INERTIAL
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.export.files import Drafts
+from femb.export.scene import Mesh, Scene, SceneExporter
+from femb.results.openfile import ForgivingFile
+
+XDMF_NUMBERS = {"line": 2, "triangle": 4, "wedge": 8}
+"""XDMF's number of a cell type in a mixed topology."""
 
 
-def export_xdmf(
-    results: Results,
-    folder: str | Path,
-    *,
-    frame: str = INERTIAL,
-    solids: bool = True,
-    every: int = 1,
-    subdivisions: int = 8,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Path]:
+def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[[], None]) -> str:
+    drafts.new(f"{scene.name}.h5")
+    with XdmfSeries(drafts.new(f"{scene.name}.xdmf")) as series:
+        for time, mesh in zip(times, scene.meshes(), strict=True):
+            series.append(float(time), mesh)
+            advance()
+    return f"{scene.name}.xdmf"
+
+
+class XdmfSeries:
+    """A time series of meshes with the same cells: ``path`` (.xdmf) and the HDF5 file of its arrays beside it.
+
+    Written by the parts of meshio's TimeSeriesWriter, which as a whole has one geometry for all times, puts the
+    HDF5 file into the working folder and fails on lines among other cells. Use it as a context.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._constant: list[ElementTree.Element] = []
+
+    def __enter__(self) -> Self:
+        import h5py
+        from meshio.xdmf import TimeSeriesWriter
+
+        self._writer: Any = TimeSeriesWriter(self.path)
+        arrays = self.path.with_suffix(".h5")
+        self._writer.h5_filename = arrays.name
+        # HDF5 ends the process where a disk is full, so that it must not see it.
+        self._file = ForgivingFile(arrays)
+        self._writer.h5_file = h5py.File(self._file, "w")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.h5_file.close()
+        self._file.close()
+        if error is None:
+            self._check()
+            self._writer.__exit__(None, None, None)
+
+    def _check(self) -> None:
+        """Raise OSError where the arrays could not be written."""
+        if self._file.error is not None:
+            raise self._file.error
+
+    def append(self, time: float, mesh: Mesh) -> None:
+        """Write the mesh at a time in s. Quaternions, (P, 4) data, become ``NAME_scalar`` and ``NAME_vector``."""
+        self._check()
+        writer = self._writer
+        grid = ElementTree.SubElement(writer.collection, "Grid", Name=self.path.stem, GridType="Uniform")
+        ElementTree.SubElement(grid, "Time", Value=repr(float(time)))
+        if not self._constant:
+            self._write_constant(mesh)
+        # Each grid names the arrays that do not change, so that a reader needs no XInclude.
+        grid.extend(deepcopy(self._constant))
+        writer.points(grid, mesh.points)
+        writer.point_data(_without_quaternions(mesh.point_data), grid)
+
+    def _write_constant(self, mesh: Mesh) -> None:
+        topology = _mixed_topology(mesh.cells)
+        count = sum(len(corners) for _, corners in mesh.cells)
+        element = ElementTree.Element("Topology", TopologyType="Mixed", NumberOfElements=str(count))
+        item = ElementTree.SubElement(
+            element, "DataItem", DataType="Int", Dimensions=str(topology.size), Format="HDF", Precision="8"
+        )
+        item.text = self._writer.numpy_to_xml_string(topology)
+        holder = ElementTree.Element("Grid")
+        self._writer.cell_data(mesh.cell_data, holder)
+        self._constant = [element, *holder]
+
+
+def _mixed_topology(cells: Sequence[tuple[str, Ints]]) -> Ints:
+    """All cells in one row: the number of the type, for lines how many points they have, and the corners.
+
+    A point becomes a line of no length: readers do not agree on how points stand among other cells.
+    """
+    rows = []
+    for kind, corners in cells:
+        if kind == "vertex":
+            kind, corners = "line", np.repeat(corners, 2, axis=1)
+        head = [XDMF_NUMBERS[kind], 2] if kind == "line" else [XDMF_NUMBERS[kind]]
+        rows.append(np.concatenate([np.tile(head, (len(corners), 1)), corners], axis=1).reshape(-1))
+    return np.concatenate(rows).astype(np.int64)
+
+
+def _without_quaternions(data: dict[str, Floats]) -> dict[str, Floats]:
+    """meshio's XDMF has scalars, vectors and tensors, but nothing of four components."""
+    parted: dict[str, Floats] = {}
+    for name, values in data.items():
+        if values.shape[1:] == (4,):
+            parted[f"{name}_scalar"] = np.ascontiguousarray(values[:, 0])
+            parted[f"{name}_vector"] = np.ascontiguousarray(values[:, 1:])
+        else:
+            parted[name] = values
+    return parted
+
+
+export_xdmf = SceneExporter(
+    _write_scene,
     """Write the motion as time series; returns the files to open, ``lines.xdmf`` and ``solids.xdmf``.
 
-    ``lines.h5`` and ``solids.h5`` hold their arrays and must stay beside them. Parameters, point data and cell
-    data are those of `femb.export.mesh.export_vtu`, but that ``quaternion`` is parted into ``quaternion_scalar``
-    and ``quaternion_vector``, and that points are lines of no length. The geometry is given at every time, so
-    that nothing need be warped by the displacement. ``progress`` is called after every output time.
-    Raises ResultError where there is nothing to draw or the folder cannot be written.
-    """
-    folder = Path(folder)
-    scenes = scenes_of(results, frame, solids, every, subdivisions)
-    total = sum(len(scene.instants) for scene in scenes)
-    files, done = [], 0
-    with writing(folder):
-        for scene in scenes:
-            files.append(folder / f"{scene.name}.xdmf")
-            with XdmfSeries(files[-1]) as series:
-                for time, mesh in zip(results.time[scene.instants], scene.meshes(), strict=True):
-                    series.append(float(time), mesh)
-                    done += 1
-                    if progress is not None:
-                        progress(done, total)
-        scenes[-1].write_legend(folder, frame)
-    return files
+    ``lines.h5`` and ``solids.h5`` hold their arrays and must stay beside them. ``quaternion`` is parted into
+    ``quaternion_scalar`` and ``quaternion_vector``, and points are lines of no length. The geometry is given at every
+    time, so that nothing need be warped by the displacement.""",
+)

@@ -9,7 +9,7 @@ aside, needs nothing but numpy.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +21,7 @@ from femb.base.types import Floats
 from femb.results.arrays import NOTHING, Arrays, Attributes, Content, kept, listing, shapes_of
 from femb.results.file import write_content
 from femb.results.groups import Audit, Beam, Body, Driver, EventRecord, Joint, Load, Spring
-from femb.results.quantity import Groups
+from femb.results.quantity import Group, Groups
 from femb.results.read import read_content
 from femb.results.view import INERTIAL, seen_from
 
@@ -164,15 +164,21 @@ class Results:
 
     def _check_shapes(self) -> None:
         """Raise ResultError where a quantity of a group has another shape than its class says, or is no number."""
-        kinds: tuple[Groups[Any], ...] = (
-            *(self.bodies, self.beams, self.joints, self.drivers, self.springs, self.loads),
-        )
-        for group in (*(group for groups in kinds for group in groups.values()), self.audit):
+        for group in self.groups():
             sizes: dict[str, int] = {"T": self.time.size}
             for name, array in group.arrays.items():
                 quantity = group.quantities().get(name)
                 if quantity is not None and not quantity.admits(array, sizes, strict=isinstance(group, Beam)):
                     raise ResultError(f"{group.path}/{name}: shape {array.shape}, expected {quantity.shape}")
+
+    def groups(self) -> Iterator[Group]:
+        """The groups of all items, kind by kind, and the audit."""
+        kinds: tuple[Groups[Any], ...] = (
+            *(self.bodies, self.beams, self.joints, self.drivers, self.springs, self.loads),
+        )
+        for kind in kinds:
+            yield from kind.values()
+        yield self.audit
 
     def __repr__(self) -> str:
         parts = [f"{self.status or 'no status'}, {_times(self.time)}"]
