@@ -26,30 +26,26 @@ def _homes():
 _HOMES, _WHOLE = _homes()
 
 
-def _elsewhere():
-    """The public names of the modules of which all names are public, with what they stand for."""
-    return {
-        name: value
-        for module in _WHOLE
-        for name, value in vars(import_module(module)).items()
-        if not name.startswith("_")
-    }
+def _names(module):
+    """The names of a module of which all names are public, with what they stand for."""
+    return {name: value for name, value in vars(import_module(module)).items() if not name.startswith("_")}
 
 
 def __getattr__(name):
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name == "__all__":
-        return sorted({*_HOMES, *_elsewhere()})
+        return sorted({*_HOMES, *(known for module in _WHOLE for known in _names(module))})
     if name.startswith("_"):
         raise AttributeError(f"module 'femb' has no attribute {name!r}")
-    known = _elsewhere()
-    if name in known:
-        return known[name]
-    # What other programs and the sources call a class.
-    words = {word.replace("_", ""): kind for kind, each in known.items() for word in getattr(each, "also", ())}
-    if name.lower() in words:
-        raise AttributeError(f"module 'femb' has no attribute {name!r}; did you mean {words[name.lower()]!r}?")
+    for module in _WHOLE:
+        known = _names(module)
+        if name in known:
+            return known[name]
+        for kind, value in known.items():
+            # What other programs and the sources call a class.
+            if name.lower() in (word.replace("_", "") for word in getattr(value, "also", ())):
+                raise AttributeError(f"module 'femb' has no attribute {name!r}; did you mean {kind!r}?")
     raise AttributeError(f"module 'femb' has no attribute {name!r}; it has {', '.join(__getattr__('__all__'))}")
 
 

@@ -32,9 +32,7 @@ from femb.base.options import Tolerances as Tolerances
 from femb.case import load_case as load_case
 from femb.case.json_schema import schema as schema
 from femb.elements.catalogue import *  # noqa: F403
-from femb.export import export_csv as export_csv
-from femb.export import export_vtu as export_vtu
-from femb.export import export_xdmf as export_xdmf
+from femb.export.catalogue import *  # noqa: F403
 from femb.export.plots import animate as animate
 from femb.export.plots import picture as picture
 from femb.export.plots import plot as plot

@@ -54,6 +54,7 @@ model: Model = case.model
 
 CONTRACTS = """
 from femb.analysis.relative_kinematics import RelativeKinematics
+from femb.export import Exporter
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.quaternion import QuaternionForm
@@ -64,6 +65,7 @@ from femb.steppers.gauss import Gauss
 from femb.steppers.generalized_alpha import GeneralizedAlpha
 from femb.steppers.radau import Radau
 from femb.steppers.runge_kutta import Dop853, RungeKutta4
+import femb
 from femb import Run, System
 
 
@@ -74,6 +76,8 @@ def formulations(system: System) -> tuple[list[ImplicitFormulation], list[Formul
 
 def steppers(form: System, run: Run) -> tuple[list[Stepper[ImplicitFormulation]], list[Stepper[Formulation]]]:
     implicit: list[Stepper[ImplicitFormulation]] = [Radau(form, run), Bdf(form, run), GeneralizedAlpha(form, run)]
+    exporters: list[Exporter] = [femb.export_vtu, femb.export_xdmf, femb.export_csv]
+    assert exporters
     return implicit, [Gauss(form, run), Dop853(form, run), RungeKutta4(form, run)]
 """
 

@@ -3,28 +3,26 @@
 import inspect
 import json
 import resource
-import runpy
-from pathlib import Path
 from xml.etree import ElementTree
 
 import meshio
 import numpy as np
 import pytest
 from meshio.xdmf import TimeSeriesReader
+from oracles.synthetic_results import satellite
 
 from femb.base.errors import ResultError
 from femb.export import EXPORTERS
 from femb.export.contract import Exporter
 from femb.results.results import Results
 
-SYNTHETIC = runpy.run_path(str(Path(__file__).parents[1] / "synthetic_results.py"))
 every_format = pytest.mark.parametrize("form", EXPORTERS)
 ELEMENTS = 2
 
 
 @pytest.fixture
 def results():
-    return Results(*SYNTHETIC["satellite"](times=21, elements=ELEMENTS))
+    return Results(*satellite(times=21, elements=ELEMENTS))
 
 
 def vtu(files):

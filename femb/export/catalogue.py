@@ -1,0 +1,7 @@
+"""The catalogue of exporters: a line each. ``export_NAME`` writes the format NAME of ``femb export``."""
+
+# ruff: isort: skip_file
+
+from femb.export.mesh import export_vtu as export_vtu
+from femb.export.xdmf import export_xdmf as export_xdmf
+from femb.export.csv import export_csv as export_csv
