@@ -15,7 +15,9 @@ from click.testing import CliRunner
 import femb
 from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.progress import Progress
-from femb.cli import audit, check_writable, cli
+from femb.cli import cli
+from femb.cli.files import check_writable
+from femb.cli.report import audit
 from femb.results.file import ResultWriter
 from femb.results.results import Results
 

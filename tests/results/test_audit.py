@@ -5,7 +5,7 @@ import pytest
 
 from femb import Ground, JointEnd, Model, PointMass, Results, Revolute, RigidBody, SpringDamper, SpringEnd, simulate
 from femb.analysis.events import Event
-from femb.cli import audit
+from femb.cli.report import audit
 from femb.elements import JointDriver, Latch
 from femb.profiles import Polynomial
 from femb.results.audit import AuditWatch

@@ -1,0 +1,51 @@
+"""The commands that compute no motion: ``femb warmup | check | schema``."""
+
+import importlib
+import json
+from pathlib import Path
+
+import click
+
+from femb.cli.files import check_writable
+from femb.cli.options import CASE, QUIET, SET
+from femb.cli.report import located, reported
+
+
+@click.command()
+@QUIET
+def warmup(quiet: bool) -> None:
+    """Compile the kernels of beams now, in two processes, so that no run has to."""
+    from femb.numerics.compile import cache_place, is_compiled
+
+    with reported():
+        importlib.import_module("femb.analysis.warmup").main([])
+        if not quiet and is_compiled():
+            click.echo(f"compiled kernels are in {cache_place().folder}")
+
+
+@click.command()
+@CASE
+@SET
+def check(case: Path, overrides: tuple[str, ...]) -> None:
+    """Check a case and print what it describes."""
+    from femb.case import load_case
+
+    with reported():
+        loaded = load_case(case, overrides)
+        with located(loaded):
+            click.echo(importlib.import_module("femb.analysis.simulate").summary(loaded.model, loaded.run))
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="File to write [print it].")
+def schema(out: Path | None) -> None:
+    """Write the JSON Schema of case files, by which editors complete and check them."""
+    with reported():
+        text = json.dumps(importlib.import_module("femb.case.json_schema").schema(), indent=2)
+        if out is None:
+            click.echo(text)
+            return
+        check_writable(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text + "\n", encoding="utf-8")
+        click.echo(out)

@@ -1,0 +1,85 @@
+"""The files that commands read and write: cases, result files, and whether they may be replaced."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from femb.base.errors import ResultError
+
+if TYPE_CHECKING:
+    from femb.base.options import Run
+    from femb.case import Case
+    from femb.results.results import Results
+
+
+def folder_of(case: Path, out: Path | None) -> Path:
+    """Where results of a case go."""
+    return out or Path("out") / case.stem
+
+
+def runnable(case: Path, overrides: tuple[str, ...]) -> "tuple[Case, Run]":
+    """A case and its ``[run]``. Raises CaseError where it has none."""
+    from femb.case import CaseError, load_case
+
+    loaded = load_case(case, overrides)
+    if loaded.run is None:
+        raise CaseError.of_file(case, "run: is missing; to be run, a case needs [run] with a duration (s)", 1)
+    return loaded, loaded.run
+
+
+def check_writable(file: Path) -> None:
+    """Raise ResultError if a file plainly cannot be written; nothing is made or touched."""
+    folder = file.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if file.is_dir():
+        raise ResultError(f"{file}: cannot be written: it is a folder")
+    if not folder.is_dir():
+        raise ResultError(f"{file}: cannot be written: {folder} is not a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ResultError(f"{file}: cannot be written: no permission to write in {folder}; try --out DIR")
+
+
+def check_free(file: Path, force: bool) -> None:
+    """Raise ResultError if a file has results that must not be replaced, or another run writes to it."""
+    from femb.results.read import is_being_written, is_finished
+
+    if not force and is_finished(file):
+        raise ResultError(
+            f"{file}: has the results of a finished run; --force replaces them, --out DIR writes to another folder"
+        )
+    if is_being_written(file):
+        raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out DIR")
+
+
+def stamp(file: Path) -> tuple[int, int] | None:
+    """What tells whether a file was replaced."""
+    try:
+        state = file.stat()
+    except OSError:
+        return None
+    return state.st_ino, state.st_mtime_ns
+
+
+def meant(results: Path) -> tuple[Path, str]:
+    """The result file that is meant, and what is to be said of a run beside it."""
+    from femb.results.read import find_results, part_of
+
+    file = find_results(results)
+    part = part_of(file)
+    return file, f"{part}: a later run, not finished" if file.exists() and part.exists() else ""
+
+
+def read_results(file: Path, word: str) -> "Results":
+    """Results, with a word on stderr where they are not all."""
+    from femb.results.results import Results
+
+    data = Results.read(file)
+    if word:
+        click.echo(word, err=True)
+    if data.status == "running":
+        reached = f"up to t = {data.time[-1]:.6g} s" if data.time.size else "none"
+        click.echo(f"{file}: {data.message or 'the run goes on'}; output times: {data.time.size}, {reached}", err=True)
+    return data

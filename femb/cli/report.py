@@ -1,0 +1,100 @@
+"""What commands tell the user: errors as messages and exit codes, warnings as lines, and the audit of a run."""
+
+import contextlib
+import errno
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from femb.base.errors import FembError, FembWarning, ModelError, SolveError
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+
+def print_warning(message: Warning | str, *where: Any, **more: Any) -> None:
+    """Print a warning as a line for the user, who does not know the lines of the source."""
+    click.echo(f"warning: {message}", err=True)
+
+
+@contextlib.contextmanager
+def located(loaded: Any) -> Iterator[None]:
+    """Give the problems of a model the lines of its case file."""
+    try:
+        yield
+    except ModelError as error:
+        raise loaded.located(error) from error
+
+
+@contextlib.contextmanager
+def reported() -> Iterator[None]:
+    """Turn errors into messages on stderr and exit codes, and femb's warnings into lines there."""
+    try:
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+
+            def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+                if issubclass(category, FembWarning):
+                    click.echo(f"warning: {message}", err=True)
+                else:
+                    show(message, category, *place, **more)
+
+            warnings.showwarning = say
+            warnings.simplefilter("always", FembWarning)
+            yield
+    except SolveError as error:
+        click.echo(message_of(error), err=True)
+        sys.exit(FAILED)
+    except (FembError, OSError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            raise  # the reader of a pipe has left; click ends quietly
+        click.echo(message_of(error), err=True)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
+
+
+def message_of(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def audit(results: Any) -> str:
+    """What should be conserved or zero in a run, and what it cost, one line each."""
+    import numpy as np
+
+    def largest(name: str) -> float | None:
+        if name not in results.audit or not len(results.audit[name]):
+            return None
+        values = np.asarray(results.audit[name])
+        change = values - values[0] if name.endswith("momentum") else values
+        return float(np.max(np.linalg.norm(change, axis=1) if change.ndim == 2 else np.abs(change)))
+
+    def listed(*entries: tuple[str, str, str]) -> str:
+        sizes = [(largest(name), words) for name, *words in entries]
+        return ", ".join(f"{label}{size:.2g}{unit}" for size, (label, unit) in sizes if size is not None)
+
+    statistics = results.statistics
+    steps = f"{statistics.get('steps', '?')} ({statistics.get('rejected', 0)} rejected)"
+    energy = listed(("energy_error", "", " J"))
+    scale = max((largest(f"{kind}_energy") or 0.0 for kind in ("kinetic", "potential")), default=0.0)
+    if energy and scale:
+        energy += f" (largest energy {scale:.2g} J)"
+    rows = {
+        "status": results.status + (f": {results.message}" if results.message else ""),
+        "steps": steps,
+        "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
+        "energy error": energy,
+        "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
+        "force balance": listed(("force_balance", "", " N"), ("moment_balance", "", " N m")),
+        "constraint violation": listed(
+            ("constraint_position", "position ", ""),
+            ("constraint_velocity", "velocity ", ""),
+            ("quaternion_norm", "quaternion length ", ""),
+        ),
+    }
+    return "\n".join(f"{label:22}{text}" for label, text in rows.items() if text)
