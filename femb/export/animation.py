@@ -11,17 +11,8 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.export.drawing import INK
-from femb.export.picture import (
-    FOOTER,
-    PATH_COLOUR,
-    WIDTH,
-    Sheet,
-    camera_axes,
-    check_drawable,
-    end_paths,
-    faces_of,
-    things_of,
-)
+from femb.export.picture import PATH_COLOUR, camera_axes, check_drawable, end_paths, faces_of, things_of
+from femb.export.sheet import FOOTER, WIDTH, Sheet
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 

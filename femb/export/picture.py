@@ -18,6 +18,7 @@ from femb.base.types import Floats, Ints
 from femb.export import geometry
 from femb.export.drawing import INK, save
 from femb.export.parts import BeamSolid, BodySolid
+from femb.export.sheet import WIDTH, Sheet
 from femb.results.groups import Beam, Body
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
@@ -29,7 +30,6 @@ LIGHT = np.array([0.35, 0.55, 0.76])  # towards the light: right, up, to the vie
 SHADOW = 0.7  # how bright a face is that gets no light
 THINNEST = 0.012  # of the extent: thinner beams are drawn this thick
 SUBDIVISIONS = 16
-WIDTH, FOOTER = 9.0, 0.9  # inches
 NAMED_TIMES = 9  # more than these are not written out
 
 
@@ -87,44 +87,6 @@ def picture(
     footer = sheet.footer(figure, camera, frame)
     _draw_times(footer, results.time[instants], shades)
     return save(figure, Path(path), dpi)
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """The page: a drawing WIDTH inches wide that shows a rectangle of the picture's plane, and a footer below it.
-
-    middle, span (2,) m: of the rectangle; ratio: height over width of the drawing; scale: inches per metre.
-    """
-
-    middle: Floats
-    span: Floats
-    ratio: float
-    scale: float
-
-    @classmethod
-    def around(cls, points: Floats) -> Sheet:
-        """The sheet that shows points (k, 2) m with some margin."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        span = np.maximum(1.08 * (high - low), 1e-9)
-        ratio = float(np.clip(span[1] / span[0], 0.35, 1.0))
-        scale = float(min(WIDTH / span[0], WIDTH * ratio / span[1]))
-        return cls(0.5 * (low + high), np.array([WIDTH, WIDTH * ratio]) / scale, ratio, scale)
-
-    @property
-    def height(self) -> float:
-        """Inches, with the footer."""
-        return WIDTH * self.ratio + FOOTER
-
-    def axes(self, figure: Any) -> Any:
-        """Matplotlib axes of the drawing."""
-        return _sheet(figure, FOOTER / self.height, 1.0, self.middle, self.span)
-
-    def footer(self, figure: Any, camera: Floats, frame: str) -> Any:
-        """Matplotlib axes in inches below the drawing, with the directions and a measure of length."""
-        footer = _sheet(figure, 0.0, FOOTER / self.height, np.array([WIDTH, FOOTER]) / 2, np.array([WIDTH, FOOTER]))
-        _draw_axes(footer, camera, frame)
-        _draw_measure(footer, self.scale)
-        return footer
 
 
 @dataclass(frozen=True)
@@ -229,25 +191,6 @@ def end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Flo
     return [view.points(between, beam.position[between, -1]) for beam in results.beams.values()]
 
 
-def _sheet(figure: Any, bottom: float, top: float, middle: Floats, span: Floats) -> Any:
-    """Bare axes over the figure's width that show a rectangle in true proportions."""
-    axes = figure.add_axes((0.0, bottom, 1.0, top - bottom))
-    axes.set_axis_off()
-    axes.set_xlim(middle[0] - span[0] / 2, middle[0] + span[0] / 2)
-    axes.set_ylim(middle[1] - span[1] / 2, middle[1] + span[1] / 2)
-    return axes
-
-
-def _draw_axes(footer: Any, camera: Floats, frame: str) -> None:
-    """The three directions, and whose they are."""
-    for name, direction in zip("xyz", camera[:2].T, strict=True):
-        tip = np.array([0.6, 0.36]) + 0.3 * direction
-        footer.annotate("", tip, (0.6, 0.36), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0})
-        footer.text(*(tip + 0.11 * direction), name, fontsize=9, color=INK, ha="center", va="center")
-    if frame != INERTIAL:
-        footer.text(1.1, 0.36, f"axes of {frame}", fontsize=9, color=INK, va="center")
-
-
 def _draw_times(footer: Any, times: Floats, shades: Floats) -> None:
     """A swatch and the time of each instant; of many only the first and last time."""
     from matplotlib.colors import to_rgb
@@ -261,13 +204,3 @@ def _draw_times(footer: Any, times: Floats, shades: Floats) -> None:
         footer.add_patch(Rectangle((left + i * step, 0.42), step, 0.12, facecolor=colour))
         if len(times) <= NAMED_TIMES or i in (0, len(times) - 1):
             footer.text(left + (i + 0.5) * step, 0.24, f"{time:.3g} s", fontsize=9, color=INK, ha="center", va="center")
-
-
-def _draw_measure(footer: Any, scale: float) -> None:
-    """A bar of a round length, at most 1.5 inches."""
-    longest = 1.5 / scale
-    power = 10.0 ** np.floor(np.log10(longest))
-    length = max(factor * power for factor in (1, 2, 5) if factor * power <= longest)
-    right = WIDTH - 0.4
-    footer.plot([right - length * scale, right], [0.48, 0.48], color=INK, lw=2.0, solid_capstyle="butt")
-    footer.text(right - length * scale / 2, 0.24, f"{length:g} m", fontsize=9, color=INK, ha="center", va="center")

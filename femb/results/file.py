@@ -22,7 +22,8 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.results.arrays import NOTHING, Arrays, Attributes, Content
-from femb.results.journal import Journal, JournalReader
+from femb.results.journal import Journal
+from femb.results.journal_reader import JournalReader
 from femb.results.openfile import OpenFile
 from femb.results.read import attributes_of, is_finished, part_of, read_content
 

@@ -16,8 +16,8 @@ DISPLACEMENT = (
 
 def since_first(group: Group) -> Floats:
     """Displacement of results that hold none: since the first output time."""
-    position = group["position"]
-    return position - position[:1]
+    position: Floats = group["position"] - group["position"][:1]
+    return position
 
 
 def rotation_of_body(body: Group) -> Floats:

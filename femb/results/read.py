@@ -12,7 +12,8 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.results.arrays import Content, LazyArrays
-from femb.results.journal import JournalReader, is_journal, is_locked
+from femb.results.journal_reader import JournalReader, is_journal
+from femb.results.locks import is_locked
 from femb.results.openfile import OpenFile
 
 # How every HDF5 file begins.

@@ -31,9 +31,9 @@ from femb import (
 from femb.base.errors import ResultError
 from femb.case import CaseError
 from femb.export import drawing
-from femb.export.picture import FOOTER
 from femb.export.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
 from femb.export.plots.subject import NODES, Subject
+from femb.export.sheet import FOOTER
 from femb.numerics import rotations
 from femb.profiles import SmoothStep, Versine
 from femb.results.results import Results

@@ -13,7 +13,8 @@ from femb.base.types import Floats
 from femb.export.drawing import Panel
 from femb.export.plots.subject import Rows, Subject, some
 from femb.export.plots.words import ANGLES, WORDS, XYZ, channels
-from femb.results.groups import Beam, Body, Group
+from femb.results.groups import Beam, Body
+from femb.results.quantity import Group
 
 LATCHES = "events/latches."
 

@@ -1,0 +1,74 @@
+"""The layout of journals: records with checksums, and arrays in them; see `femb.results.journal`."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+MAGIC = b"femb journal 1\n"
+RECORD = struct.Struct("<4sQI")
+COUNT = struct.Struct("<Q")
+STATUS_ROOM = 4096
+# Booleans, integers, floating-point and complex numbers, text.
+KINDS = "biufcU"
+
+Row = tuple[str, str, tuple[int, ...]]
+
+
+def to_json(value: Any) -> bytes:
+    return json.dumps(value, default=_plain).encode()
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for: numbers and arrays of numpy, and mappings that are no dictionaries."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} cannot be written to a result file")
+
+
+def packed(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:
+    rows, contents = [], []
+    for name, each in arrays.items():
+        array = np.ascontiguousarray(each).reshape(np.shape(each))
+        if array.dtype.kind not in KINDS:
+            raise TypeError(f"{name}: an array of kind {array.dtype} cannot be written to a result file")
+        rows.append((name, array.dtype.str, array.shape))
+        contents.append(array.tobytes())
+    head = to_json({**about, "arrays": rows})
+    return b"".join([COUNT.pack(len(head)), head, *contents])
+
+
+def unpacked(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    (length,) = COUNT.unpack_from(content)
+    about = json.loads(content[COUNT.size : COUNT.size + length])
+    return arrays_of([row_of(each) for each in about["arrays"]], content, COUNT.size + length), about
+
+
+def row_of(each: Any) -> Row:
+    name, dtype, shape = each
+    if np.dtype(dtype).kind not in KINDS or any(size < 0 for size in shape):
+        raise ValueError(f"{name}: kind {dtype}, shape {shape}")
+    return str(name), str(dtype), tuple(map(int, shape))
+
+
+def byte_count(dtype: str, shape: tuple[int, ...]) -> int:
+    total = np.dtype(dtype).itemsize
+    for size in shape:
+        total *= size
+    return total
+
+
+def arrays_of(rows: list[Row], content: bytes, place: int) -> dict[str, np.ndarray]:
+    found = {}
+    for name, dtype, shape in rows:
+        length = byte_count(dtype, shape)
+        part = content[place : place + length]
+        found[name] = np.frombuffer(part, dtype).reshape(shape)
+        place += length
+    return found

@@ -1,0 +1,105 @@
+"""The reading end of a journal, `femb.results.journal`."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.results.journal_format import COUNT, MAGIC, RECORD, STATUS_ROOM, Row, arrays_of, byte_count, row_of, unpacked
+from femb.results.locks import is_locked
+from femb.results.openfile import OpenFile
+
+
+class JournalReader:
+    """The reading end: what is there in full when it is opened, whether the run goes on or not.
+
+    status, message, statistics, attributes, static : as in `Results`. frames : how many output times there are.
+    dropped : bytes behind the last whole record. live : whether the run goes on.
+    Raises ResultError where the beginning cannot be read.
+    """
+
+    def __init__(self, file: OpenFile, name: str) -> None:
+        self._file, self._name = file, name
+        self.live = is_locked(file)
+        self.status, self.message, self.statistics = "running", "", dict[str, Any]()
+        self.attributes: dict[str, dict[str, Any]] = {}
+        self.static: dict[str, np.ndarray] = {}
+        self.form: list[Row] = []
+        self.frames = 0
+        self._rows: list[tuple[int, int]] = []
+        size = os.fstat(file.fileno()).st_size
+        file.seek(0)
+        if file.read(len(MAGIC)) != MAGIC:
+            raise ResultError(f"{name}: cannot be read: not a journal of femb")
+        end, headed = len(MAGIC), False
+        try:
+            while (record := self._record(end, size)) is not None:
+                kind, content = record
+                self._take(kind, content, end + RECORD.size)
+                headed |= kind == b"HEAD"
+                end += RECORD.size + len(content)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ResultError(f"{name}: cannot be read: damaged at byte {end} ({error})") from error
+        if not headed:
+            raise ResultError(f"{name}: cannot be read: damaged or cut off at byte {end}, before the first output time")
+        self.dropped = size - end
+
+    def blocks(self) -> Iterator[dict[str, np.ndarray]]:
+        """The output times in order, in blocks as they were written."""
+        for place, length in self._rows:
+            self._file.seek(place)
+            yield self._block(self._file.read(length))
+
+    def _record(self, place: int, size: int) -> tuple[bytes, bytes] | None:
+        """Kind and content of the record at a place; None where there is no whole one."""
+        self._file.seek(place)
+        head = self._file.read(RECORD.size)
+        if len(head) < RECORD.size:
+            return None
+        kind, length, checksum = RECORD.unpack(head)
+        if length > size - place - RECORD.size:
+            return None
+        content = self._file.read(length)
+        if len(content) < length:
+            return None
+        if zlib.crc32(content) != checksum:
+            # The one record that is written over may be read in between.
+            return (kind, b"{}") if kind == b"STAT" and length == STATUS_ROOM else None
+        return kind, content
+
+    def _take(self, kind: bytes, content: bytes, place: int) -> None:
+        if kind == b"STAT":
+            stand = json.loads(content)
+            self.status, self.message = str(stand.get("status", "running")), str(stand.get("message", ""))
+            self.statistics = dict(stand.get("statistics", {}))
+        elif kind in (b"HEAD", b"MORE"):
+            arrays, about = unpacked(content)
+            self.static |= arrays
+            self.attributes |= about.get("attributes", {})
+        elif kind == b"FORM":
+            self.form = [row_of(each) for each in json.loads(content)]
+        elif kind == b"ROWS":
+            (count,) = COUNT.unpack_from(content)
+            wanted = COUNT.size + sum(byte_count(dtype, (count, *shape)) for _, dtype, shape in self.form)
+            if wanted != len(content):
+                raise ValueError(f"{len(content)} bytes of output times, expected {wanted}")
+            self.frames += count
+            self._rows.append((place, len(content)))
+        else:
+            raise ValueError(f"a record of unknown kind {kind!r}")
+
+    def _block(self, content: bytes) -> dict[str, np.ndarray]:
+        (count,) = COUNT.unpack_from(content)
+        return arrays_of([(name, dtype, (count, *shape)) for name, dtype, shape in self.form], content, COUNT.size)
+
+
+def is_journal(file: OpenFile) -> bool:
+    """Whether a file begins like a journal."""
+    file.seek(0)
+    return file.read(len(MAGIC)) == MAGIC

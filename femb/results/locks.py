@@ -1,0 +1,83 @@
+"""Files of one writer: locked while it writes, and put into place whole."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from femb.results.openfile import OpenFile
+
+# A reader that looks whether a run goes on holds the lock for some microseconds.
+LOCK_PATIENCE = 0.25
+
+
+def is_locked(file: OpenFile) -> bool:
+    """Whether a process is writing to the file now."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
+def put_in_place(draft: Path, path: Path) -> None:
+    """Give a file the name ``path``. A file of that name that a killed run has left gets the suffix ``.old``; one that
+    another process has locked stays: BlockingIOError."""
+    limit = time.monotonic() + LOCK_PATIENCE
+    while True:
+        try:
+            _rename(draft, path)
+            return
+        except FileExistsError:
+            left = os.open(path, os.O_RDWR)
+            try:
+                lock(left, limit)
+                if is_at(left, path):
+                    path.replace(path.with_name(path.name + ".old"))
+            finally:
+                os.close(left)
+
+
+def _rename(draft: Path, path: Path) -> None:
+    """Rename a file where there is none of the new name, else raise FileExistsError."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links.
+        if path.exists():
+            raise FileExistsError(path) from None
+        draft.rename(path)
+
+
+def lock(file: int, limit: float) -> None:
+    """Lock a file for writing; it is unlocked when the process ends, however that is."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > limit:
+                raise
+            time.sleep(0.01)
+
+
+def is_at(file: int, path: Path) -> bool:
+    """Whether an open file is the one that has the name ``path``."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
