@@ -5,8 +5,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from femb.base.checks import Checks, shown
+from femb.base.checks import Checks
 from femb.base.types import Vector
+from femb.base.values import shown
 
 # Two directions this close to each other (sine of the angle) do not span a plane.
 ALONG = 1e-6

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from femb.base.checks import LARGEST, Checks
+from femb.base.checks import Checks
 from femb.base.types import Numbers, Pair
+from femb.base.values import LARGEST
 
 Derivatives = tuple[float, float, float]
 

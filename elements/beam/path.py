@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.checks import Checks, as_numbers, frozen_array, shown
+from femb.base.checks import Checks
 from femb.base.types import Vector
+from femb.base.values import as_numbers, frozen_array, shown
 
 # Successive points closer than this, relative to the whole, are one.
 SAME = 1e-9

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks, inertia_matrix
+from femb.base.checks import Checks
 from femb.base.types import Floats, Inertia, Matrix3, Quaternion, Vector
+from femb.elements.body.inertia import inertia_matrix
 from femb.elements.body.records import body_records
 from femb.elements.item import Item, StartMotion, StartPose
 from femb.elements.marker import Attachment

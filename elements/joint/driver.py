@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks, as_numbers, shown
+from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.types import Floats
+from femb.base.values import as_numbers, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.records import driver_records

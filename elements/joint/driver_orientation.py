@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks, shown
+from femb.base.checks import Checks
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Matrix3
+from femb.base.values import shown
 from femb.elements.body.rigid_body import check_sequence
 from femb.elements.joint.constraint_kernels import ORIENTATION
 from femb.elements.joint.constraint_set import Row

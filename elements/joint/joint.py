@@ -8,6 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Coordinates, Floats
+from femb.base.values import as_numbers, shown
 from femb.elements.item import Item
 from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_set import Row
@@ -60,8 +61,6 @@ class Joint(Item):
             self._check_coordinates(check, word)
 
     def _check_coordinates(self, check: Checks, word: str) -> None:
-        from femb.base.checks import as_numbers, shown
-
         value = getattr(self, word)
         if value is None:
             return

@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks, as_numbers, finite_problem, frozen_array, shown
+from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Coordinates, Floats, OneOf, Rows
+from femb.base.values import as_numbers, finite_problem, frozen_array, shown
 from femb.elements.joint import constraint_kernels as primitives
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.joint import Joint, turn_about_z

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks, shown
+from femb.base.checks import Checks
 from femb.base.types import Matrix3, Vector
+from femb.base.values import shown
 from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch

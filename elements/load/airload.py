@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.checks import shown
 from femb.base.types import Floats
+from femb.base.values import shown
 
 
 @dataclass(frozen=True)

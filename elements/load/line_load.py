@@ -6,9 +6,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks, as_numbers, frozen_array, shown
+from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, OneOf, Rows
+from femb.base.values import as_numbers, frozen_array, shown
 from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch

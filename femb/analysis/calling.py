@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from femb.base.checks import shown
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run, Tolerances
+from femb.base.values import shown
 from femb.model.model import Model
 
 

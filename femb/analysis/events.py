@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from femb.base.checks import as_numbers, shown
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
+from femb.base.values import as_numbers, shown
 from femb.formulations.contract import Formulation
 from femb.layout.element import raised
 from femb.layout.layout import LatchLayout

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import read_arrays, write_arrays
-from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats
+from femb.base.values import as_numbers, shown
 from femb.model.model import Model
 
 if TYPE_CHECKING:

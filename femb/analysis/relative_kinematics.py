@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.options import Run
 from femb.base.types import Floats, Ints
+from femb.base.values import as_numbers, shown
 from femb.formulations.relative import (
     GIMBAL,
     SPEEDS,

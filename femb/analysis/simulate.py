@@ -10,11 +10,11 @@ import numpy as np
 from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.events import Event
 from femb.analysis.time_loop import Outcome, integrate
-from femb.base.checks import numbered, shown
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
 from femb.base.progress import Reporter
 from femb.base.types import Floats
+from femb.base.values import numbered, shown
 from femb.layout.connections import unconnected
 from femb.layout.layout import Layout
 from femb.model.model import Model

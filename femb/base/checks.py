@@ -1,7 +1,6 @@
 """Checks of descriptions: convert every field, collect every problem, then raise once."""
 
 import dataclasses
-import math
 import types
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -10,107 +9,18 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats, Forms, OneOf, Shape
-
-# Numbers beyond this, of any unit, are slips of the pen: products of a few of them overflow. What must be positive is
-# not closer to zero than its inverse, since it may be divided by.
-LARGEST = 1e50
-LONGEST_NAME = 200
-# Arrays are shown up to so many numbers, of which a message has room for few.
-MANY = 1000
-
-
-def shown(value: Any) -> str:
-    """A value as messages show it: on one line and not too long."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist() if value.size <= MANY else value.ravel()[:MANY].tolist()
-    try:
-        text = " ".join(repr(value).split("\n"))
-    except Exception:  # a user's object whose repr fails
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= 100 else text[:97] + "..."
-
-
-def numbered(number: int, word: str) -> str:
-    """A number of things by name, as '1 body' or '2 bodies'."""
-    if number == 1:
-        return f"1 {word}"
-    return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
-
-
-def as_numbers(value: Any) -> Floats | None:
-    """``value`` as a float array; None where not all of it is numbers (text and truth values are not)."""
-    try:
-        array = np.asarray(value)
-    except ValueError:  # ragged
-        return None
-    return array.astype(float) if array.dtype.kind in "iuf" and not _has_bool(value) else None
-
-
-def _has_bool(value: Any) -> bool:
-    # numpy takes [1.0, True] for two numbers.
-    return any(map(_has_bool, value)) if isinstance(value, list | tuple) else isinstance(value, bool | np.bool_)
-
-
-def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
-    """Why ``value`` is not a finite array of ``shape``; None if it is."""
-    array = as_numbers(value)
-    if array is None or array.shape != shape:
-        wanted = f"{shape[0]} numbers" if len(shape) == 1 else f"a {' x '.join(map(str, shape))} array of numbers"
-        return f"got {shown(value)}, wanted {wanted}"
-    return finite_problem(value, array)
-
-
-def finite_problem(value: Any, array: Floats) -> str | None:
-    """Why the numbers of ``value``, as an array, are not finite or too large; None if they are neither."""
-    if not np.all(np.isfinite(array)):
-        return f"got {shown(value)}, every number must be finite"
-    if np.any(np.abs(array) > LARGEST):
-        return f"got {shown(value)}, every number must be within {LARGEST:g}, since larger ones overflow"
-    return None
-
-
-def number_problem(value: Any) -> str | None:
-    """Why ``value`` is not a finite number; None if it is."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return f"got {shown(value)}, wanted a number"
-    try:
-        finite = math.isfinite(value)
-    except OverflowError:  # a whole number beyond the range of floats
-        finite = False
-    if not finite:
-        return f"got {shown(value)}, must be finite"
-    if abs(float(value)) > LARGEST:
-        return f"got {shown(value)}, must be within {LARGEST:g}, since larger numbers overflow"
-    return None
-
-
-def whole_number(value: Any) -> bool:
-    """Whether ``value`` is a whole number, and no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def name_problem(name: Any) -> str | None:
-    """Why ``name`` is no name of an item; None if it is.
-
-    Names are components of paths in result files, and parts of file names.
-    """
-    if not isinstance(name, str) or name == "" or "/" in name:
-        return f"got {shown(name)}, wanted text that is not empty and has no '/'"
-    if name in (".", "..") or "\\" in name:
-        return f"got {shown(name)}, which is a path: wanted text other than '.' and '..' and without '\\'"
-    if not name.isprintable() or name != name.strip():
-        return f"got {shown(name)}, wanted text on one line without control characters or blanks around it"
-    if len(name) > LONGEST_NAME:
-        return f"got a name of {len(name)} characters, wanted at most {LONGEST_NAME}"
-    return None
-
-
-def frozen_array(value: Any) -> Floats:
-    """A read-only float copy of ``value``."""
-    array = np.array(value, dtype=float)
-    array.flags.writeable = False
-    return array
+from femb.base.types import Forms, OneOf, Shape
+from femb.base.values import (
+    LARGEST,
+    array_problem,
+    as_numbers,
+    finite_problem,
+    frozen_array,
+    name_problem,
+    number_problem,
+    shown,
+    whole_number,
+)
 
 
 @cache
@@ -285,39 +195,3 @@ class Checks:
         given = [field for field in fields if getattr(self.item, field) is not None]
         for field in given[1:]:
             self.fail(field, f"given beside {given[0]!r}, which says the same thing: give one of them")
-
-
-def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
-    """The 3x3 inertia of a scalar, three principal values or a matrix; or None and what is wrong with it.
-
-    A physical inertia about the mass centre has principal moments that are positive and obey the triangle
-    inequality (each at most the sum of the other two); equality is a flat or thin body and is allowed.
-    """
-    array = as_numbers(value)
-    if array is None:
-        array = np.empty(0)
-    if array.shape == ():
-        array = np.full(3, float(array))
-    if array.shape == (3,):
-        array = np.diag(array)
-    if array.shape != (3, 3) or not np.all(np.isfinite(array)):
-        return (
-            None,
-            f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
-        )
-    problem = finite_problem(value, array)
-    if problem:
-        return None, problem
-    if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
-        return None, f"got {shown(value)}, which is not symmetric"
-    moments = np.linalg.eigvalsh(array)
-    listed = ", ".join(f"{moment:.6g}" for moment in moments)
-    if moments[0] <= 0.0:
-        return None, f"principal moments {listed} kg m2: all must be greater than 0"
-    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
-        return None, (
-            f"principal moments {listed} kg m2 break the triangle inequality: no body has one moment above the sum "
-            "of the other two; check the signs of the products of inertia and the point the inertia refers to "
-            "(the mass centre)"
-        )
-    return frozen_array(0.5 * (array + array.T)), None

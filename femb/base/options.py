@@ -5,8 +5,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks, shown
+from femb.base.checks import Checks
 from femb.base.types import OneOf
+from femb.base.values import shown
 
 METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from femb import elements
-from femb.base.checks import shown
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
+from femb.base.values import shown
 from femb.case.lines import Path
 from femb.case.schema import close_to, unknown_key
 from femb.case.tables import given, read_table

@@ -13,8 +13,9 @@ from functools import cache
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from femb import elements
-from femb.base.checks import alternatives, fit, mark_of, shown
+from femb.base.checks import alternatives, fit, mark_of
 from femb.base.types import OneOf
+from femb.base.values import shown
 from femb.case.lines import Path
 from femb.profiles import PROFILES, Profile
 

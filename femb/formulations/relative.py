@@ -24,9 +24,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.checks import array_problem, as_numbers, frozen_array, shown
 from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.types import Floats
+from femb.base.values import array_problem, as_numbers, frozen_array, shown
 
 Speeds = Literal["fixed", "body", "angles"]
 SPEEDS: tuple[Speeds, ...] = ("fixed", "body", "angles")

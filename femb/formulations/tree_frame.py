@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from femb.base.checks import array_problem, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import array_problem, shown
 from femb.elements.joint.rows import LOCK, PARALLEL, X, Y, Z
 from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO
 from femb.layout.layout import Station

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from femb.base.checks import Checks, shown
+from femb.base.checks import Checks
 from femb.base.types import Pair
+from femb.base.values import shown
 
 INERTIAL = "inertial"
 

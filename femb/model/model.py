@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from femb.base.checks import array_problem, frozen_array, shown, whole_number
 from femb.base.errors import ModelError, Problem
+from femb.base.values import array_problem, frozen_array, shown, whole_number
 from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, PointMass, RigidBody, Section
 from femb.elements.item import Item
 from femb.elements.marker import Marker

@@ -16,9 +16,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from femb.base.checks import as_numbers, finite_problem, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats, OneOf
+from femb.base.values import as_numbers, finite_problem, shown
 from femb.numerics import rotations
 
 SEQUENCES = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")

@@ -6,9 +6,9 @@ other, cannot be followed by any step. Which component of the motion keeps the s
 
 import numpy as np
 
-from femb.base.checks import shown
 from femb.base.errors import SolveError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array
 from scipy.sparse.linalg import splu
 
-from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Bools, Floats, Sparse
+from femb.base.values import as_numbers, shown
 from femb.layout.layout import Layout
 from femb.numerics.rotations import rate_body
 from femb.system.constraints import mass_factors

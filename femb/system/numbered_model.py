@@ -12,9 +12,9 @@ from typing import Self
 
 import numpy as np
 
-from femb.base.checks import shown
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.elements import CATALOGUE, Ground
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintSet

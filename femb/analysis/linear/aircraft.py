@@ -18,9 +18,9 @@ from femb.analysis.linear.chart import frames_chart
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import second_order
 from femb.analysis.linear.statespace import StateSpace
-from femb.base.checks import shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.model.model import Model
 from femb.numerics import euler, rotations
 

@@ -11,9 +11,9 @@ from femb.analysis.linear.multiblade import multiblade
 from femb.analysis.linear.periodic import Periodic, periodic
 from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.linear.steady import Balance, fastest, moves, why_unsteady
-from femb.base.checks import numbered
 from femb.base.errors import ModelError
 from femb.base.options import Run
+from femb.base.values import numbered
 from femb.model.model import Model
 
 LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"

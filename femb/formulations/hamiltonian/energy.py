@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import as_numbers, shown
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import completed
 from femb.formulations.hamiltonian.small import expanded_energy_matrix

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.checks import shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.elements import Ground, JointDriver, JointSpringDamper, Latch, PointMass, RigidBody, Section
 from femb.elements.joint.joint import Joint
 from femb.formulations.hamiltonian.momentum_form import MomentumForm

@@ -7,9 +7,9 @@ Source: docs/theory/hamiltonian.md, section 11.
 
 import numpy as np
 
-from femb.base.checks import frozen_array
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.base.values import frozen_array
 from femb.elements.joint.force_batch import JointForceBatch
 from femb.elements.joint.spring import JointSpringDamper
 from femb.formulations.hamiltonian.segments import Segments

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.checks import as_numbers, frozen_array, number_problem, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.base.values import as_numbers, frozen_array, number_problem, shown
 from femb.formulations.hamiltonian.columns import pack
 
 GROUND = -1

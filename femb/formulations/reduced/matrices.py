@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.checks import as_numbers, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import as_numbers, shown
 from femb.elements.joint.rows import PARALLEL, SPHERICAL, X, Y, Z
 from femb.formulations.reduced import table2
 from femb.formulations.reduced.form import ReducedForm

@@ -1,0 +1,44 @@
+"""The inertia of a real body, from what users give for it."""
+
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.base.values import as_numbers, finite_problem, frozen_array, shown
+
+
+def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
+    """The 3x3 inertia of a scalar, three principal values or a matrix; or None and what is wrong with it.
+
+    A physical inertia about the mass centre has principal moments that are positive and obey the triangle
+    inequality (each at most the sum of the other two); equality is a flat or thin body and is allowed.
+    """
+    array = as_numbers(value)
+    if array is None:
+        array = np.empty(0)
+    if array.shape == ():
+        array = np.full(3, float(array))
+    if array.shape == (3,):
+        array = np.diag(array)
+    if array.shape != (3, 3) or not np.all(np.isfinite(array)):
+        return (
+            None,
+            f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
+        )
+    problem = finite_problem(value, array)
+    if problem:
+        return None, problem
+    if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
+        return None, f"got {shown(value)}, which is not symmetric"
+    moments = np.linalg.eigvalsh(array)
+    listed = ", ".join(f"{moment:.6g}" for moment in moments)
+    if moments[0] <= 0.0:
+        return None, f"principal moments {listed} kg m2: all must be greater than 0"
+    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
+        return None, (
+            f"principal moments {listed} kg m2 break the triangle inequality: no body has one moment above the sum "
+            "of the other two; check the signs of the products of inertia and the point the inertia refers to "
+            "(the mass centre)"
+        )
+    return frozen_array(0.5 * (array + array.T)), None

@@ -1,0 +1,108 @@
+"""Values as users give them: what is wrong with them, and how messages show them."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+
+# Numbers beyond this, of any unit, are slips of the pen: products of a few of them overflow. What must be positive is
+# not closer to zero than its inverse, since it may be divided by.
+LARGEST = 1e50
+LONGEST_NAME = 200
+# Arrays are shown up to so many numbers, of which a message has room for few.
+MANY = 1000
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: on one line and not too long."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.size <= MANY else value.ravel()[:MANY].tolist()
+    try:
+        text = " ".join(repr(value).split("\n"))
+    except Exception:  # a user's object whose repr fails
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def numbered(number: int, word: str) -> str:
+    """A number of things by name, as '1 body' or '2 bodies'."""
+    if number == 1:
+        return f"1 {word}"
+    return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
+
+
+def as_numbers(value: Any) -> Floats | None:
+    """``value`` as a float array; None where not all of it is numbers (text and truth values are not)."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # ragged
+        return None
+    return array.astype(float) if array.dtype.kind in "iuf" and not _has_bool(value) else None
+
+
+def _has_bool(value: Any) -> bool:
+    # numpy takes [1.0, True] for two numbers.
+    return any(map(_has_bool, value)) if isinstance(value, list | tuple) else isinstance(value, bool | np.bool_)
+
+
+def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
+    """Why ``value`` is not a finite array of ``shape``; None if it is."""
+    array = as_numbers(value)
+    if array is None or array.shape != shape:
+        wanted = f"{shape[0]} numbers" if len(shape) == 1 else f"a {' x '.join(map(str, shape))} array of numbers"
+        return f"got {shown(value)}, wanted {wanted}"
+    return finite_problem(value, array)
+
+
+def finite_problem(value: Any, array: Floats) -> str | None:
+    """Why the numbers of ``value``, as an array, are not finite or too large; None if they are neither."""
+    if not np.all(np.isfinite(array)):
+        return f"got {shown(value)}, every number must be finite"
+    if np.any(np.abs(array) > LARGEST):
+        return f"got {shown(value)}, every number must be within {LARGEST:g}, since larger ones overflow"
+    return None
+
+
+def number_problem(value: Any) -> str | None:
+    """Why ``value`` is not a finite number; None if it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return f"got {shown(value)}, wanted a number"
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # a whole number beyond the range of floats
+        finite = False
+    if not finite:
+        return f"got {shown(value)}, must be finite"
+    if abs(float(value)) > LARGEST:
+        return f"got {shown(value)}, must be within {LARGEST:g}, since larger numbers overflow"
+    return None
+
+
+def whole_number(value: Any) -> bool:
+    """Whether ``value`` is a whole number, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def name_problem(name: Any) -> str | None:
+    """Why ``name`` is no name of an item; None if it is.
+
+    Names are components of paths in result files, and parts of file names.
+    """
+    if not isinstance(name, str) or name == "" or "/" in name:
+        return f"got {shown(name)}, wanted text that is not empty and has no '/'"
+    if name in (".", "..") or "\\" in name:
+        return f"got {shown(name)}, which is a path: wanted text other than '.' and '..' and without '\\'"
+    if not name.isprintable() or name != name.strip():
+        return f"got {shown(name)}, wanted text on one line without control characters or blanks around it"
+    if len(name) > LONGEST_NAME:
+        return f"got a name of {len(name)} characters, wanted at most {LONGEST_NAME}"
+    return None
+
+
+def frozen_array(value: Any) -> Floats:
+    """A read-only float copy of ``value``."""
+    array = np.array(value, dtype=float)
+    array.flags.writeable = False
+    return array
