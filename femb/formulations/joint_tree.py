@@ -7,10 +7,10 @@ a "joint" of six free directions. Where a joint joins its first and second end, 
 
 with strokes d along those axes that no row of the joint holds, and C of one of the kinds
 
-    none        C = Z                        no coordinate
-    one         C = R_z(a) Z                 an angle
-    two         C = R_z(a) Z R_z(b)          two angles
-    ball        C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
+    locked      C = Z                        no coordinate
+    revolute    C = R_z(a) Z                 an angle
+    universal   C = R_z(a) Z R_z(b)          two angles
+    spherical   C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
 
 Beams couple frames by forces alone: their nodes are free roots, on which other frames may hang. Coordinates of a frame
 are its strokes, then its angles; after all frames come the strains of beams. Parents come before children.
@@ -27,13 +27,11 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
-from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
+from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
 from femb.formulations.tree_frame import Root, TreeFrame, free_directions
 from femb.layout.layout import Station
 from femb.numerics import rotations
 from femb.system.system import System
-
-__all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "Swept", "TreeFrame"]
 
 Swept: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 """What a sweep over the tree gives: q and v of the System, and T, T', B, B' of every frame; see ``JointTree.sweep``."""
@@ -154,7 +152,7 @@ class JointTree:
                 given = self.system.model.bodies[body].center_of_mass if given == "center_of_mass" else point
             point = np.asarray(given, dtype=float)
         ends = Station(-1), Station(frame, point)
-        turn = BALL if turns else POINT
+        turn = SPHERICAL if turns else POINT_MASS
         return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), turn, np.eye(3), *places, velocity)
 
     def _item(self, name: str) -> Any:
@@ -167,11 +165,11 @@ class JointTree:
             strokes, turn = free_directions(item)
         except ValueError as error:
             raise self._refused(f"joints.{name} ({item.kind}) {error}") from error
-        zero = item.at_zero(np.eye(3)) if turn == TWO else np.eye(3)
-        if turn == NONE:
+        zero = item.at_zero(np.eye(3)) if turn == UNIVERSAL else np.eye(3)
+        if turn == LOCKED:
             zero = self._locked(joint)
         if self.layout.frames[frame].freedom == 3:
-            turn = POINT
+            turn = POINT_MASS
         backward = joint.first.frame == frame
         ends = (joint.second, joint.first) if backward else (joint.first, joint.second)
         return TreeFrame(frame, parent, name, backward, *ends, strokes, turn, zero, *places)
@@ -221,9 +219,9 @@ class JointTree:
         balls: list[tuple[int, int]] = []
         self.place: Ints = np.full(self.system.coordinates_of_joints.count, -1)
         for each in self.frames:
-            plain = each.q.stop - each.q.start - (4 if each.turn == BALL else 0)
+            plain = each.q.stop - each.q.start - (4 if each.turn == SPHERICAL else 0)
             linear += [(each.q.start + k, each.u.start + k) for k in range(plain)]
-            if each.turn == BALL:
+            if each.turn == SPHERICAL:
                 balls.append((each.q.stop - 4, each.u.stop - 3))
             if each.joint is not None:
                 self._place_joint(each)
@@ -241,7 +239,7 @@ class JointTree:
         for number, coordinate in zip(range(joint.part.start, joint.part.stop), joint.coordinates, strict=True):
             if not coordinate.is_angle:
                 self.place[number] = each.q.start + each.strokes.index(coordinate.first[0])
-            elif each.turn in (ONE, TWO):
+            elif each.turn in (REVOLUTE, UNIVERSAL):
                 self.place[number] = angle
                 angle += 1
 
@@ -292,12 +290,12 @@ class JointTree:
             p = rotations.multiply(rotations.conjugate(p_a), p_b)
             q[each.q.start : each.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(each.strokes)]
             C = rotations.rotation_matrix(p)
-            if each.turn == ONE:
+            if each.turn == REVOLUTE:
                 C = C @ each.zero.T
                 q[each.angles] = np.arctan2(C[Y, X], C[X, X])
-            elif each.turn == TWO:
+            elif each.turn == UNIVERSAL:
                 q[each.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
-            elif each.turn == BALL:
+            elif each.turn == SPHERICAL:
                 q[each.angles] = rotations.normalise(p)
         numbers = np.flatnonzero(self.place >= 0)
         places = self.place[numbers]

@@ -17,11 +17,12 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats
-from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates, velocities
+from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates
 from femb.formulations.quaternion_solver import Basis, PulledBack, QuaternionFactors, QuaternionSolver
 from femb.layout.discrete import Discrete
 from femb.layout.element import TrialError
 from femb.layout.state import State
+from femb.numerics import kinematics
 from femb.system.block_lu import SingularError
 from femb.system.linear_solver import Factors
 from femb.system.system import System
@@ -121,7 +122,7 @@ class QuaternionForm:
         """The like of block data of the velocity form at q and velocities v (n_v,); changes ``stiffness``."""
         found = Basis(np.empty((self.n_p, 4)), *np.empty((2, self.n_p, 3)))
         basis(*self._places[2:], q, v, self._product(mass, v), found.p, found.omega, found.spin)
-        add_change_of_map(*self.solver.blocks, found.omega, mass, damping, stiffness)
+        add_change_of_map(*self.solver.of_turns, found.omega, mass, damping, stiffness)
         return PulledBack(mass, found), PulledBack(damping, found), PulledBack(stiffness, found)
 
     # States
@@ -156,7 +157,7 @@ class QuaternionForm:
     def velocities(self, q: Floats, rate: Floats) -> Floats:
         """v (s, n_v) of s states: G q', over p.p, so that a quaternion's length does not matter."""
         out = np.empty((len(q), self.system.n_v))
-        velocities(*self._places, q, rate, out)
+        kinematics.tangents(*self._places, q, rate, out)
         return out
 
     def rates(self, q: Floats, rate: Floats) -> Floats:

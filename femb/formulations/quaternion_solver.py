@@ -6,6 +6,7 @@ changes of the map G: docs/theory/quaternion_form.md, equations (9) to (15).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,17 +67,17 @@ class QuaternionSolver:
 
     def __init__(self, solver: LinearSolver, coordinates: tuple[Ints, Ints, Ints, Ints]) -> None:
         self.velocity_solver, self.coordinates = solver, coordinates
-        pattern = solver.pattern
-        omega_v = coordinates[3]
-        # the frame of each block, and where its angular velocity is in it; each block has one at most
-        self.frame: Ints = np.full(len(pattern.diagonal), -1)
-        self.column: Ints = np.zeros(len(pattern.diagonal), dtype=np.int64)
-        blocks = pattern.block_of[omega_v]
-        self.frame[blocks] = np.arange(len(omega_v))
-        self.column[blocks] = omega_v - pattern.block_start[blocks]
-        start, _, *others = pattern.places
-        self.blocks = (start, *others, self.frame, self.column)
-        self._work = np.empty((2, pattern.n))
+        self._work = np.empty((2, solver.pattern.n))
+
+    @cached_property
+    def of_turns(self) -> tuple[Ints, Ints]:
+        """The entries of block data in the first column of each angular velocity, and the frame that has it."""
+        pattern, omega_v = self.velocity_solver.pattern, self.coordinates[3]
+        frame_of = np.full(pattern.n, -1)
+        frame_of[omega_v] = np.arange(len(omega_v))
+        frames = frame_of[pattern.rows_columns()[1]]
+        entries = np.flatnonzero(frames >= 0)
+        return entries, frames[entries]
 
     def shifted(
         self, mass: PulledBack, damping: PulledBack, stiffness: PulledBack, mu: complex, reach: complex | None = None
@@ -86,7 +87,7 @@ class QuaternionSolver:
             reach = 1.0 / mu
         data = self.velocity_solver.shifted(mass.data, damping.data, stiffness.data, mu, reach)
         basis = mass.basis
-        add_radial_change(*self.blocks, basis.omega, 0.25 * reach * reach, damping.data, data)
+        add_radial_change(*self.of_turns, basis.omega, 0.25 * reach * reach, damping.data, data)
         return Shifted(data, mass.data, damping.data, basis, reach)
 
     def factorise(self, matrix: Shifted, dependent: float = DEPENDENT) -> QuaternionFactors:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats
-from femb.formulations.joint_tree import BALL, ONE, POINT, TWO, JointTree, TreeFrame
+from femb.base.types import ErrorScale, Floats, Ints
+from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree_kernels import POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.relative import (
     Placement,
     RelativeTree,
@@ -22,7 +23,8 @@ from femb.formulations.relative import (
     gimbal_distance,
     velocities,
 )
-from femb.numerics import rotations
+from femb.formulations.tree_frame import TreeFrame
+from femb.numerics import kinematics, rotations
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -79,7 +81,7 @@ class RelativeCoordinates:
                 joint[k], inner[k] = place, rotations.rotation_matrix(turn)
             arm[k] = self._centers[k] - each.below.offset
             outer[k] = rotations.rotation_matrix(each.below.rotation)
-        two = [(2 if each.backward else 1) if each.turn == TWO else 0 for each in frames]
+        two = [(2 if each.backward else 1) if each.turn == UNIVERSAL else 0 for each in frames]
         slides = [float(each.backward) for each in frames]
         return RelativeTree(self.names, self.parents, joint, arm, inner, outer, slides, two)
 
@@ -100,12 +102,12 @@ class RelativeCoordinates:
                 speeds.append(f"{name} rate")
                 columns.append((6 * k + axis, 1.0))
             names = plain[len(each.strokes) :]
-            if each.turn in (ONE, TWO):
+            if each.turn in (REVOLUTE, UNIVERSAL):
                 coordinates += names
                 speeds += [f"{name} rate" for name in names]
                 sign = -1.0 if each.backward else 1.0
-                columns += [(6 * k + 3 + (2 if each.turn == ONE else i), sign) for i in range(len(names))]
-            elif each.turn == BALL:
+                columns += [(6 * k + 3 + (2 if each.turn == REVOLUTE else i), sign) for i in range(len(names))]
+            elif each.turn == SPHERICAL:
                 if self.choice == "angles":
                     own = [f"{title}.theta_{i}" for i in (1, 2, 3)]
                     coordinates += own
@@ -130,9 +132,9 @@ class RelativeCoordinates:
             coordinates = self.layout.joints[each.joint].coordinates
             slides = {c.first[0]: c.name for c in coordinates if not c.is_angle}
             angles = [c.name for c in coordinates if c.is_angle]
-            if each.turn == TWO and not angles:
+            if each.turn == UNIVERSAL and not angles:
                 angles = ["first_angle", "second_angle"]
-            if each.turn == ONE and not angles:
+            if each.turn == REVOLUTE and not angles:
                 angles = ["angle"]
             names = [slides.get(axis, "xyz"[axis]) for axis in each.strokes] + angles
             found[k] = [f"joints.{each.joint}.{name}" for name in names]
@@ -146,7 +148,7 @@ class RelativeCoordinates:
         R = np.empty((len(self.names), 3, 3))
         for k, (each, (i, _)) in enumerate(zip(self.joints.frames, self._parts, strict=True)):
             s[k, list(each.strokes)] = q[i : i + len(each.strokes)]
-            if each.turn == BALL and self.choice == "angles":
+            if each.turn == SPHERICAL and self.choice == "angles":
                 angles[k] = q[i + len(each.strokes) :][:3]
             R[k] = rotations.rotation_matrix(self._turn(k, q)).T
         return Placement(s, angles, R)
@@ -158,22 +160,22 @@ class RelativeCoordinates:
         """
         each = self.joints.frames[k]
         own = q[self._parts[k][0] + len(each.strokes) :]
-        if each.turn == BALL:
+        if each.turn == SPHERICAL:
             if self.choice == "angles":
                 first, second, third = (_half_turn(axis, own[axis]) for axis in range(3))
                 return rotations.multiply(first, rotations.multiply(second, third))
             return rotations.normalise(own[:4])
-        if each.turn == POINT:
+        if each.turn == POINT_MASS:
             return np.array([1.0, 0.0, 0.0, 0.0])
         p = rotations.from_matrix(each.zero)
-        if each.turn in (ONE, TWO):
+        if each.turn in (REVOLUTE, UNIVERSAL):
             p = rotations.multiply(_half_turn(2, own[0]), p)
-        if each.turn == TWO:
+        if each.turn == UNIVERSAL:
             p = rotations.multiply(p, _half_turn(2, own[1]))
         return rotations.conjugate(p) if each.backward else p
 
     def _turns_freely(self) -> list[tuple[int, TreeFrame]]:
-        return [(k, each) for k, each in enumerate(self.joints.frames) if each.turn == BALL]
+        return [(k, each) for k, each in enumerate(self.joints.frames) if each.turn == SPHERICAL]
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The System's q and v of s states, q (s, n_q), v (s, n_v)."""
@@ -241,10 +243,10 @@ class RelativeCoordinates:
                 back = A @ self._centers[k]
                 mine[i : i + 3], speeds[j : j + 3] = q[place : place + 3] + back, v[at : at + 3] + np.cross(w, back)
             i, j = i + strokes, j + strokes
-            if each.turn in (ONE, TWO):
+            if each.turn in (REVOLUTE, UNIVERSAL):
                 count = each.q.stop - each.angles.start
                 mine[i : i + count], speeds[j : j + count] = own[each.angles], rates[each.u][strokes:]
-            elif each.turn == BALL:
+            elif each.turn == SPHERICAL:
                 above = attitude[each.parent] if each.parent >= 0 else np.eye(3)
                 inner, outer = above @ self.tree.parent_axes[k], A @ self.tree.body_axes[k]
                 relative = w - (spin[each.parent] if each.parent >= 0 else 0.0)
@@ -274,64 +276,56 @@ class RelativeCoordinates:
         return found
 
     @cached_property
-    def _quaternions(self) -> list[int]:
-        if self.choice == "angles":
-            return []
-        return [self._parts[k][0] + len(each.strokes) for k, each in self._turns_freely()]
+    def _places(self) -> tuple[Ints, list[tuple[int, int]]]:
+        """Places (2, k) in q and u of the coordinates whose rates are speeds, and of quaternions and their speeds."""
+        plain: list[tuple[int, int]] = []
+        turns: list[tuple[int, int]] = []
+        for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
+            count = each.u.stop - each.u.start
+            if each.turn == SPHERICAL and self.choice != "angles":
+                count -= 3
+                turns.append((i + count, j + count))
+            plain += [(i + k, j + k) for k in range(count)]
+        i, j, count = self._strains
+        plain += [(i + k, j + k) for k in range(count)]
+        return np.array(plain, dtype=np.int64).reshape(-1, 2).T, turns
+
+    def _product(self, p: Floats, x: Floats) -> Floats:
+        """(0, x) p or p (0, x) of quaternions (s, 4) and speeds (s, 3): in axes of the parent or of the body."""
+        w = np.concatenate([np.zeros_like(x[:, :1]), x], axis=1)
+        return rotations.multiply(*((w, p) if self.choice == "fixed" else (p, w)))
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """q' (s, n_q)."""
         out = np.empty_like(q)
-        for row in range(len(q)):
-            for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
-                plain = each.q.stop - each.q.start - (4 if each.turn == BALL else 0)
-                out[row, i : i + plain] = v[row, j : j + plain]
-                i, j = i + plain, j + plain
-                if each.turn == BALL and self.choice == "angles":
-                    out[row, i : i + 3] = v[row, j : j + 3]
-                elif each.turn == BALL:
-                    p, w = q[row, i : i + 4], np.append(0.0, v[row, j : j + 3])
-                    out[row, i : i + 4] = 0.5 * rotations.multiply(*((w, p) if self.choice == "fixed" else (p, w)))
-            i, j, count = self._strains
-            out[row, i : i + count] = v[row, j : j + count]
+        (at_q, at_v), turns = self._places
+        out[:, at_q] = v[:, at_v]
+        for i, j in turns:
+            out[:, i : i + 4] = 0.5 * self._product(q[:, i : i + 4], v[:, j : j + 3])
         return out
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q)."""
         turning = self.rates(self.rates(q, v), v)
-        plain = np.ones(self.n_q, dtype=bool)
-        for i in self._quaternions:
-            plain[i : i + 4] = False
-        turning[:, plain] = 0.0
+        turning[:, self._places[0][0]] = 0.0
         return self.rates(q, a) + turning
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The speeds (s, n_v) that change q (n_q,) at the rates dq (s, n_q); a change of length is dropped."""
         out = np.empty((len(dq), self.n_v))
-        for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
-            plain = each.q.stop - each.q.start - (4 if each.turn == BALL else 0)
-            out[:, j : j + plain] = dq[:, i : i + plain]
-            i, j = i + plain, j + plain
-            if each.turn == BALL and self.choice == "angles":
-                out[:, j : j + 3] = dq[:, i : i + 3]
-            elif each.turn == BALL:
-                # q' = (0, w) p / 2 or p (0, w) / 2
-                p = q[i : i + 4]
-                back, change = rotations.conjugate(p), dq[:, i : i + 4]
-                w = [rotations.multiply(*((x, back) if self.choice == "fixed" else (back, x))) for x in change]
-                out[:, j : j + 3] = 2.0 / (p @ p) * np.array(w).reshape(-1, 4)[:, 1:]
-        i, j, count = self._strains
-        out[:, j : j + count] = dq[:, i : i + count]
+        (at_q, at_v), turns = self._places
+        out[:, at_v] = dq[:, at_q]
+        for i, j in turns:
+            # q' = (0, w) p / 2 or p (0, w) / 2
+            p, change = q[i : i + 4], dq[:, i : i + 4]
+            back = rotations.conjugate(p)
+            w = rotations.multiply(*((change, back) if self.choice == "fixed" else (back, change)))
+            out[:, j : j + 3] = 2.0 / (p @ p) * w[:, 1:]
         return out
 
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        largest = 0.0
-        for i in self._quaternions:
-            square = float(q[i : i + 4] @ q[i : i + 4])
-            largest = max(largest, abs(square - 1.0))
-            q[i : i + 4] /= np.sqrt(square)
-        return largest
+        return float(kinematics.normalise(np.array([i for i, _ in self._places[1]], dtype=np.int64), q))
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Tolerances of coordinates and speeds one by one: of positions for strokes, of quaternions for turns."""

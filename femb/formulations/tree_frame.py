@@ -7,11 +7,11 @@ from femb.base.checks import array_problem, shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.joint.rows import LOCK, PARALLEL, X, Y, Z
-from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO
+from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.layout.layout import Station
 
 # Coordinates and speeds of a turn.
-TURNS = {NONE: (0, 0), ONE: (1, 1), TWO: (2, 2), BALL: (4, 3), POINT: (0, 0)}
+TURNS = {LOCKED: (0, 0), REVOLUTE: (1, 1), UNIVERSAL: (2, 2), SPHERICAL: (4, 3), POINT_MASS: (0, 0)}
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class TreeFrame:
 
     parent : place in the tree, -1 where it hangs on the ground or is free. joint : name, None of a free root.
     backward : whether the frame is the joint's first end. above, below : the joint's ends at the parent and at the
-    frame, axes the joint's. strokes : axes of the first end that it slides along. turn : NONE, ONE, TWO, BALL or POINT
-    (of a point mass, which has no axes). zero : Z. first_q, first_u : the places of its first coordinate and speed.
+    frame, axes the joint's. strokes : axes of the first end that it slides along. turn : LOCKED, REVOLUTE, UNIVERSAL,
+    SPHERICAL or POINT_MASS (which has no axes). zero : Z. first_q, first_u : places of its first coordinate and speed.
     body_velocity : whether the strokes' speeds are the velocity in axes of the frame.
     """
 
@@ -90,11 +90,11 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
     strokes = () if "point" in words else tuple(k for k in (X, Y, Z) if k not in held)
     across = {row for row in item.rows if row[0] == "dot1"}
     if not across:
-        return strokes, BALL
+        return strokes, SPHERICAL
     if across == {("dot1", Z, Z)}:
-        return strokes, TWO
+        return strokes, UNIVERSAL
     if across == set(PARALLEL):
-        return strokes, ONE
+        return strokes, REVOLUTE
     if across in ({*PARALLEL, ("dot1", X, Y)}, set(LOCK)):
-        return strokes, NONE
+        return strokes, LOCKED
     raise ValueError("has no angles that make one")
