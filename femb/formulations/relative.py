@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from femb.base.checks import array_problem, as_numbers, frozen_array, shown
 from femb.base.errors import ModelError, Problem, SolveError
 from femb.base.types import Floats
+from femb.numerics.rotations import cross_matrix
 
 Speeds = Literal["fixed", "body", "angles"]
 SPEEDS: tuple[Speeds, ...] = ("fixed", "body", "angles")
@@ -250,23 +251,22 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
     docs/theory/relative.md, equations (4) to (8).
     """
     motion = velocities(tree, placement, u, speeds)
+    spins = _spins(motion)
     rates = np.asarray(u).reshape(tree.n, 6)[:, 3:]
     V, W, V_rate, W_rate = (np.zeros((tree.n, 3, 6 * tree.n), dtype=motion.v.dtype) for _ in range(4))
     for j, h in enumerate(tree.parent):
-        w_p = motion.w[h] if h >= 0 else np.zeros(3)
-        F, F_rate = _rotation_columns(tree, placement, motion, j, w_p, rates[j], speeds)
+        F, F_rate = _rotation_columns(tree, placement, motion, spins, j, rates[j], speeds)
         if tree.slides_in_body[j]:
-            A_p, A_rate = -motion.outer[j], -_tilde(motion.w[j]) @ motion.outer[j]
+            A_p, A_rate = -motion.outer[j], -spins[j] @ motion.outer[j]
         else:
-            A_p, A_rate = motion.inner[j], _tilde(w_p) @ motion.inner[j]
+            A_p, A_rate = motion.inner[j], spins[h] @ motion.inner[j]
+        rho, rho_rate = cross_matrix(motion.r - motion.joint[j]), cross_matrix(motion.v - motion.joint_rate[j])
         slide, turn = slice(6 * j, 6 * j + 3), slice(6 * j + 3, 6 * j + 6)
         for k in range(j, tree.n):
             if j not in tree.path(k):
                 continue
-            rho = _tilde(motion.r[k] - motion.joint[j])
-            rho_rate = _tilde(motion.v[k] - motion.joint_rate[j])
             V[k, :, slide], V_rate[k, :, slide] = A_p, A_rate
-            V[k, :, turn], V_rate[k, :, turn] = -rho @ F, -rho_rate @ F - rho @ F_rate
+            V[k, :, turn], V_rate[k, :, turn] = -rho[k] @ F, -rho_rate[k] @ F - rho[k] @ F_rate
             W[k, :, turn], W_rate[k, :, turn] = F, F_rate
     distance = np.ones(tree.n) if speeds != "angles" else gimbal_distance(placement.angles)
     return Partials(V, W, V_rate, W_rate, distance)
@@ -280,12 +280,13 @@ def accelerations(
     V' u is the same recursion at speed rates zero; m/s2, rad/s2.
     """
     motion = velocities(tree, placement, u, speeds)
+    spins = _spins(motion)
     rates, second = np.asarray(u).reshape(tree.n, 6), np.asarray(u_rate).reshape(tree.n, 6)
     a, alpha = np.zeros_like(motion.v), np.zeros_like(motion.w)
     still = np.zeros(3)
     for k, h in enumerate(tree.parent):
         w_p, a_p, alpha_p, r_p = (motion.w[h], a[h], alpha[h], motion.r[h]) if h >= 0 else (still, still, still, still)
-        F, F_rate = _rotation_columns(tree, placement, motion, k, w_p, rates[k, 3:], speeds)
+        F, F_rate = _rotation_columns(tree, placement, motion, spins, k, rates[k, 3:], speeds)
         alpha[k] = alpha_p + F @ second[k, 3:] + F_rate @ rates[k, 3:]
         d, arm, w = motion.joint[k] - r_p, motion.r[k] - motion.joint[k], motion.w[k]
         # what slides is carried by the body, or by the parent
@@ -305,7 +306,7 @@ def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
     n = len(A_T)
     W = A_T @ parts.W
     w = np.einsum("kij,kj->ki", A_T, motion.w)
-    W_rate = A_T @ parts.W_rate - np.stack([_tilde(w[k]) @ W[k] for k in range(n)])
+    W_rate = A_T @ parts.W_rate - cross_matrix(w) @ W
     return (
         np.concatenate([parts.V, W], axis=1).reshape(6 * n, -1),
         np.concatenate([parts.V_rate, W_rate], axis=1).reshape(6 * n, -1),
@@ -327,22 +328,23 @@ def _relative_velocity(
 
 
 def _rotation_columns(
-    tree: RelativeTree, placement: Placement, motion: Velocities, j: int, w_p: Floats, rate: Floats, speeds: Speeds
+    tree: RelativeTree, placement: Placement, motion: Velocities, spins: Floats, j: int, rate: Floats, speeds: Speeds
 ) -> tuple[Floats, Floats]:
     """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds. Equations (5) to (7)."""
-    inner, outer = motion.inner[j], motion.outer[j]
+    inner, outer, w_p, w = motion.inner[j], motion.outer[j], spins[tree.parent[j]], spins[j]
     if tree.two[j]:
-        axes = np.stack([inner[:, 2], outer[:, 2], 0.0 * w_p], axis=1)
-        change = np.stack([np.cross(w_p, axes[:, 0]), np.cross(motion.w[j], axes[:, 1]), 0.0 * w_p], axis=1)
+        still = 0.0 * inner[:, 2]
+        axes = np.stack([inner[:, 2], outer[:, 2], still], axis=1)
+        change = np.stack([w_p @ axes[:, 0], w @ axes[:, 1], still], axis=1)
         order = [0, 1, 2] if tree.two[j] == 1 else [1, 0, 2]
         return axes[:, order], change[:, order]
     if speeds == "fixed":
-        return inner, _tilde(w_p) @ inner
+        return inner, w_p @ inner
     if speeds == "body":
-        return outer, _tilde(motion.w[j]) @ outer
+        return outer, w @ outer
     theta = _angles(placement, speeds)[j]
     Omega = rate_map(theta)
-    return inner @ Omega, _tilde(w_p) @ inner @ Omega + inner @ rate_map_rate(theta, rate)
+    return inner @ Omega, w_p @ inner @ Omega + inner @ rate_map_rate(theta, rate)
 
 
 def _angles(placement: Placement, speeds: Any) -> Floats:
@@ -353,9 +355,9 @@ def _angles(placement: Placement, speeds: Any) -> Floats:
     return np.asarray(placement.angles)
 
 
-def _tilde(x: Floats) -> Floats:
-    """Matrix of x times."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+def _spins(motion: Velocities) -> Floats:
+    """w~ (n + 1, 3, 3) of all bodies, and last, where the parent is -1, of the inertial frame."""
+    return cross_matrix(np.vstack([motion.w, np.zeros(3)]))
 
 
 def _rows(*rows: tuple[Any, ...]) -> Floats:

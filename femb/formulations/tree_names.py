@@ -21,3 +21,21 @@ def coordinate_names(tree: JointTree) -> list[str]:
     for k, label in zip(range(tree.strains[1].start, tree.strains[1].stop), layout.strain_labels, strict=True):
         names[k] = f"{label}.strain"
     return names
+
+
+def position_names(tree: JointTree) -> tuple[str, ...]:
+    """Names (n_q,) of all of q; of a spherical joint or a free body the turn is a quaternion."""
+    names, out = coordinate_names(tree), [""] * tree.n_q
+    for each in tree.frames:
+        own = names[each.u]
+        if each.q.stop - each.q.start > len(own):
+            title = own[-1].rpartition(".")[0]
+            own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
+        out[each.q] = own
+    out[tree.strains[0]] = names[tree.strains[1]]
+    return tuple(out)
+
+
+def speed_names(tree: JointTree) -> tuple[str, ...]:
+    """Names (n_u,) of the speeds."""
+    return tuple(f"{name} rate" for name in coordinate_names(tree))
