@@ -7,7 +7,7 @@ INERTIA (9) about the mass centre in frame axes. Source: docs/theory/rigid_body.
 import numpy as np
 
 from femb.numerics.compile import inner, kernel
-from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotation, scatter, times_skew, turn, turn_back
+from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotation, scatter, turn, turn_back
 
 MASS, CENTER, INERTIA = 0, 1, 4
 
@@ -16,15 +16,12 @@ SIZES = np.array([6])
 
 
 @inner
-def body_at(index, data, q, R, s, inertia):
-    """Mass and places in q and in v of a row; sets its axes R, offset s (3,) and inertia (3, 3)."""
-    i = index[IN_Q]
-    for k in range(3):
-        s[k] = data[CENTER + k]
-        for m in range(3):
-            inertia[k, m] = data[INERTIA + 3 * k + m]
-    rotation(q[i + 3 : i + 7], R)
-    return data[MASS], i, index[IN_V]
+def unpack(data, s, inertia):
+    """Offset s (3,) and inertia (3, 3) from a row of data."""
+    for i in range(3):
+        s[i] = data[CENTER + i]
+        for j in range(3):
+            inertia[i, j] = data[INERTIA + 3 * i + j]
 
 
 @kernel
@@ -34,7 +31,10 @@ def residual(index, data, q, v, a, gravity, out):
     s, acc, force, c1, c2, inertia_w, torque = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
-            m, _, j = body_at(index[k], data[k], q[state], R, s, inertia)
+            i, j = index[k, IN_Q], index[k, IN_V]
+            m = data[k, MASS]
+            unpack(data[k], s, inertia)
+            rotation(q[state, i + 3 : i + 7], R)
             omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
             # acceleration of the mass centre: r'' + R (alpha x s + omega x (omega x s))
             cross(omega, s, c1)
@@ -58,18 +58,25 @@ def residual(index, data, q, v, a, gravity, out):
 @kernel
 def mass(index, data, offset, stride, q, out):
     """Add the 6 x 6 masses to block data."""
-    R, inertia, s, A = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty((6, 6))
+    R, A = np.empty((3, 3)), np.empty((6, 6))
     for k in range(index.shape[0]):
-        m, _, _ = body_at(index[k], data[k], q, R, s, inertia)
-        square = m * dot(s, s)
-        # velocity of the mass centre: r' - R s~ omega
-        times_skew(-m, R, s, A[:3, 3:])
+        m = data[k, MASS]
+        s1, s2, s3 = data[k, CENTER], data[k, CENTER + 1], data[k, CENTER + 2]
+        i = index[k, IN_Q]
+        rotation(q[i + 3 : i + 7], R)
+        ss = s1 * s1 + s2 * s2 + s3 * s3
         for i in range(3):
             for j in range(3):
                 A[i, j] = m if i == j else 0.0
-                A[3 + i, 3 + j] = inertia[i, j] - m * s[i] * s[j]
+                A[3 + i, 3 + j] = data[k, INERTIA + 3 * i + j] - m * data[k, CENTER + i] * data[k, CENTER + j]
+            A[3 + i, 3 + i] += m * ss
+            # velocity of the mass centre: r' - R s~ omega
+            a, b, c = R[i, 0], R[i, 1], R[i, 2]
+            A[i, 3] = -m * (b * s3 - c * s2)
+            A[i, 4] = -m * (c * s1 - a * s3)
+            A[i, 5] = -m * (a * s2 - b * s1)
+            for j in range(3):
                 A[3 + j, i] = A[i, 3 + j]
-            A[3 + i, 3 + i] += square
         scatter(A, STARTS, SIZES, offset[k], stride[k], out)
 
 
@@ -80,7 +87,10 @@ def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness):
     r, s, acc, c1, c2, jw, x, y = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
     C, K = np.empty((6, 6)), np.empty((6, 6))
     for k in range(index.shape[0]):
-        m, _, j = body_at(index[k], data[k], q, R, s, inertia)
+        i, j = index[k, IN_Q], index[k, IN_V]
+        m = data[k, MASS]
+        unpack(data[k], s, inertia)
+        rotation(q[i + 3 : i + 7], R)
         omega, alpha = v[j + 3 : j + 6], a[j + 3 : j + 6]
         cross(omega, s, c1)
         cross(omega, c1, c2)
@@ -135,8 +145,11 @@ def energy_momentum(index, data, q, v, gravity, out):
     r, vel, c1, c2, spin, p, s = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
-            m, i, j = body_at(index[k], data[k], q[state], R, s, inertia)
+            i, j = index[k, IN_Q], index[k, IN_V]
+            m = data[k, MASS]
+            rotation(q[state, i + 3 : i + 7], R)
             omega = v[state, j + 3 : j + 6]
+            unpack(data[k], s, inertia)
             cross(omega, s, c1)
             turn(R, c1, vel)
             turn(R, s, c2)

@@ -39,21 +39,21 @@ from femb.numerics.vector3 import (
 )
 
 POINT, DISTANCE, DOT1, DOT2, ANGLE, ORIENTATION = range(6)
-FIRST, SECOND, ROW, PRIMITIVE, INPUT, IN_FORCE = slice(0, 3), slice(3, 6), 6, 7, 8, 9
-FIRST_POINT, FIRST_AXIS, FIRST_AXIS_2 = slice(0, 3), slice(3, 6), slice(6, 9)
-SECOND_POINT, SECOND_AXIS, CONSTANT = slice(9, 12), slice(12, 15), 15
-QUATERNION = slice(3, 7)
+FIRST, SECOND, ROW, PRIMITIVE, INPUT, IN_FORCE = 0, 3, 6, 7, 8, 9
+FIRST_POINT, SECOND_POINT, SECOND_AXIS = slice(0, 3), slice(9, 12), slice(12, 15)
+FIRST_AXIS, FIRST_AXIS_2, CONSTANT = 3, 6, 15
+QUATERNION = 3
 
 
 @inner
 def relative_orientation(index, data, u, q, fixed, pd, y):
     """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
     pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
-    i, j, first, given = index[IN_Q], index[3 + IN_Q], index[INPUT], data[QUATERNION]
+    i, j, first = index[FIRST + IN_Q], index[SECOND + IN_Q], index[INPUT]
     for k in range(4):
         pi[k] = q[i + 3 + k] if i >= 0 else fixed[-1 - i, 3 + k]
         pj[k] = q[j + 3 + k] if j >= 0 else fixed[-1 - j, 3 + k]
-        pd[k] = u[first + k] if first >= 0 else given[k]
+        pd[k] = u[first + k] if first >= 0 else data[QUATERNION + k]
     hamilton_into(pi, pd, x)
     for k in range(1, 4):
         x[k] = -x[k]
@@ -122,8 +122,8 @@ def row(index, data, u, q, v, fixed, J, R, W):
     kind, first = index[PRIMITIVE], index[INPUT]
     Ri, Rj = R[0], R[1]
     ri, vi, wi, rj, vj, wj = W[0], W[1], W[2], W[3], W[4], W[5]
-    frame_motion(index[FIRST], q, v, fixed, Ri, ri, vi, wi)
-    frame_motion(index[SECOND], q, v, fixed, Rj, rj, vj, wj)
+    frame_motion(index, FIRST, q, v, fixed, Ri, ri, vi, wi)
+    frame_motion(index, SECOND, q, v, fixed, Rj, rj, vj, wj)
     for k in range(12):
         J[k] = 0.0
     if kind == ORIENTATION:
@@ -134,9 +134,10 @@ def row(index, data, u, q, v, fixed, J, R, W):
     work, ei, ei1, ei2 = W[6], W[7], W[8], W[9]
     if kind in (DOT1, ANGLE):
         ej, ej1, ej2, a, local = W[10], W[11], W[12], W[13], W[14]
-        cosine, sine, g, h, b = math.cos(f), math.sin(f), data[FIRST_AXIS], data[FIRST_AXIS_2], data[SECOND_AXIS]
+        cosine, sine, b = math.cos(f), math.sin(f), data[SECOND_AXIS]
         for k in range(3):
-            a[k] = g[k] if kind == DOT1 else cosine * h[k] - sine * g[k]
+            g, h = data[FIRST_AXIS + k], data[FIRST_AXIS_2 + k]
+            a[k] = g if kind == DOT1 else cosine * h - sine * g
         spin_terms(Ri, wi, a, ei, ei1, ei2, work)
         spin_terms(Rj, wj, b, ej, ej1, ej2, work)
         turn_back(Ri, ej, local)
@@ -153,13 +154,13 @@ def row(index, data, u, q, v, fixed, J, R, W):
         # n' = f' m and n'' = f'' m - f'^2 n with m = -cos f g - sin f h
         m, m0, m1, m2 = W[15], W[16], W[17], W[18]
         for k in range(3):
-            m[k] = -cosine * g[k] - sine * h[k]
+            m[k] = -cosine * data[FIRST_AXIS + k] - sine * data[FIRST_AXIS_2 + k]
         spin_terms(Ri, wi, m, m0, m1, m2, work)
         along = dot(m0, ej)
         gamma -= f2 * along - f1 * f1 * dot(ei, ej) + 2.0 * f1 * (dot(m1, ej) + dot(m0, ej1))
         return dot(ei, ej), f1 * along, gamma
     d, d1, d2, b0, b1, b2 = W[10], W[11], W[12], W[13], W[14], W[15]
-    axis, point_i, point_j = data[FIRST_AXIS], data[FIRST_POINT], data[SECOND_POINT]
+    point_i, point_j = data[FIRST_POINT], data[SECOND_POINT]
     spin_terms(Ri, wi, point_i, b0, b1, b2, work)
     spin_terms(Rj, wj, point_j, d, d1, d2, work)
     for k in range(3):
@@ -168,7 +169,7 @@ def row(index, data, u, q, v, fixed, J, R, W):
         d2[k] -= b2[k]
     if kind == POINT:
         for k in range(3):
-            ei[k] = axis[k]
+            ei[k] = data[FIRST_AXIS + k]
         phi, phi_t, gamma = dot(ei, d) - f, -f1, f2 - dot(ei, d2)
     elif kind == DISTANCE:
         scale = 0.5 / data[CONSTANT]
@@ -179,6 +180,7 @@ def row(index, data, u, q, v, fixed, J, R, W):
         phi, phi_t = scale * (dot(d, d) - f * f), -2.0 * scale * f * f1
         gamma = 2.0 * scale * (f1 * f1 + f * f2 - dot(d, d2) - dot(d1, d1))
     else:
+        axis = data[FIRST_AXIS : FIRST_AXIS + 3]
         spin_terms(Ri, wi, axis, ei, ei1, ei2, work)
         phi, phi_t = dot(ei, d) - f, -f1
         gamma = f2 - dot(d, ei2) - 2.0 * dot(ei1, d1) - dot(ei, d2)

@@ -70,18 +70,17 @@ def second(index, data, u, q, v, fixed, K, T):
     Ri, Rj, W = np.empty((3, 3)), np.empty((3, 3)), np.empty((11, 3))
     X, Y = np.zeros((3, 12)), np.zeros((3, 12))
     ri, rj, x, y, a, m, local, work = W[0], W[1], W[2], W[3], W[4], W[5], W[6], W[7]
-    frame_motion(index[FIRST], q, v, fixed, Ri, ri, W[8], W[9])
-    frame_motion(index[SECOND], q, v, fixed, Rj, rj, W[8], W[9])
-    g, h = data[FIRST_AXIS], data[FIRST_AXIS_2]
+    frame_motion(index, FIRST, q, v, fixed, Ri, ri, W[8], W[9])
+    frame_motion(index, SECOND, q, v, fixed, Rj, rj, W[8], W[9])
     for k in range(3):
-        a[k] = g[k]
+        a[k] = data[FIRST_AXIS + k]
     if kind in (DOT1, ANGLE):
         b = data[SECOND_AXIS]
         if kind == ANGLE:
             cosine, sine = math.cos(u[first]), math.sin(u[first])
             for k in range(3):
-                a[k] = cosine * h[k] - sine * g[k]
-                m[k] = -cosine * g[k] - sine * h[k]
+                g, h = data[FIRST_AXIS + k], data[FIRST_AXIS_2 + k]
+                a[k], m[k] = cosine * h - sine * g, -cosine * g - sine * h
         turn(Ri, a, x)
         turn(Rj, b, y)
         times_skew(-1.0, Ri, a, X[:, 3:6])

@@ -26,7 +26,7 @@ from femb.numerics.vector3 import (
     turn_back,
 )
 
-FIRST, SECOND, INPUT = slice(0, 3), slice(3, 6), 6
+FIRST, SECOND, INPUT = 0, 3, 6
 FIRST_POINT, SECOND_POINT, STIFFNESS, DAMPING, FREE = slice(0, 3), slice(3, 6), 6, 7, 8
 
 STARTS = np.array([0, 3, 6, 9])
@@ -37,8 +37,8 @@ SIZES = np.array([3, 3, 3, 3])
 def line(index, data, q, v, fixed, R, w, d, rate, n):
     """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate and the direction n, zero where d is."""
     work = np.empty((4, 3))
-    point_motion(index[FIRST], data[FIRST_POINT], q, v, fixed, R[0], work[0], work[1], w[0])
-    point_motion(index[SECOND], data[SECOND_POINT], q, v, fixed, R[1], work[2], work[3], w[1])
+    point_motion(index, FIRST, data[FIRST_POINT], q, v, fixed, R[0], work[0], work[1], w[0])
+    point_motion(index, SECOND, data[SECOND_POINT], q, v, fixed, R[1], work[2], work[3], w[1])
     for k in range(3):
         d[k] = work[2, k] - work[0, k]
         rate[k] = work[3, k] - work[1, k]

@@ -71,30 +71,35 @@ def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):
 
 
 @kernel
-def add_change_of_map(places, frames, omega, mass, damping, stiffness):
+def add_change_of_map(runs, omega, mass, damping, stiffness):
     """Add to the tangent C omega~ / 2 + M omega.omega / 4 in the columns of angular velocities (15): the change of
     omega and of its rate with p, without the part of the rate that depends on accelerations.
 
-    Block data; places (e,) : the first of each three entries of a row in these columns, frames (e,) : of which frame.
+    Block data; runs (r, 4) : rows of a block in the three columns of a frame's angular velocity, by the place of the
+    first entry, the numbers from row to row, the number of rows, and the frame.
     """
-    for e in range(places.size):
-        o, w = places[e], omega[frames[e]]
-        a, b, c = 0.5 * damping[o], 0.5 * damping[o + 1], 0.5 * damping[o + 2]
+    for r in range(runs.shape[0]):
+        w = omega[runs[r, 3]]
         square = 0.25 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-        stiffness[o] += b * w[2] - c * w[1] + square * mass[o]
-        stiffness[o + 1] += c * w[0] - a * w[2] + square * mass[o + 1]
-        stiffness[o + 2] += a * w[1] - b * w[0] + square * mass[o + 2]
+        for i in range(runs[r, 2]):
+            o = runs[r, 0] + i * runs[r, 1]
+            a, b, c = 0.5 * damping[o], 0.5 * damping[o + 1], 0.5 * damping[o + 2]
+            stiffness[o] += b * w[2] - c * w[1] + square * mass[o]
+            stiffness[o + 1] += c * w[0] - a * w[2] + square * mass[o + 1]
+            stiffness[o + 2] += a * w[1] - b * w[0] + square * mass[o + 2]
 
 
 @kernel
-def add_radial_change(places, frames, omega, factor, damping, data):
+def add_radial_change(runs, omega, factor, damping, data):
     """data += factor C omega omega^T in the columns of angular velocities (15): from the elimination of the row of each
     quaternion's length. Arguments as in ``add_change_of_map``."""
-    for e in range(places.size):
-        o, w = places[e], omega[frames[e]]
-        f = factor * (damping[o] * w[0] + damping[o + 1] * w[1] + damping[o + 2] * w[2])
-        for m in range(3):
-            data[o + m] += f * w[m]
+    for r in range(runs.shape[0]):
+        w = omega[runs[r, 3]]
+        for i in range(runs[r, 2]):
+            o = runs[r, 0] + i * runs[r, 1]
+            f = factor * (damping[o] * w[0] + damping[o + 1] * w[1] + damping[o + 2] * w[2])
+            for m in range(3):
+                data[o + m] += f * w[m]
 
 
 @kernel

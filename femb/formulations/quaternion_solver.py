@@ -70,14 +70,19 @@ class QuaternionSolver:
         self._work = np.empty((2, solver.pattern.n))
 
     @cached_property
-    def of_turns(self) -> tuple[Ints, Ints]:
-        """The entries of block data in the first column of each angular velocity, and the frame that has it."""
+    def runs(self) -> Ints:
+        """(r, 4): the columns of angular velocities in every block, as ``add_change_of_map`` takes them."""
         pattern, omega_v = self.velocity_solver.pattern, self.coordinates[3]
-        frame_of = np.full(pattern.n, -1)
-        frame_of[omega_v] = np.arange(len(omega_v))
-        frames = frame_of[pattern.rows_columns()[1]]
-        entries = np.flatnonzero(frames >= 0)
-        return entries, frames[entries]
+        size, (earlier, later) = np.diff(pattern.block_start), pattern.edges.T
+        # each block has one angular velocity at most
+        frame, column = np.full(len(size), -1), np.zeros(len(size), dtype=np.int64)
+        block = pattern.block_of[omega_v]
+        frame[block], column[block] = np.arange(len(omega_v)), omega_v - pattern.block_start[block]
+        rows = np.concatenate([np.arange(len(size)), later, earlier])
+        columns = np.concatenate([np.arange(len(size)), earlier, later])
+        place = np.concatenate([pattern.diagonal, pattern.upper, pattern.lower]) + column[columns]
+        found: Ints = np.stack([place, size[columns], size[rows], frame[columns]], axis=1)
+        return np.ascontiguousarray(found[frame[columns] >= 0])
 
     def shifted(
         self, mass: PulledBack, damping: PulledBack, stiffness: PulledBack, mu: complex, reach: complex | None = None
@@ -87,7 +92,7 @@ class QuaternionSolver:
             reach = 1.0 / mu
         data = self.velocity_solver.shifted(mass.data, damping.data, stiffness.data, mu, reach)
         basis = mass.basis
-        add_radial_change(*self.of_turns, basis.omega, 0.25 * reach * reach, damping.data, data)
+        add_radial_change(self.runs, basis.omega, 0.25 * reach * reach, damping.data, data)
         return Shifted(data, mass.data, damping.data, basis, reach)
 
     def factorise(self, matrix: Shifted, dependent: float = DEPENDENT) -> QuaternionFactors:

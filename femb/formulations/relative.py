@@ -252,6 +252,8 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
     """
     motion = velocities(tree, placement, u, speeds)
     spins = _spins(motion)
+    # from every joint to every mass centre
+    rho, rho_rate = cross_matrix(np.stack([motion.r - motion.joint[:, None], motion.v - motion.joint_rate[:, None]]))
     rates = np.asarray(u).reshape(tree.n, 6)[:, 3:]
     V, W, V_rate, W_rate = (np.zeros((tree.n, 3, 6 * tree.n), dtype=motion.v.dtype) for _ in range(4))
     for j, h in enumerate(tree.parent):
@@ -260,13 +262,12 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
             A_p, A_rate = -motion.outer[j], -spins[j] @ motion.outer[j]
         else:
             A_p, A_rate = motion.inner[j], spins[h] @ motion.inner[j]
-        rho, rho_rate = cross_matrix(motion.r - motion.joint[j]), cross_matrix(motion.v - motion.joint_rate[j])
         slide, turn = slice(6 * j, 6 * j + 3), slice(6 * j + 3, 6 * j + 6)
         for k in range(j, tree.n):
             if j not in tree.path(k):
                 continue
             V[k, :, slide], V_rate[k, :, slide] = A_p, A_rate
-            V[k, :, turn], V_rate[k, :, turn] = -rho[k] @ F, -rho_rate[k] @ F - rho[k] @ F_rate
+            V[k, :, turn], V_rate[k, :, turn] = -rho[j, k] @ F, -rho_rate[j, k] @ F - rho[j, k] @ F_rate
             W[k, :, turn], W_rate[k, :, turn] = F, F_rate
     distance = np.ones(tree.n) if speeds != "angles" else gimbal_distance(placement.angles)
     return Partials(V, W, V_rate, W_rate, distance)

@@ -188,13 +188,13 @@ def add_torque_tangent(factor, force, point, at, K):
 
 
 @inner
-def frame_motion(frame, q, v, fixed, R, r, rate, w):
+def frame_motion(index, first, q, v, fixed, R, r, rate, w):
     """Axes R, position r, velocity ``rate`` and angular velocity w (own axes) of a frame.
 
-    frame (3,) int : its places in q and in v, and whether it has axes; a negative place in q is row -1-i of ``fixed``,
-    a negative place in v says that it is at rest.
+    index, from ``first`` on, has its places in q and in v, and whether it has axes; a negative place in q is row -1-i
+    of ``fixed``, a negative place in v says that it is at rest.
     """
-    i, j, axes = frame[IN_Q], frame[IN_V], frame[AXES]
+    i, j, axes = index[first + IN_Q], index[first + IN_V], index[first + AXES]
     for k in range(3):
         r[k] = q[i + k] if i >= 0 else fixed[-1 - i, k]
         rate[k] = v[j + k] if j >= 0 else 0.0
@@ -210,10 +210,10 @@ def frame_motion(frame, q, v, fixed, R, r, rate, w):
 
 
 @inner
-def point_motion(frame, point, q, v, fixed, R, r, rate, w):
+def point_motion(index, first, point, q, v, fixed, R, r, rate, w):
     """Position r and velocity ``rate`` of a point (3,) in axes of a frame, as in ``frame_motion``; w becomes
     omega x point, in these axes."""
-    frame_motion(frame, q, v, fixed, R, r, rate, w)
+    frame_motion(index, first, q, v, fixed, R, r, rate, w)
     x, y, z = w[0], w[1], w[2]
     w[0], w[1], w[2] = y * point[2] - z * point[1], z * point[0] - x * point[2], x * point[1] - y * point[0]
     for k in range(3):

@@ -27,7 +27,7 @@ def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multip
         if multiplier == 0.0 or (index[IN_FORCE] >= 0 and u[index[IN_FORCE]] == 0.0):
             continue  # not in force
         second(index, data, u, q, v, system.layout.fixed, K, T)
-        frames = index[FIRST], index[SECOND]
+        frames = index[FIRST : FIRST + 3], index[SECOND : SECOND + 3]
         counts = [(6 if frame[AXES] else 3) if frame[IN_V] >= 0 else 0 for frame in frames]
         own = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])
         at = np.concatenate([frame[IN_V] + np.arange(count) for frame, count in zip(frames, counts, strict=True)])

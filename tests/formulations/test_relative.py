@@ -12,6 +12,7 @@ from autograd.differential_operators import make_jvp
 from femb.base.errors import ModelError, SolveError
 from femb.formulations import relative
 from femb.formulations.relative import SPEEDS, Placement, RelativeTree
+from femb.numerics import rotations
 
 every_speed = pytest.mark.parametrize("speeds", SPEEDS)
 PARENTS = (-1, 0, 0, 2, 1, 3, 3)
@@ -179,7 +180,7 @@ def test_printed_blocks_of_two_bodies(speeds):
     parts = relative.partials(tree, motion.placement(), u, speeds)
     R1, R2 = relative.rotation_123(motion.theta)
     B1, B2 = R1.T, (R2 @ R1).T  # body to inertial
-    T = relative._tilde
+    T = rotations.cross_matrix
     qp, sp, rp, sdot = tree.joint[1], motion.s[1], tree.arm[1], motion.ds[1]
     q2, s2, r2 = B1 @ qp, B1 @ sp, B2 @ rp
     hat = relative.rate_map(motion.theta)
@@ -263,7 +264,7 @@ def test_stacked_rows_are_those_of_the_null_space_method():
     placement = motion.placement()
     moving = relative.velocities(tree, placement, u, "body")
     rows, rows_rate = relative.body_rows(moving, relative.partials(tree, placement, u, "body"))
-    T, A = relative._tilde, moving.A
+    T, A = rotations.cross_matrix, moving.A
     w = np.einsum("kji,kj->ki", A, moving.w)
     Ha, Ha_rate = np.eye(6 * n), np.zeros((6 * n, 6 * n))
     keep = [*range(6), *(6 * k + 3 + i for k in range(1, n) for i in range(3))]

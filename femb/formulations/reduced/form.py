@@ -9,7 +9,6 @@ where a sweep over the tree does. Source: docs/theory/reduced_order.md, equation
 equations (13) to (18).
 """
 
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -26,10 +25,10 @@ from femb.formulations.reduced.dense import DenseSolver, solve_positive
 from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
+from femb.formulations.transformed import Transformed
 from femb.formulations.tree_frame import Root
 from femb.layout.discrete import Discrete
 from femb.layout.element import TrialError
-from femb.layout.state import State
 from femb.system.block_lu import SingularError
 from femb.system.linear_solver import Factors, Matrix, Solver
 from femb.system.reaction_stiffness import reaction_stiffness
@@ -41,7 +40,7 @@ DENSE = 250
 CLOSED, PASSES = 1e-13, 10
 
 
-class ReducedForm(TreeCoordinates):
+class ReducedForm(TreeCoordinates, Transformed):
     """A System seen by a stepper in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
 
     root : what free bodies are described by. kept : places of the n_c kept rows among the System's multipliers.
@@ -51,11 +50,8 @@ class ReducedForm(TreeCoordinates):
     """
 
     def __init__(self, system: System, root: Root | None = None) -> None:
-        self.system = system
-        self.model, self.layout = system.model, system.layout
-        super().__init__(JointTree(system, "reduced", root))
-        self.breakpoints, self.watched = system.breakpoints, system.watched
-        self.inputs_of_state = system.inputs_of_state
+        Transformed.__init__(self, system)
+        TreeCoordinates.__init__(self, JointTree(system, "reduced", root))
         if not self.n_v:
             raise ModelError.at(("run", "formulation"), "'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
@@ -157,10 +153,6 @@ class ReducedForm(TreeCoordinates):
 
         return block_array([[matrix, J.T], [J, None]], format="csc")
 
-    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """v' (n_v,)."""
-        return self.forward(u, q, v)[0]
-
     @cached_property
     def _mass_places(self) -> Ints | None:
         """Where the entries of every frame's mass (n, 6, 6) are in block data; None where masses of frames couple."""
@@ -238,6 +230,11 @@ class ReducedForm(TreeCoordinates):
 
     # States
 
+    def _take(self, before: Discrete) -> None:
+        """Engaged latches are kept rows."""
+        if np.any(before.engaged != self.system.discrete.engaged):
+            self._keep()
+
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v in velocity coordinates of s states."""
         return self.tree.to_system(q, v)
@@ -251,41 +248,18 @@ class ReducedForm(TreeCoordinates):
         found = self.tree.coordinates_at(q, self.system.discrete.angles)
         return found, self.tree.speeds_at(found, v)
 
-    def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies, beams and joints at an instant."""
-        return self._turned_to(q).state(t, *(each[0] for each in self.to_system(q[None], v[None])))
-
     def at(self, q: Floats) -> "ReducedForm":
         """The same form with the turns of its joints as they are at q."""
-        return self.with_discrete(self._turned_to(q).discrete)
+        return self.with_discrete(self.system_at(q).discrete)
 
-    def _turned_to(self, q: Floats) -> System:
+    def system_at(self, q: Floats) -> System:
         """The system with the turns of its joints as they are at q, which a step of any length counts."""
         if not self.system.coordinates_of_joints.count:
             return self.system
         angles = np.where(self.tree.place >= 0, q[self.tree.place], self.system.discrete.angles)
         return self.system.with_discrete(replace(self.system.discrete, angles=angles))
 
-    def with_discrete(self, discrete: Discrete) -> "ReducedForm":
-        """The same form in another discrete state: engaged latches are kept rows."""
-        other = copy(self)
-        other.system = self.system.with_discrete(discrete)
-        if np.any(discrete.engaged != self.system.discrete.engaged):
-            other._keep()
-        return other
-
-    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) at time t and a state."""
-        system = self._turned_to(q)
-        if not self.inputs_of_state:
-            return system.inputs_at(t, system.q0, system.v0)
-        return system.inputs_at(t, *(each[0] for each in self.to_system(q[None], v[None])))
-
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers."""
         full = None if multipliers is None else self._all_multipliers(multipliers)
         return self.system.power(u, *self.to_system(q, v), full)
-
-    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Look for postures that a motion cannot go on through."""
-        self.system.watch(t, *self.to_system(q, v), last)
