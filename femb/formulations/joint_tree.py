@@ -17,7 +17,6 @@ are its strokes, then its angles; after all frames come the strains of beams. Pa
 Source: docs/theory/reduced_order.md, sections 2 and 3.
 """
 
-from collections import deque
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -28,7 +27,8 @@ from femb.base.types import Floats, Ints
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
-from femb.formulations.tree_frame import Root, TreeFrame, free_directions
+from femb.formulations.tree_frame import Root, TreeFrame, free_directions, packed
+from femb.formulations.tree_search import hung
 from femb.layout.layout import Station
 from femb.numerics import rotations
 from femb.system.system import System
@@ -56,46 +56,10 @@ class JointTree:
         self.system, self.layout, self.formulation = system, system.layout, formulation
         self._analysis = analysis
         self.root = Root() if root is None else root
-        self._hang()
         self._number()
         self._same_signs()
 
     # The tree
-
-    def _hang(self) -> None:
-        layout = self.layout
-        joints: list[list[str]] = [[] for _ in layout.frames]
-        for name, joint in layout.joints.items():
-            for end in (joint.first, joint.second):
-                joints[end.frame].append(name)
-        place = {k: -1 for k, frame in enumerate(layout.frames) if frame.freedom == 0}
-        self._above: dict[int, tuple[int, str]] = {}
-        self._hung: list[tuple[int, int, str | None]] = []
-        todo = deque(place)
-        used: set[str] = set()
-        for root in [None, *self._roots()]:
-            if root is not None:
-                if root in place:
-                    continue
-                place[root] = len(self._hung)
-                self._hung.append((root, -1, None))
-                todo.append(root)
-            while todo:
-                above = todo.popleft()
-                for name in joints[above]:
-                    joint = layout.joints[name]
-                    below = joint.second.frame if joint.first.frame == above else joint.first.frame
-                    if name in used:
-                        continue
-                    used.add(name)
-                    if below in place:
-                        raise self._refused(
-                            f"{_listed(self._loop(above, below, name))} close a loop", "or open the loop"
-                        )
-                    place[below] = len(self._hung)
-                    self._above[below] = (above, name)
-                    self._hung.append((below, place[above], name))
-                    todo.append(below)
 
     def _roots(self) -> list[int]:
         """Frames in the order in which they are taken as free roots."""
@@ -104,17 +68,6 @@ class JointTree:
             raise ModelError(f"root: got body {self.root.body!r}, which is not in the model")
         first = [bodies[self.root.body]] if self.root.body is not None else []
         return first + [k for k, frame in enumerate(self.layout.frames) if frame.freedom]
-
-    def _loop(self, first: int, second: int, closing: str) -> list[str]:
-        """Names of the joints of the loop that one closes."""
-        paths = []
-        for frame in (first, second):
-            path = []
-            while frame in self._above:
-                frame, name = self._above[frame]
-                path.append(name)
-            paths.append(path)
-        return [closing, *(each for each in paths[0] + paths[1] if (each in paths[0]) != (each in paths[1]))]
 
     def _refused(self, why: str, instead: str = "") -> ModelError:
         text = f"{self.formulation!r} is for trees of joints: {why}"
@@ -126,7 +79,7 @@ class JointTree:
         n_q = n_u = 0
         self.frames: list[TreeFrame] = []
         rows: set[int] = set()
-        for frame, parent, name in self._hung:
+        for frame, parent, name in hung(self.layout, self._roots(), self._refused):
             places = n_q, n_u
             made = self._free(frame, places) if name is None else self._by_joint(frame, parent, name, places)
             self.frames.append(made)
@@ -137,7 +90,7 @@ class JointTree:
         self.strains = (slice(n_q, n_q + strains), slice(n_u, n_u + strains))
         self.n_q, self.n_u = n_q + strains, n_u + strains
         self.kept = [k for k in range(len(self.layout.rows)) if k not in rows]
-        self._tables()
+        self.index, self.data, self.fixed = packed(self.frames, self.layout)
         self._list_coordinates()
 
     def _free(self, frame: int, places: tuple[int, int]) -> TreeFrame:
@@ -182,27 +135,6 @@ class JointTree:
         return np.diag([sign, sign, 1.0])
 
     # Tables and places
-
-    def _tables(self) -> None:
-        """What ``joint_tree_kernels`` work on."""
-        layout = self.layout
-        self.index: Ints = np.zeros((len(self.frames), 14), dtype=np.int64)
-        self.data: Floats = np.zeros((len(self.frames), 18))
-        identity = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-        self.fixed: Floats = np.vstack([layout.fixed, identity])
-        for k, each in enumerate(self.frames):
-            above = each.parent
-            if each.joint is None:
-                above = -len(self.fixed)
-            elif above < 0:
-                above = int(layout.frame_q[each.above.frame])
-            numbers = [above, layout.frame_q[each.frame], layout.frame_v[each.frame]]
-            numbers += [layout.frames[each.frame].freedom, each.turn, each.backward, each.q.start, each.u.start]
-            numbers += [axis in each.strokes for axis in (X, Y, Z)]
-            numbers += [len(each.strokes), each.u.stop - each.u.start, each.body_velocity]
-            self.index[k] = numbers
-            ends = [np.append(end.offset, end.rotation) for end in (each.above, each.below)]
-            self.data[k] = np.concatenate([*ends, rotations.from_matrix(each.zero)])
 
     def _same_signs(self) -> None:
         """Quaternions of frames get the signs they have in the System at the start, through those of Z."""
@@ -329,7 +261,3 @@ class JointTree:
             count = each.u.stop - each.u.start
             u[each.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
         return u
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"joints.{name}" for name in names)

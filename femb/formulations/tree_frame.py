@@ -3,12 +3,38 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from femb.base.checks import array_problem, shown
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.elements.joint.rows import LOCK, PARALLEL, X, Y, Z
-from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
-from femb.layout.layout import Station
+from femb.formulations.joint_tree_kernels import (
+    ABOVE,
+    ABOVE_TURN,
+    BACKWARD,
+    BELOW,
+    BELOW_TURN,
+    BODY_VELOCITY,
+    FIRST_Q,
+    FIRST_U,
+    FRAME_Q,
+    FRAME_V,
+    LOCKED,
+    PARENT,
+    POINT_MASS,
+    REVOLUTE,
+    SIZE,
+    SPEEDS,
+    SPHERICAL,
+    STROKE_X,
+    STROKES,
+    TURN,
+    UNIVERSAL,
+    ZERO,
+)
+from femb.layout.layout import Layout, Station
+from femb.numerics import rotations
 
 # Coordinates and speeds of a turn.
 TURNS = {LOCKED: (0, 0), REVOLUTE: (1, 1), UNIVERSAL: (2, 2), SPHERICAL: (4, 3), POINT_MASS: (0, 0)}
@@ -98,3 +124,27 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
     if across in ({*PARALLEL, ("dot1", X, Y)}, set(LOCK)):
         return strokes, LOCKED
     raise ValueError("has no angles that make one")
+
+
+def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:
+    """index (n, 14), data (n, 18) and poses of fixed frames, as ``joint_tree_kernels`` take them.
+
+    The last of the poses is the inertial axes, on which free roots hang.
+    """
+    index, data = np.zeros((len(frames), 14), dtype=np.int64), np.zeros((len(frames), 18))
+    fixed = np.vstack([layout.fixed, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+    for row, numbers, each in zip(index, data, frames, strict=True):
+        row[PARENT] = each.parent
+        if each.joint is None:
+            row[PARENT] = -len(fixed)
+        elif each.parent < 0:
+            row[PARENT] = layout.frame_q[each.above.frame]
+        row[FRAME_Q], row[FRAME_V] = layout.frame_q[each.frame], layout.frame_v[each.frame]
+        row[SIZE], row[TURN], row[BACKWARD] = layout.frames[each.frame].freedom, each.turn, each.backward
+        row[FIRST_Q], row[FIRST_U], row[STROKES] = each.first_q, each.first_u, len(each.strokes)
+        row[[STROKE_X + axis for axis in each.strokes]] = 1
+        row[SPEEDS], row[BODY_VELOCITY] = each.u.stop - each.u.start, each.body_velocity
+        numbers[ABOVE], numbers[ABOVE_TURN] = each.above.offset, each.above.rotation
+        numbers[BELOW], numbers[BELOW_TURN] = each.below.offset, each.below.rotation
+        numbers[ZERO] = rotations.from_matrix(each.zero)
+    return index, data, fixed
