@@ -27,7 +27,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
-from femb.formulations.tree_frame import Root, TreeFrame, free_directions, packed
+from femb.formulations.tree_frame import Root, TreeFrame, end_pose, free_directions, packed
 from femb.formulations.tree_search import hung
 from femb.layout.layout import Station
 from femb.numerics import rotations
@@ -129,7 +129,7 @@ class JointTree:
 
     def _locked(self, joint: Any) -> Floats:
         """Z of ends that do not turn: their x axes may point in opposite directions."""
-        ends = [self._pose(end, self.system.q0)[1] for end in (joint.first, joint.second)]
+        ends = [end_pose(self.layout, end, self.system.q0)[1] for end in (joint.first, joint.second)]
         first, second = (rotations.rotation_matrix(each)[:, X] for each in ends)
         sign = 1.0 if first @ second > 0.0 else -1.0
         return np.diag([sign, sign, 1.0])
@@ -205,8 +205,7 @@ class JointTree:
 
     def to_system(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
         """The System's q (s, n_q) and v (s, n_v) at s states."""
-        Q, V, *_ = self.sweep(q, u)
-        return Q, V
+        return self.sweep(q, u)[:2]
 
     def coordinates_at(self, Q: Floats, angles: Floats | None = None) -> Floats:
         """q (n_q,) of the System's Q (system.n_q,); exact where Q is on the constraints.
@@ -216,7 +215,7 @@ class JointTree:
         q = np.empty(self.n_q)
         q[self.strains[0]] = Q[self.strain_places[0]]
         for each in self.frames:
-            (r_a, p_a), (r_b, p_b) = self._pose(each.above, Q), self._pose(each.below, Q)
+            (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (each.above, each.below))
             if each.backward:
                 (r_a, p_a), (r_b, p_b) = (r_b, p_b), (r_a, p_a)
             p = rotations.multiply(rotations.conjugate(p_a), p_b)
@@ -235,18 +234,6 @@ class JointTree:
         picked = self.system.coordinates_of_joints.picked(numbers)
         q[places] = picked.unwrapped(q[places], reference[numbers])
         return q
-
-    def _pose(self, station: Station, Q: Floats) -> tuple[Floats, Floats]:
-        """Point (3,) and quaternion (4,) of a joint's end."""
-        if station.frame < 0:
-            return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-        frame, i = self.layout.frames[station.frame], self.layout.frame_q[station.frame]
-        r, p = frame.position, frame.quaternion
-        if frame.freedom:
-            r = Q[i : i + 3]
-        if frame.freedom == 6:
-            p = rotations.normalise(Q[i + 3 : i + 7])
-        return r + rotations.rotate(p, station.offset), rotations.multiply(p, station.rotation)
 
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""

@@ -126,6 +126,19 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
     raise ValueError("has no angles that make one")
 
 
+def end_pose(layout: Layout, station: Station, Q: Floats) -> tuple[Floats, Floats]:
+    """Point (3,) and quaternion (4,) of a joint's end at the System's Q; of a free root's, the inertial axes."""
+    if station.frame < 0:
+        return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    frame, i = layout.frames[station.frame], layout.frame_q[station.frame]
+    r, p = frame.position, frame.quaternion
+    if frame.freedom:
+        r = Q[i : i + 3]
+    if frame.freedom == 6:
+        p = rotations.normalise(Q[i + 3 : i + 7])
+    return r + rotations.rotate(p, station.offset), rotations.multiply(p, station.rotation)
+
+
 def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:
     """index (n, 14), data (n, 18) and poses of fixed frames, as ``joint_tree_kernels`` take them.
 

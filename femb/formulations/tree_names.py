@@ -1,5 +1,12 @@
 """Names of the coordinates of a joint tree: of states of a linearisation and of the reduced form's matrices."""
 
+from collections.abc import Mapping
+
+from numpy.typing import ArrayLike
+
+from femb.base.checks import as_numbers, shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
 from femb.formulations.joint_tree import JointTree
 
 
@@ -39,3 +46,24 @@ def position_names(tree: JointTree) -> tuple[str, ...]:
 def speed_names(tree: JointTree) -> tuple[str, ...]:
     """Names (n_u,) of the speeds."""
     return tuple(f"{name} rate" for name in coordinate_names(tree))
+
+
+def given_by_name(
+    word: str, values: ArrayLike | Mapping[str, float] | None, start: Floats, names: tuple[str, ...]
+) -> Floats:
+    """An array of numbers by name, of all of them, or of the start."""
+    if values is None:
+        return start.copy()
+    if isinstance(values, Mapping):
+        out = start.copy()
+        for name, value in values.items():
+            if name not in names:
+                raise ModelError(f"reduced_matrices: {word}: got {shown(name)}, wanted names of {', '.join(names)}")
+            out[names.index(name)] = value
+        return out
+    found = as_numbers(values)
+    if found is None or found.shape != start.shape:
+        raise ModelError(
+            f"reduced_matrices: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
+        )
+    return found.copy()

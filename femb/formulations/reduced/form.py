@@ -21,7 +21,7 @@ from femb.formulations.bordered import BorderedSolver
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.coordinates import TreeCoordinates
-from femb.formulations.reduced.dense import DenseSolver, solve_positive
+from femb.formulations.reduced.dense import DenseSolver, bordered, solve_positive
 from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
@@ -86,12 +86,8 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     def H2(self, q: Floats, v: Floats | None = None) -> tuple[Any, Any]:
         """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
-        return self.null_space.matrices(*self._blocks(q, np.zeros(self.n_v) if v is None else v))
-
-    def _blocks(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """T, T', B, B' (n, 6, 6) at one state."""
-        _, _, T, T1, B, B1 = (each[0] for each in self.tree.sweep(q[None], v[None]))
-        return T, T1, B, B1
+        swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
+        return self.null_space.matrices(*(each[0] for each in swept[2:]))
 
     def velocity_rates(self, swept: Swept, v: Floats, a: Floats) -> Floats:
         """v' of the System (s, system.n_v), H2 a + H2' v, at s states that were swept."""
@@ -138,20 +134,13 @@ class ReducedForm(TreeCoordinates, Transformed):
             if self.n_c:
                 J = self.system.jacobian(u, Q[0])[self.kept]
                 gamma = self.system.constraints(u[None], Q, V)[1][0, self.kept] - J @ bias[0]
-                matrix, x = self._bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
+                matrix, x = bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
             x = self.solver.factorise(matrix).solve(x)
         except SingularError as error:
             raise TrialError(
                 "the reduced mass matrix is singular: a direction without mass, or rows too many"
             ) from error
         return x[: self.n_v], x[self.n_v :]
-
-    def _bordered(self, matrix: Matrix, J: Floats) -> Matrix:
-        if self.dense:
-            return np.block([[matrix, J.T], [J, np.zeros((self.n_c, self.n_c))]])
-        from scipy.sparse import block_array
-
-        return block_array([[matrix, J.T], [J, None]], format="csc")
 
     @cached_property
     def _mass_places(self) -> Ints | None:
@@ -223,7 +212,7 @@ class ReducedForm(TreeCoordinates, Transformed):
         J = self._kept_rows(u, swept)
         x = np.concatenate([np.zeros(self.n_v), -left])
         try:
-            result: Floats = self.solver.factorise(self._bordered(self.mass(swept), J)).solve(x)[: self.n_v]
+            result: Floats = self.solver.factorise(bordered(self.mass(swept), J)).solve(x)[: self.n_v]
             return result
         except SingularError as error:
             raise TrialError("the drivers depend on each other") from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.checks import as_numbers, shown
+from femb.base.checks import shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.joint.rows import PARALLEL, SPHERICAL, X, Y, Z
@@ -20,7 +20,7 @@ from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.reduced.rows import rows
 from femb.formulations.reduced.table2 import Forms, Pair
 from femb.formulations.tree_frame import Root
-from femb.formulations.tree_names import position_names, speed_names
+from femb.formulations.tree_names import given_by_name, position_names, speed_names
 from femb.layout.layout import Station
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -206,7 +206,10 @@ def reduced_matrices(
 
     form = ReducedForm(System(model), root)
     return matrices_of(
-        form, _given("q", q, form.q0, position_names(form.tree)), _given("u", u, form.v0, speed_names(form.tree)), t
+        form,
+        given_by_name("q", q, form.q0, position_names(form.tree)),
+        given_by_name("u", u, form.v0, speed_names(form.tree)),
+        t,
     )
 
 
@@ -242,22 +245,3 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
         H2_rate=H2_rate,
         H2_inverse=found.H2_inverse(),
     )
-
-
-def _given(word: str, values: ArrayLike | Mapping[str, float] | None, start: Floats, names: tuple[str, ...]) -> Floats:
-    """An array of numbers by name, of all of them, or of the start."""
-    if values is None:
-        return start.copy()
-    if isinstance(values, Mapping):
-        out = start.copy()
-        for name, value in values.items():
-            if name not in names:
-                raise ModelError(f"reduced_matrices: {word}: got {shown(name)}, wanted names of {', '.join(names)}")
-            out[names.index(name)] = value
-        return out
-    found = as_numbers(values)
-    if found is None or found.shape != start.shape:
-        raise ModelError(
-            f"reduced_matrices: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
-        )
-    return found.copy()
