@@ -1,9 +1,10 @@
-"""Where frames are in q and in v, as the kernels of elements between two frames take it."""
+"""Index arrays of elements: where their frames are in q and in v, and their inputs in u, as kernels take them."""
 
 import numpy as np
 
 from femb.base.types import Ints
 from femb.layout.layout import Layout
+from femb.numerics.vector3 import AXES, IN_V
 
 
 def frame_places(layout: Layout, frame: int) -> list[int]:
@@ -18,6 +19,14 @@ def pair_starts(index: Ints) -> Ints:
     """
     starts = []
     for column in (0, 3):
-        place, axes = index[:, column + 1], index[:, column + 2] == 1
+        place, axes = index[:, column + IN_V], index[:, column + AXES] == 1
         starts += [place, np.where((place >= 0) & axes, place + 3, -1)]
     return np.stack(starts, axis=1)
+
+
+def with_inputs(index: Ints, first_input: int, *columns: int) -> Ints:
+    """A copy of an index whose ``columns`` number inputs of the batch, -1 for none: there they are numbered in u."""
+    found = index.copy()
+    for column in columns:
+        found[:, column] += np.where(found[:, column] >= 0, first_input, 0)
+    return found

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -40,19 +40,42 @@ class Motion(Profile, Protocol):
 
 
 @dataclass(frozen=True)
-class Constant:
-    """One at all times, or ``value``."""
+class _Shape:
+    """Base of the profiles here: the word for them in case files, and how their fields are checked."""
 
-    shape: ClassVar[str] = "constant"
-    value: float = 1.0
+    shape: ClassVar[str]
+    positive: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        with Checks(self, "profile"):
-            pass
+        with Checks(self, "profile") as check:
+            self.check(check)
+
+    def check(self, check: Checks) -> None:
+        """Refuse what is wrong with its fields: by default, those of ``positive`` that are not above zero."""
+        check.positive(*self.positive)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
         return ()
+
+
+class _Smooth(_Shape):
+    """Base of those whose value comes with its derivatives."""
+
+    def __call__(self, t: float) -> float:
+        return self.derivatives(t)[0]
+
+    def derivatives(self, t: float) -> Derivatives:
+        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Constant(_Shape):
+    """One at all times, or ``value``."""
+
+    shape: ClassVar[str] = "constant"
+    value: float = 1.0
 
     def __call__(self, t: float) -> float:
         return self.value
@@ -62,7 +85,7 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(_Smooth):
     """c0 + c1 x + c2 x^2 + ... of x = t - start with ``coefficients`` c from the constant upwards, at all times: [0, 2]
     is a steady rate of two."""
 
@@ -70,16 +93,8 @@ class Polynomial:
     coefficients: Numbers
     start: float = 0.0
 
-    def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.numbers("coefficients")
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        return ()
-
-    def __call__(self, t: float) -> float:
-        return self.derivatives(t)[0]
+    def check(self, check: Checks) -> None:
+        check.numbers("coefficients")
 
     def derivatives(self, t: float) -> Derivatives:
         x = t - self.start
@@ -92,25 +107,15 @@ class Polynomial:
 
 
 @dataclass(frozen=True)
-class Sine:
+class Sine(_Smooth):
     """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad."""
 
     shape: ClassVar[str] = "sine"
+    positive: ClassVar[tuple[str, ...]] = ("frequency",)
     frequency: float
     amplitude: float = 1.0
     phase: float = 0.0
     mean: float = 0.0
-
-    def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.positive("frequency")
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        return ()
-
-    def __call__(self, t: float) -> float:
-        return self.derivatives(t)[0]
 
     def derivatives(self, t: float) -> Derivatives:
         omega = 2.0 * math.pi * self.frequency
@@ -119,16 +124,13 @@ class Sine:
 
 
 @dataclass(frozen=True)
-class Versine:
+class Versine(_Shape):
     """(1 - cos(2 pi (t - start)/duration))/2 for ``duration`` seconds from ``start``, zero elsewhere; peak one."""
 
     shape: ClassVar[str] = "versine"
+    positive: ClassVar[tuple[str, ...]] = ("duration",)
     duration: float
     start: float = 0.0
-
-    def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.positive("duration")
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -149,7 +151,7 @@ class Versine:
 
 
 @dataclass(frozen=True)
-class SmoothStep:
+class SmoothStep(_Smooth):
     """From ``before`` to ``after`` in ``duration`` seconds from ``start``, at both ends at rest and not accelerated.
 
     Of all polynomials that do this it is the one of least degree, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of
@@ -157,21 +159,15 @@ class SmoothStep:
     """
 
     shape: ClassVar[str] = "smooth_step"
+    positive: ClassVar[tuple[str, ...]] = ("duration",)
     duration: float
     start: float = 0.0
     before: float = 0.0
     after: float = 1.0
 
-    def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.positive("duration")
-
     @property
     def breakpoints(self) -> tuple[float, ...]:
         return (self.start, self.start + self.duration)
-
-    def __call__(self, t: float) -> float:
-        return self.derivatives(t)[0]
 
     def derivatives(self, t: float) -> Derivatives:
         s, change = (t - self.start) / self.duration, self.after - self.before
@@ -185,21 +181,21 @@ class SmoothStep:
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(_Shape):
     """Zero before ``start``, one from then on, zero again after ``duration`` if that is given.
 
     At a jump the value is that of the side the integration comes from, which is why jumps are breakpoints.
     """
 
     shape: ClassVar[str] = "step"
+    positive: ClassVar[tuple[str, ...]] = ("duration",)
     start: float = 0.0
     duration: float = math.inf
 
     def __post_init__(self) -> None:
         if isinstance(self.duration, float) and self.duration == math.inf:
             object.__setattr__(self, "duration", LARGEST)
-        with Checks(self, "profile") as check:
-            check.positive("duration")
+        super().__post_init__()
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -211,19 +207,16 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(_Shape):
     """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature.
 
     Its rate jumps at the start, so that no driver can follow it.
     """
 
     shape: ClassVar[str] = "exponential"
+    positive: ClassVar[tuple[str, ...]] = ("time_constant",)
     time_constant: float
     start: float = 0.0
-
-    def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            check.positive("time_constant")
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -234,7 +227,7 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(_Shape):
     """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
 
     Its rate jumps at every time, so that no driver can follow it: take a Spline for that.
@@ -244,8 +237,8 @@ class Table:
     times: Numbers
     values: Numbers
 
-    def __post_init__(self) -> None:
-        _check_table(self)
+    def check(self, check: Checks) -> None:
+        _check_table(self, check)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -264,7 +257,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Spline:
+class Spline(_Smooth):
     """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
 
     slopes : the rates at the first and the last time (1/s), with which it goes on before and after; by default zero, so
@@ -276,8 +269,8 @@ class Spline:
     values: Numbers
     slopes: Pair = (0.0, 0.0)
 
-    def __post_init__(self) -> None:
-        _check_table(self, at_least=2)
+    def check(self, check: Checks) -> None:
+        _check_table(self, check, at_least=2)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -293,9 +286,6 @@ class Spline:
         spline = CubicSpline(self.times, self.values, bc_type=((1, first), (1, last)))
         return [tuple(map(float, column)) for column in np.asarray(spline.c).T]
 
-    def __call__(self, t: float) -> float:
-        return self.derivatives(t)[0]
-
     def derivatives(self, t: float) -> Derivatives:
         k = bisect.bisect_right(self.times, t)
         if k in (0, len(self.times)):
@@ -307,15 +297,14 @@ class Spline:
         return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c, 6.0 * a * x + 2.0 * b
 
 
-def _check_table(item: Any, at_least: int = 1) -> None:
+def _check_table(item: "Table | Spline", check: Checks, at_least: int = 1) -> None:
     """Check ``times`` and ``values`` of a profile."""
-    with Checks(item, "profile") as check:
-        check.numbers("times", "values")
-        if not check.bad:
-            rising = all(a < b for a, b in zip(item.times, item.times[1:], strict=False))
-            check.require("times", rising, "must rise from each to the next")
-            check.require("times", len(item.times) >= at_least, f"wanted at least {at_least}")
-            check.require("values", len(item.values) == len(item.times), f"wanted {len(item.times)}, one a time")
+    check.numbers("times", "values")
+    if not check.bad:
+        rising = all(a < b for a, b in zip(item.times, item.times[1:], strict=False))
+        check.require("times", rising, "must rise from each to the next")
+        check.require("times", len(item.times) >= at_least, f"wanted at least {at_least}")
+        check.require("values", len(item.values) == len(item.times), f"wanted {len(item.times)}, one a time")
 
 
 def check_profile(check: Checks, *fields: str) -> None:

@@ -30,7 +30,7 @@ class MassBatch(Batch):
         mass_kernels.residual(self.index, self.data, q, v, a, self.gravity, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
+        self.mass(q, mass)
 
     def mass(self, q: Floats, mass: Floats) -> None:
         mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
@@ -74,7 +74,7 @@ class PointBatch(Batch):
         out[:, self.in_v] += self.masses * a[:, self.in_v] - self.weight
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        mass[self.entries] += self.masses
+        self.mass(q, mass)
 
     def mass(self, q: Floats, mass: Floats) -> None:
         mass[self.entries] += self.masses

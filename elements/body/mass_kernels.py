@@ -1,26 +1,27 @@
 """Kernels over rigid bodies and point masses: a mass, and an inertia about it, at an offset in a frame.
 
-index (n, 2) int: of the frame in q (negative: fixed) and in v. data (n, 13): mass, offset (3) of the mass centre in
-frame axes, inertia (9) about the mass centre in frame axes. Source: docs/theory/rigid_body.md.
+index (n, 2) int: places of the frame in q and in v. data (n, 13): MASS, offset (3) of the mass CENTER in frame axes,
+INERTIA (9) about the mass centre in frame axes. Source: docs/theory/rigid_body.md.
 """
 
 import numpy as np
 
 from femb.numerics.compile import inner, kernel
-from femb.numerics.vector3 import cross, dot, rotation, scatter, turn, turn_back
+from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotation, scatter, turn, turn_back
+
+MASS, CENTER, INERTIA = 0, 1, 4
 
 STARTS = np.array([0])
 SIZES = np.array([6])
-POINT_SIZES = np.array([3])
 
 
 @inner
 def unpack(data, s, inertia):
     """Offset s (3,) and inertia (3, 3) from a row of data."""
     for i in range(3):
-        s[i] = data[1 + i]
+        s[i] = data[CENTER + i]
         for j in range(3):
-            inertia[i, j] = data[4 + 3 * i + j]
+            inertia[i, j] = data[INERTIA + 3 * i + j]
 
 
 @kernel
@@ -30,8 +31,8 @@ def residual(index, data, q, v, a, gravity, out):
     s, acc, force, c1, c2, inertia_w, torque = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
-            i, j = index[k, 0], index[k, 1]
-            m = data[k, 0]
+            i, j = index[k, IN_Q], index[k, IN_V]
+            m = data[k, MASS]
             unpack(data[k], s, inertia)
             rotation(q[state, i + 3 : i + 7], R)
             omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
@@ -59,15 +60,15 @@ def mass(index, data, offset, stride, q, out):
     """Add the 6 x 6 masses to block data."""
     R, A = np.empty((3, 3)), np.empty((6, 6))
     for k in range(index.shape[0]):
-        m = data[k, 0]
-        s1, s2, s3 = data[k, 1], data[k, 2], data[k, 3]
-        i = index[k, 0]
+        m = data[k, MASS]
+        s1, s2, s3 = data[k, CENTER], data[k, CENTER + 1], data[k, CENTER + 2]
+        i = index[k, IN_Q]
         rotation(q[i + 3 : i + 7], R)
         ss = s1 * s1 + s2 * s2 + s3 * s3
         for i in range(3):
             for j in range(3):
                 A[i, j] = m if i == j else 0.0
-                A[3 + i, 3 + j] = data[k, 4 + 3 * i + j] - m * data[k, 1 + i] * data[k, 1 + j]
+                A[3 + i, 3 + j] = data[k, INERTIA + 3 * i + j] - m * data[k, CENTER + i] * data[k, CENTER + j]
             A[3 + i, 3 + i] += m * ss
             # velocity of the mass centre: r' - R s~ omega
             a, b, c = R[i, 0], R[i, 1], R[i, 2]
@@ -86,8 +87,8 @@ def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness):
     r, s, acc, c1, c2, jw, x, y = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
     C, K = np.empty((6, 6)), np.empty((6, 6))
     for k in range(index.shape[0]):
-        i, j = index[k, 0], index[k, 1]
-        m = data[k, 0]
+        i, j = index[k, IN_Q], index[k, IN_V]
+        m = data[k, MASS]
         unpack(data[k], s, inertia)
         rotation(q[i + 3 : i + 7], R)
         omega, alpha = v[j + 3 : j + 6], a[j + 3 : j + 6]
@@ -144,8 +145,8 @@ def energy_momentum(index, data, q, v, gravity, out):
     r, vel, c1, c2, spin, p, s = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for state in range(q.shape[0]):
         for k in range(index.shape[0]):
-            i, j = index[k, 0], index[k, 1]
-            m = data[k, 0]
+            i, j = index[k, IN_Q], index[k, IN_V]
+            m = data[k, MASS]
             rotation(q[state, i + 3 : i + 7], R)
             omega = v[state, j + 3 : j + 6]
             unpack(data[k], s, inertia)

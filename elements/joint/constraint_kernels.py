@@ -10,10 +10,10 @@ d = r_j + A_j s_j - r_i - A_i s_i, and f, f', f'' the input it follows, or zeros
     ANGLE        e_i.e_j           a_i = -sin f g + cos f h: the angle from g to a_j about g x h is f
     ORIENTATION  vec(conj(p_d) conj(p_i) p_j), one of its three components; follows p_d, omega_d, omega_d'
 
-index (n, 10) int: of frame i in q (negative: fixed), in v (negative: fixed), 1 if it has axes; the same of frame j;
-the row; the primitive; first input or -1; input that is 0 where the row is not in force, or -1. data (n, 16): s_i, a_i
-(g for ANGLE, p_d over a_i and h for ORIENTATION), h, s_j, a_j, a constant. J (12,) of a row is on (rdot_i, omega_i,
-rdot_j, omega_j). fixed : poses of fixed frames. Source: docs/theory/constraints.md, equations (1) to (9).
+index (n, 10) int: FIRST and SECOND, where the frames i and j are (see ``femb.numerics.vector3``); the ROW; the
+PRIMITIVE; first INPUT or -1; input that is 0 where the row is not IN_FORCE, or -1. data (n, 16): s_i, a_i (g for ANGLE,
+p_d over a_i and h for ORIENTATION), h, s_j, a_j, a CONSTANT. J (12,) of a row is on (rdot_i, omega_i, rdot_j, omega_j).
+fixed : poses of fixed frames. Source: docs/theory/constraints.md, equations (1) to (9).
 """
 
 import math
@@ -21,42 +21,43 @@ import math
 import numpy as np
 
 from femb.numerics.compile import inner, kernel
-from femb.numerics.vector3 import cross, dot, rotation, turn, turn_back
+from femb.numerics.vector3 import (
+    AXES,
+    IN_Q,
+    IN_V,
+    add_point_force,
+    cross,
+    dot,
+    dot4,
+    frame_motion,
+    hamilton_into,
+    quaternion_times_into,
+    rotation,
+    times_quaternion_into,
+    turn,
+    turn_back,
+)
 
 POINT, DISTANCE, DOT1, DOT2, ANGLE, ORIENTATION = range(6)
-INPUTS = (3, 3, 3, 3, 3, 10)  # width of the input that each primitive follows
-
-
-@inner
-def frame_motion(i, j, axes, q, v, fixed, R, r, rate, w):
-    """Axes R, position r, velocity ``rate`` and angular velocity w of a frame."""
-    for k in range(3):
-        r[k] = q[i + k] if i >= 0 else fixed[-1 - i, k]
-        rate[k] = v[j + k] if j >= 0 else 0.0
-        w[k] = v[j + 3 + k] if j >= 0 and axes else 0.0
-    if not axes:
-        for k in range(3):
-            for m in range(3):
-                R[k, m] = 1.0 if k == m else 0.0
-    elif i >= 0:
-        rotation(q[i + 3 : i + 7], R)
-    else:
-        rotation(fixed[-1 - i, 3:7], R)
+FIRST, SECOND, ROW, PRIMITIVE, INPUT, IN_FORCE = 0, 3, 6, 7, 8, 9
+FIRST_POINT, SECOND_POINT, SECOND_AXIS = slice(0, 3), slice(9, 12), slice(12, 15)
+FIRST_AXIS, FIRST_AXIS_2, CONSTANT = 3, 6, 15
+QUATERNION = 3
 
 
 @inner
 def relative_orientation(index, data, u, q, fixed, pd, y):
     """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
     pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
-    first = index[8]
+    i, j, first = index[FIRST + IN_Q], index[SECOND + IN_Q], index[INPUT]
     for k in range(4):
-        pi[k] = q[index[0] + 3 + k] if index[0] >= 0 else fixed[-1 - index[0], 3 + k]
-        pj[k] = q[index[3] + 3 + k] if index[3] >= 0 else fixed[-1 - index[3], 3 + k]
-        pd[k] = u[first + k] if first >= 0 else data[3 + k]
-    hamilton(pi, pd, x)
+        pi[k] = q[i + 3 + k] if i >= 0 else fixed[-1 - i, 3 + k]
+        pj[k] = q[j + 3 + k] if j >= 0 else fixed[-1 - j, 3 + k]
+        pd[k] = u[first + k] if first >= 0 else data[QUATERNION + k]
+    hamilton_into(pi, pd, x)
     for k in range(1, 4):
         x[k] = -x[k]
-    hamilton(x, pj, y)
+    hamilton_into(x, pj, y)
     size = math.sqrt(dot4(pi, pi) * dot4(pj, pj))
     for k in range(4):
         y[k] /= size
@@ -67,7 +68,7 @@ def orientation(index, data, u, q, fixed, wi, wj, J):
     """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
     pd, y = np.empty(4), np.empty(4)
     relative_orientation(index, data, u, q, fixed, pd, y)
-    first = index[8]
+    first = index[INPUT]
     wd, ad, turned, R = np.zeros(3), np.zeros(3), np.empty(3), np.empty((3, 3))
     if first >= 0:
         for k in range(3):
@@ -79,61 +80,28 @@ def orientation(index, data, u, q, fixed, wi, wj, J):
     for k in range(3):
         ad[k] -= full[k]
         full[k] = turned[k] + wd[k]
-    quaternion_times(y, wj, a)
-    times_quaternion(full, y, b)
+    quaternion_times_into(y, wj, a)
+    times_quaternion_into(full, y, b)
     for k in range(4):
         rate[k] = 0.5 * (a[k] - b[k])
-    quaternion_times(rate, wj, a)
-    times_quaternion(full, rate, b)
-    c = int(data[15])
+    quaternion_times_into(rate, wj, a)
+    times_quaternion_into(full, rate, b)
+    c = int(data[CONSTANT])
     gamma = -0.5 * (a[c + 1] - b[c + 1])
-    times_quaternion(ad, y, b)
+    times_quaternion_into(ad, y, b)
     gamma += 0.5 * b[c + 1]
-    times_quaternion(wd, y, b)
+    times_quaternion_into(wd, y, b)
     phi_t = -0.5 * b[c + 1]
     unit = np.zeros(3)
     for k in range(3):
         unit[0], unit[1], unit[2] = 0.0, 0.0, 0.0
         unit[k] = 1.0
-        quaternion_times(y, unit, a)
+        quaternion_times_into(y, unit, a)
         J[9 + k] = 0.5 * a[c + 1]
         turn_back(R, unit, turned)
-        times_quaternion(turned, y, b)
+        times_quaternion_into(turned, y, b)
         J[3 + k] = -0.5 * b[c + 1]
     return y[c + 1], phi_t, gamma
-
-
-@inner
-def hamilton(a, b, out):
-    """out = a b, quaternions."""
-    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    out[2] = a[0] * b[2] + a[2] * b[0] + a[3] * b[1] - a[1] * b[3]
-    out[3] = a[0] * b[3] + a[3] * b[0] + a[1] * b[2] - a[2] * b[1]
-
-
-@inner
-def quaternion_times(a, w, out):
-    """out = a (0, w)."""
-    out[0] = -a[1] * w[0] - a[2] * w[1] - a[3] * w[2]
-    out[1] = a[0] * w[0] + a[2] * w[2] - a[3] * w[1]
-    out[2] = a[0] * w[1] + a[3] * w[0] - a[1] * w[2]
-    out[3] = a[0] * w[2] + a[1] * w[1] - a[2] * w[0]
-
-
-@inner
-def times_quaternion(w, a, out):
-    """out = (0, w) a."""
-    out[0] = -w[0] * a[1] - w[1] * a[2] - w[2] * a[3]
-    out[1] = w[0] * a[0] + w[1] * a[3] - w[2] * a[2]
-    out[2] = w[1] * a[0] + w[2] * a[1] - w[0] * a[3]
-    out[3] = w[2] * a[0] + w[0] * a[2] - w[1] * a[1]
-
-
-@inner
-def dot4(a, b):
-    """a . b of quaternions."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
 @inner
@@ -151,11 +119,11 @@ def spin_terms(R, w, a, e, rate, second, work):
 @inner
 def row(index, data, u, q, v, fixed, J, R, W):
     """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : to work in."""
-    kind, first = index[7], index[8]
+    kind, first = index[PRIMITIVE], index[INPUT]
     Ri, Rj = R[0], R[1]
     ri, vi, wi, rj, vj, wj = W[0], W[1], W[2], W[3], W[4], W[5]
-    frame_motion(index[0], index[1], index[2], q, v, fixed, Ri, ri, vi, wi)
-    frame_motion(index[3], index[4], index[5], q, v, fixed, Rj, rj, vj, wj)
+    frame_motion(index, FIRST, q, v, fixed, Ri, ri, vi, wi)
+    frame_motion(index, SECOND, q, v, fixed, Rj, rj, vj, wj)
     for k in range(12):
         J[k] = 0.0
     if kind == ORIENTATION:
@@ -166,72 +134,71 @@ def row(index, data, u, q, v, fixed, J, R, W):
     work, ei, ei1, ei2 = W[6], W[7], W[8], W[9]
     if kind in (DOT1, ANGLE):
         ej, ej1, ej2, a, local = W[10], W[11], W[12], W[13], W[14]
-        cosine, sine = math.cos(f), math.sin(f)
+        cosine, sine, b = math.cos(f), math.sin(f), data[SECOND_AXIS]
         for k in range(3):
-            a[k] = data[3 + k] if kind == DOT1 else cosine * data[6 + k] - sine * data[3 + k]
+            g, h = data[FIRST_AXIS + k], data[FIRST_AXIS_2 + k]
+            a[k] = g if kind == DOT1 else cosine * h - sine * g
         spin_terms(Ri, wi, a, ei, ei1, ei2, work)
-        spin_terms(Rj, wj, data[12:15], ej, ej1, ej2, work)
+        spin_terms(Rj, wj, b, ej, ej1, ej2, work)
         turn_back(Ri, ej, local)
         cross(a, local, work)
         for k in range(3):
             J[3 + k] = work[k]
         turn_back(Rj, ei, local)
-        cross(data[12:15], local, work)
+        cross(b, local, work)
         for k in range(3):
             J[9 + k] = work[k]
         gamma = -dot(ej, ei2) - dot(ei, ej2) - 2.0 * dot(ei1, ej1)
         if kind == DOT1:
-            return dot(ei, ej) - data[15] - f, -f1, gamma + f2
+            return dot(ei, ej) - data[CONSTANT] - f, -f1, gamma + f2
         # n' = f' m and n'' = f'' m - f'^2 n with m = -cos f g - sin f h
         m, m0, m1, m2 = W[15], W[16], W[17], W[18]
         for k in range(3):
-            m[k] = -cosine * data[3 + k] - sine * data[6 + k]
+            m[k] = -cosine * data[FIRST_AXIS + k] - sine * data[FIRST_AXIS_2 + k]
         spin_terms(Ri, wi, m, m0, m1, m2, work)
         along = dot(m0, ej)
         gamma -= f2 * along - f1 * f1 * dot(ei, ej) + 2.0 * f1 * (dot(m1, ej) + dot(m0, ej1))
         return dot(ei, ej), f1 * along, gamma
     d, d1, d2, b0, b1, b2 = W[10], W[11], W[12], W[13], W[14], W[15]
-    spin_terms(Ri, wi, data[0:3], b0, b1, b2, work)
-    spin_terms(Rj, wj, data[9:12], d, d1, d2, work)
+    point_i, point_j = data[FIRST_POINT], data[SECOND_POINT]
+    spin_terms(Ri, wi, point_i, b0, b1, b2, work)
+    spin_terms(Rj, wj, point_j, d, d1, d2, work)
     for k in range(3):
         d[k] += rj[k] - ri[k] - b0[k]
         d1[k] += vj[k] - vi[k] - b1[k]
         d2[k] -= b2[k]
     if kind == POINT:
         for k in range(3):
-            ei[k] = data[3 + k]
+            ei[k] = data[FIRST_AXIS + k]
         phi, phi_t, gamma = dot(ei, d) - f, -f1, f2 - dot(ei, d2)
     elif kind == DISTANCE:
-        scale = 0.5 / data[15]
+        scale = 0.5 / data[CONSTANT]
         if first < 0:
-            f = data[15]
+            f = data[CONSTANT]
         for k in range(3):
             ei[k] = 2.0 * scale * d[k]
         phi, phi_t = scale * (dot(d, d) - f * f), -2.0 * scale * f * f1
         gamma = 2.0 * scale * (f1 * f1 + f * f2 - dot(d, d2) - dot(d1, d1))
     else:
-        spin_terms(Ri, wi, data[3:6], ei, ei1, ei2, work)
+        axis = data[FIRST_AXIS : FIRST_AXIS + 3]
+        spin_terms(Ri, wi, axis, ei, ei1, ei2, work)
         phi, phi_t = dot(ei, d) - f, -f1
         gamma = f2 - dot(d, ei2) - 2.0 * dot(ei1, d1) - dot(ei, d2)
         turn_back(Ri, d, b0)
-        cross(data[3:6], b0, work)
+        cross(axis, b0, work)
         for k in range(3):
             J[3 + k] = work[k]
     turn_back(Ri, ei, b0)
-    cross(b0, data[0:3], work)
-    turn_back(Rj, ei, b1)
-    cross(data[9:12], b1, b2)
-    for k in range(3):
-        J[k], J[6 + k] = -ei[k], ei[k]
-        J[3 + k] += work[k]
-        J[9 + k] = b2[k]
+    add_point_force(-1.0, ei, b0, point_i, 0, J)
+    turn_back(Rj, ei, b0)
+    add_point_force(1.0, ei, b0, point_j, 6, J)
     return phi, phi_t, gamma
 
 
 @inner
 def inactive(index, u):
     """Whether a row is not in force."""
-    return index[9] >= 0 and u[index[9]] == 0.0
+    return index[IN_FORCE] >= 0 and u[index[IN_FORCE]] == 0.0
 
 
 @inner
@@ -239,9 +206,9 @@ def rate_of(index, v, J):
     """J v of a row."""
     rate = 0.0
     for e in range(2):
-        j = index[3 * e + 1]
+        j = index[3 * e + IN_V]
         if j >= 0:
-            for k in range(6 if index[3 * e + 2] else 3):
+            for k in range(6 if index[3 * e + AXES] else 3):
                 rate += J[6 * e + k] * v[j + k]
     return rate
 
@@ -252,16 +219,16 @@ def hold(index, data, u, q, v, fixed, multipliers, force, rates):
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            c = index[n, 6]
+            c = index[n, ROW]
             if inactive(index[n], u[s]):
                 rates[s, c] = multipliers[s, c]
                 continue
             _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
             rates[s, c] = rate_of(index[n], v[s], J) + phi_t
             for e in range(2):
-                j = index[n, 3 * e + 1]
+                j = index[n, 3 * e + IN_V]
                 if j >= 0:
-                    for k in range(6 if index[n, 3 * e + 2] else 3):
+                    for k in range(6 if index[n, 3 * e + AXES] else 3):
                         force[s, j + k] += J[6 * e + k] * multipliers[s, c]
 
 
@@ -273,8 +240,8 @@ def constraints(index, data, u, q, v, fixed, position, gamma):
         for n in range(index.shape[0]):
             if not inactive(index[n], u[s]):
                 phi, _, right = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
-                position[s, index[n, 6]] = phi
-                gamma[s, index[n, 6]] = right
+                position[s, index[n, ROW]] = phi
+                gamma[s, index[n, ROW]] = right
 
 
 @kernel
@@ -299,6 +266,6 @@ def drive(index, data, u, q, v, fixed, multipliers, out):
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
-            if index[n, 8] >= 0 and not inactive(index[n], u[s]):
+            if index[n, INPUT] >= 0 and not inactive(index[n], u[s]):
                 _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
-                out[s] += multipliers[s, index[n, 6]] * phi_t
+                out[s] += multipliers[s, index[n, ROW]] * phi_t

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_places, pair_starts
+from femb.elements.frame_index import frame_places, pair_starts, with_inputs
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_tangent_kernels as tangents
 from femb.layout.element import Input
@@ -57,7 +57,7 @@ class ConstraintSet:
         self.row_numbers = tuple(row.number for row in rows)
         starts = np.concatenate([[0], np.cumsum([each.width for each in inputs])]).astype(int)
         index, self.data = self.tables(layout, rows)
-        for column in (8, 9):
+        for column in (kernels.INPUT, kernels.IN_FORCE):
             index[:, column] = [starts[each] if each >= 0 else -1 for each in index[:, column]]
         self.local_index = index
         self.index = self.local_index
@@ -95,10 +95,8 @@ class ConstraintSet:
 
     def allocate(self, pattern: Any) -> None:
         """Look up where the blocks of J and J^T are in the matrices."""
-        self.index = self.local_index.copy()
-        inputs = self.index[:, 8:10]
-        inputs[inputs >= 0] += self.first_input
-        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, 6]])
+        self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.IN_FORCE)
+        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, kernels.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
 
     def constraint_force(

@@ -87,7 +87,7 @@ class JointCoordinates:
         if not self.count:
             return np.zeros((len(q), 0))
         index = self.index.copy()
-        index[:, 6] = np.arange(len(index))
+        index[:, row_kernels.ROW] = np.arange(len(index))
         u, free = np.zeros((len(q), 1)), np.zeros((len(q), len(index)))
         x, gamma, rate, second = (np.empty_like(free) for _ in range(4))
         row_kernels.constraints(index, self.data, u, q, v, self.fixed, x, gamma)

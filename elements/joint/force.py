@@ -1,11 +1,12 @@
 """What forces along a coordinate of a joint share: which joint and coordinate, and the law they follow."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.elements.item import Item
-from femb.layout.element import Batch, Input, with_derivatives
+from femb.layout.element import Batch, Input
 from femb.layout.layout import JointLayout, Layout
 
 
@@ -74,12 +75,12 @@ class JointForce(Item):
         return [JointForceBatch(layout, items)]
 
 
-def along(item: JointForce, law: Any) -> Any:
-    """The input (3,) of a callable of coordinate and rate: its value and derivatives, zero where it gives none."""
+def along(item: JointForce, law: Callable[[float, float], Any]) -> Callable[[float, Any], Any]:
+    """A function of time and state, of a callable of a joint's coordinate and its rate."""
 
     def at(t: float, state: Any) -> Any:
         joint = state.joints[item.joint]
         k = joint.names.index(item.coordinate) if item.coordinate is not None else 0
-        return with_derivatives(law(float(joint.coordinates[k]), float(joint.rates[k])))
+        return law(float(joint.coordinates[k]), float(joint.rates[k]))
 
     return at

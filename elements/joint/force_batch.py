@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import pair_starts
+from femb.elements.frame_index import pair_starts, with_inputs
 from femb.elements.joint import force_kernels as kernels
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.layout.element import Batch, Input
+from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.layout import Layout
 
 
-class JointForceBatch(Batch):
+class JointForceBatch(ForceBatch):
     """Forces of all laws; the first inputs are the unwrapped coordinates at the last accepted state."""
 
     joins = True
@@ -32,8 +32,9 @@ class JointForceBatch(Batch):
                 inputs.append(given)
                 width += given.width
         self.inputs = tuple(inputs)
-        self.switches = any(row[0] in (kernels.STOPS, kernels.FRICTION) or row[2] == 3 for row in index)
         self.local_index: Ints = np.array(index, dtype=np.int64)
+        law, count = self.local_index[:, kernels.LAW], self.local_index[:, kernels.INPUTS]
+        self.switches = bool(np.any(np.isin(law, (kernels.STOPS, kernels.FRICTION)) | (count == 3)))
         self.index = self.local_index
         self.data: Floats = np.array([item.numbers() for item in items], dtype=float)
 
@@ -43,9 +44,7 @@ class JointForceBatch(Batch):
         return JointForceBatch(batches[0].layout, [item for batch in batches for item in batch.items])
 
     def allocate(self, pattern: Any) -> None:
-        self.index = self.local_index.copy()
-        self.index[self.index[:, 1] >= 0, 1] += self.first_input
-        self.index[:, 3] += self.first_input
+        self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.LAST)
         self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
 
     def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -55,13 +54,9 @@ class JointForceBatch(Batch):
         kernels.laws(self.index, self.data, u, values, rates, found)
         return values, rates, gradients, found
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         _, _, gradients, found = self.measure(u, q, v)
-        kernels.spread(self.coordinates.index, gradients, found, 1.0, 1.0, out)
-
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        _, _, gradients, found = self.measure(u, q, v)
-        kernels.spread(self.coordinates.index, gradients, found, 0.0, -1.0, out)
+        kernels.spread(self.coordinates.index, gradients, found, elastic, rest, out)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         found = self.measure(u[None], q[None], v[None])[3]
@@ -72,14 +67,14 @@ class JointForceBatch(Batch):
         )  # fmt: skip
 
     def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        out += np.sum(self.measure(u, q, v)[3][..., 4], axis=1)
+        out += np.sum(self.measure(u, q, v)[3][..., kernels.ENERGY], axis=1)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         values, rates, _, found = self.measure(frames.u, frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):
             path = f"{item.table}/{item.name}"
-            block[f"{path}/force"] = item.sense * (found[:, k, 0] + found[:, k, 1])
+            block[f"{path}/force"] = item.sense * (found[:, k, kernels.ELASTIC] + found[:, k, kernels.REST])
             block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
             block[f"{path}/rate"] = rates[:, k]
         return block

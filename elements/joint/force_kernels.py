@@ -7,9 +7,9 @@ that resists an increase of c adds to the residual and to the tangents
 
 N_c and N_r being its derivatives by c and c'. J is the exact gradient whether or not the joint is closed.
 
-index (n, 5) int: law, first input of the law or -1, number of these inputs, input with the angle at the last accepted
-state, whether c is an angle. data (n, 5): numbers of the law, see ``laws``. laws, L (s, n, 5): elastic part of
-N, the rest, N_c, N_r, energy. Source: docs/theory/joint_forces.md, equations (1) to (9).
+index (n, 5) int: LAW, first INPUT of the law or -1, number of these INPUTS, input with the angle at the last accepted
+state, LAST, and whether c IS_ANGLE. data (n, 5): numbers of the law, see ``laws``. laws, L (s, n, 5): ELASTIC part of
+N, the REST, N_c, N_r, ENERGY. Source: docs/theory/joint_forces.md, equations (1) to (9).
 """
 
 import math
@@ -19,8 +19,10 @@ import numpy as np
 from femb.elements.joint.constraint_kernels import row
 from femb.elements.joint.constraint_tangent_kernels import second as row_second
 from femb.numerics.compile import inner, kernel
-from femb.numerics.vector3 import scatter
+from femb.numerics.vector3 import AXES, IN_V, scatter
 
+LAW, INPUT, INPUTS, LAST, IS_ANGLE = range(5)
+ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
 SPRING, FRICTION, STOPS, MOTOR = range(4)
 STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
 TURN = 2.0 * math.pi
@@ -35,21 +37,21 @@ def laws(index, data, u, values, rates, L):
     """
     for s in range(values.shape[0]):
         for n in range(index.shape[0]):
-            if index[n, 4]:
-                values[s, n] -= TURN * math.floor((values[s, n] - u[s, index[n, 3]]) / TURN + 0.5)
-            c, r, first = values[s, n], rates[s, n], index[n, 1]
+            if index[n, IS_ANGLE]:
+                values[s, n] -= TURN * math.floor((values[s, n] - u[s, index[n, LAST]]) / TURN + 0.5)
+            c, r, first, law = values[s, n], rates[s, n], index[n, INPUT], index[n, LAW]
             elastic, rest, by_c, by_r, energy = 0.0, 0.0, 0.0, 0.0, 0.0
-            if index[n, 0] == SPRING:
+            if law == SPRING:
                 k, free = data[n, 0], c - data[n, 2]
                 elastic, rest, energy = k * free, data[n, 1] * r, 0.5 * k * free * free
                 by_c, by_r = k, data[n, 1]
-            elif index[n, 0] == FRICTION:
+            elif law == FRICTION:
                 ratio, sign = r / data[n, 3], math.tanh(r / data[n, 2])
                 fall = data[n, 1] * math.exp(-ratio * ratio)
                 rest = (data[n, 0] + fall) * sign + data[n, 4] * r
                 by_r = (data[n, 0] + fall) * (1.0 - sign * sign) / data[n, 2] + data[n, 4]
                 by_r -= 2.0 * ratio / data[n, 3] * fall * sign
-            elif index[n, 0] == STOPS:
+            elif law == STOPS:
                 side = 1.0 if c > data[n, 1] else (-1.0 if c < data[n, 0] else 0.0)
                 if side != 0.0:
                     depth = c - data[n, 1] if side > 0.0 else data[n, 0] - c
@@ -61,12 +63,13 @@ def laws(index, data, u, values, rates, L):
                     elastic, rest, energy = side * push, side * push * (growth - 1.0), push * depth / (power + 1.0)
                     by_c, by_r = k * power * depth ** (power - 1.0) * growth, push * data[n, 4] * growth / root
             if first >= 0:
-                factor = -data[n, 0] if index[n, 0] == MOTOR else 1.0
+                factor = -data[n, 0] if law == MOTOR else 1.0
                 rest += factor * u[s, first]
-                if index[n, 2] == 3:
+                if index[n, INPUTS] == 3:
                     by_c += factor * u[s, first + 1]
                     by_r += factor * u[s, first + 2]
-            L[s, n, 0], L[s, n, 1], L[s, n, 2], L[s, n, 3], L[s, n, 4] = elastic, rest, by_c, by_r, energy
+            L[s, n, ELASTIC], L[s, n, REST], L[s, n, ENERGY] = elastic, rest, energy
+            L[s, n, BY_COORDINATE], L[s, n, BY_RATE] = by_c, by_r
 
 
 @kernel
@@ -74,11 +77,11 @@ def spread(frames, gradients, L, elastic, rest, out):
     """out (s, n_v) += J^T (elastic, rest) . (L_0, L_1). frames : two rows of constraints a coordinate."""
     for s in range(out.shape[0]):
         for n in range(L.shape[1]):
-            force = elastic * L[s, n, 0] + rest * L[s, n, 1]
+            force = elastic * L[s, n, ELASTIC] + rest * L[s, n, REST]
             for e in range(2):
-                j = frames[2 * n, 3 * e + 1]
+                j = frames[2 * n, 3 * e + IN_V]
                 if j >= 0:
-                    for k in range(6 if frames[2 * n, 3 * e + 2] else 3):
+                    for k in range(6 if frames[2 * n, 3 * e + AXES] else 3):
                         out[s, j + k] += force * gradients[s, n, 6 * e + k]
 
 
@@ -113,13 +116,13 @@ def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping,
     J, B, V = np.empty(12), np.empty(12), np.zeros(12)
     D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
     for n in range(index.shape[0]):
-        second(frames, rows, n, index[n, 4], signs[n], q, v, fixed, J, B, D, E, R, W)
+        second(frames, rows, n, index[n, IS_ANGLE], signs[n], q, v, fixed, J, B, D, E, R, W)
         for e in range(2):
-            j = frames[2 * n, 3 * e + 1]
+            j = frames[2 * n, 3 * e + IN_V]
             for k in range(6):
-                moves = j >= 0 and (k < 3 or frames[2 * n, 3 * e + 2])
+                moves = j >= 0 and (k < 3 or frames[2 * n, 3 * e + AXES])
                 V[6 * e + k] = v[j + k] if moves else 0.0
-        force, by_c, by_r = L[0, n, 0] + L[0, n, 1], L[0, n, 2], L[0, n, 3]
+        force, by_c, by_r = L[0, n, ELASTIC] + L[0, n, REST], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
         for o in range(12):
             B[o] = by_c * J[o]
             for k in range(12):

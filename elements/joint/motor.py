@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from femb.base.checks import Checks
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_kernels import MOTOR
-from femb.layout.element import Input, with_derivatives
+from femb.layout.element import Input
 from femb.profiles import Constant, Profile, check_profile
 
 
@@ -41,7 +41,5 @@ class JointMotor(JointForce):
     def input(self) -> Input:
         label, force = f"loads.{self.name}.force", self.force
         if callable(force):
-            return Input(
-                3, lambda t, state: with_derivatives(force(t, state)), of_state=True, label=label, differentiated=True
-            )
+            return Input.of_law(force, label)
         return Input.of_profile(self.profile, label)

@@ -41,47 +41,43 @@ ANGLE = Coordinate("angle", (Y, X), (X, X))
 STROKE = Coordinate("stroke", (Z,))
 
 
+@dataclass(frozen=True)
+class Primitive:
+    """What a row of a joint's table is made of: its ``code``, by which ``constraint_kernels.row`` and
+    ``constraint_tangent_kernels.second`` know it, the fields of Row that are axes of the first or of the second end,
+    as many as its row of the table numbers, and its words in messages, with the letters of these axes put in."""
+
+    code: int
+    axes: tuple[str, ...] = ()
+    words: str = ""
+
+
+PRIMITIVES = {
+    "point": Primitive(primitives.POINT, ("inertial",), "position {}"),
+    "distance": Primitive(primitives.DISTANCE),
+    "dot1": Primitive(primitives.DOT1, ("first_axis", "second_axis"), "axis {} across axis {}"),
+    "dot2": Primitive(primitives.DOT2, ("first_axis",), "offset along axis {}"),
+}
+
+
 def make_row(
     layout: Layout, number: int, spec: tuple[Any, ...], first: Station, second: Station, constant: float, **more: Any
 ) -> Row:
     """The row of a primitive between two stations whose axes are those of a joint."""
     word, *axes = spec
-    of_first, of_second = first.axes, second.axes
+    primitive = PRIMITIVES[word]
     parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
-    if word == "point":
-        parts["first_axis"] = np.eye(3)[axes[0]]
-    elif word == "dot1":
-        parts |= {"first_axis": of_first[:, axes[0]], "second_axis": of_second[:, axes[1]]}
-    elif word == "dot2":
-        parts["first_axis"] = of_first[:, axes[0]]
-    elif word == "angle":
-        parts |= {
-            "first_axis": of_first[:, X],
-            "first_axis_2": of_first[:, Y],
-            "second_axis": of_second[:, X],
-        }
-    return Row(number, PRIMITIVES[word], first.frame, second.frame, constant=constant, **parts, **more)
-
-
-PRIMITIVES = {
-    "point": primitives.POINT,
-    "distance": primitives.DISTANCE,
-    "dot1": primitives.DOT1,
-    "dot2": primitives.DOT2,
-    "angle": primitives.ANGLE,
-    "orientation": primitives.ORIENTATION,
-}
+    for field, axis in zip(primitive.axes, axes, strict=True):
+        if field == "inertial":
+            parts["first_axis"] = np.eye(3)[axis]
+        else:
+            parts[field] = (first if field == "first_axis" else second).axes[:, axis]
+    return Row(number, primitive.code, first.frame, second.frame, constant=constant, **parts, **more)
 
 
 def row_words(spec: tuple[Any, ...]) -> str:
     """What a row holds, for messages."""
     word, *axes = spec
-    if word == "point":
-        return f"position {'xyz'[axes[0]]}"
-    if word == "dot1":
-        return f"axis {'xyz'[axes[0]]} across axis {'xyz'[axes[1]]}"
-    if word == "dot2":
-        return f"offset along axis {'xyz'[axes[0]]}"
     if word == "component":
         return f"component {axes[0] + 1}"
-    return str(word)
+    return PRIMITIVES[word].words.format(*("xyz"[axis] for axis in axes)) or str(word)

@@ -45,4 +45,4 @@ class JointSpringDamper(JointForce):
     def input(self) -> Input | None:
         if self.force is None:
             return None
-        return Input(3, along(self, self.force), of_state=True, label=f"springs.{self.name}.force", differentiated=True)
+        return Input.of_law(along(self, self.force), f"springs.{self.name}.force")

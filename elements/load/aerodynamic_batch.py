@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.elements.load.airload import Airload
-from femb.layout.element import Batch, Input, breakpoints_of
+from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.numerics import rotations
@@ -34,7 +34,7 @@ class _Place:
     first: int
 
 
-class AerodynamicBatch(Batch):
+class AerodynamicBatch(ForceBatch):
     """Loads by coefficients, times an input; or by laws, whose value and derivatives are inputs."""
 
     def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
@@ -71,19 +71,13 @@ class AerodynamicBatch(Batch):
         value = np.concatenate([load.force, load.torque]) + state @ slopes[:, :6].T
         return u[:, k : k + 1] * value, u[:, k, None, None] * slopes, through
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._apply(u, q, v, -1.0, out)
-
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self._apply(u, q, v, 1.0, out)
-
-    def _apply(self, u: Floats, q: Floats, v: Floats, sign: float, out: Floats) -> None:
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         for place in self.places:
             value, _, _ = self._law(place, u, q, v)
             force, torque = value[:, :3] @ place.axes.T, value[:, 3:] @ place.axes.T
             i, j = place.i, place.j
-            out[:, j : j + 3] += sign * rotations.rotate(rotations.normalise(q[:, i + 3 : i + 7]), force)
-            out[:, j + 3 : j + 6] += sign * (torque + np.cross(place.station.offset, force))
+            out[:, j : j + 3] -= rest * rotations.rotate(rotations.normalise(q[:, i + 3 : i + 7]), force)
+            out[:, j + 3 : j + 6] -= rest * (torque + np.cross(place.station.offset, force))
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque about its point (axes of the body or section) of every load."""

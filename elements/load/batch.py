@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
+from femb.elements.frame_index import with_inputs
 from femb.elements.load import kernels as load_kernels
 from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
-from femb.layout.element import Batch, Input, breakpoints_of
+from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.singularity import Posture
 from femb.numerics.rotations import rotation_matrix
+from femb.numerics.vector3 import IN_V
 
 BASES = {
     "inertial": torque_kernels.INERTIAL,
@@ -22,7 +24,7 @@ BASES = {
 }
 
 
-class LoadBatch(Batch):
+class LoadBatch(ForceBatch):
     """Forces and torques at stations, each an input times a direction or three inputs of a callable."""
 
     def __init__(self, loads: list[Any], layout: Layout) -> None:
@@ -101,15 +103,9 @@ class LoadBatch(Batch):
         for rows in (self.forces, self.torques, self.steady_torques):
             rows.allocate(pattern, self.first_input)
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._apply(u, q, v, -1.0, out)
-
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self._apply(u, q, v, 1.0, out)
-
-    def _apply(self, u: Floats, q: Floats, v: Floats, sign: float, out: Floats) -> None:
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         for applied, rows in self._kinds:
-            applied(rows.index, rows.data, u, q, v, sign, out)
+            applied(rows.index, rows.data, u, q, v, -rest, out)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""
@@ -119,7 +115,7 @@ class LoadBatch(Batch):
             row = slice(each.row, each.row + 1)
             out = np.zeros_like(frames.v)
             kernels[id(each.rows)](each.rows.index[row], each.rows.data[row], frames.u, frames.q, frames.v, 1.0, out)
-            first = each.rows.index[each.row, 1] + (3 if each.word == "torque" else 0)
+            first = each.rows.index[each.row, IN_V] + (3 if each.word == "torque" else 0)
             values = out[:, first : first + 3]
             block[f"loads/{each.name}/{each.word}"] = values if each.axes is None else values @ each.axes
         return block
@@ -167,15 +163,13 @@ class _Rows:
     """Structure of arrays of one kind of load: index (n, width) and data (n, length), and where its blocks are."""
 
     def __init__(self, width: int, length: int) -> None:
-        self.index: Ints = np.zeros((0, width), dtype=np.int64)
+        self.index = self.local_index = np.zeros((0, width), dtype=np.int64)
         self.data: Floats = np.zeros((0, length))
-        self._first = 0
 
     def add(self, index: list[Any], data: Any) -> None:
-        self.index = np.vstack([self.index, np.array([index], dtype=np.int64)])
+        self.index = self.local_index = np.vstack([self.local_index, np.array([index], dtype=np.int64)])
         self.data = np.vstack([self.data, np.array([data], dtype=float)])
 
     def allocate(self, pattern: Any, first_input: int) -> None:
-        self.index[:, 2] += first_input - self._first
-        self._first = first_input
-        self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
+        self.index = with_inputs(self.local_index, first_input, load_kernels.INPUT)
+        self.offset, self.stride = pattern.offsets(self.index[:, IN_V : IN_V + 1])

@@ -1,79 +1,67 @@
 """Springs and dashpots between two points, evaluated together."""
 
 from collections.abc import Callable
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_places, pair_starts
-from femb.elements.spring import kernels as kernels
+from femb.elements.spring import kernels
 from femb.elements.spring.end import SHORTEST
-from femb.layout.element import Batch, Input, with_derivatives
+from femb.elements.spring.kernels import DAMPING, FREE, INPUT, STIFFNESS
+from femb.elements.spring.pair_batch import PairBatch
+from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.singularity import Posture
 
 
-class SpringBatch(Batch):
+class SpringBatch(PairBatch):
     """Pairs of points; a callable force is three inputs: its value, and its derivatives by length and rate."""
 
     table = "springs"  # where its records stand in the results
+    kernels: ClassVar[ModuleType] = kernels
 
     def __init__(self, springs: list[Any], layout: Layout) -> None:
         self.names = [spring.name for spring in springs]
-        index: list[list[int]] = []
+        index, data, watched, postures = [], [], [], []
         inputs: list[Input] = []
-        data, watched, postures = [], [], []
-        for spring in springs:
+        for k, spring in enumerate(springs):
             ends = [layout.station(spring.start), layout.station(spring.end)]
             length = float(np.linalg.norm(layout.pose(ends[1])[0] - layout.pose(ends[0])[0]))
-            free = spring.rest_length(length)
-            places = [place for end in ends for place in frame_places(layout, end.frame)]
-            first = -1
-            if spring.force is not None:
-                first = 3 * len(inputs)
-                law = force_law(self.lengths, len(index), spring.force)
-                inputs.append(Input(3, law, of_state=True, label=f"springs.{spring.name}.force", differentiated=True))
-            index.append([*places, first, 3 if spring.force is not None else 0])
-            data.append([*ends[0].offset, *ends[1].offset, spring.stiffness, spring.damping, free])
-            if spring.needs_direction(length):
-                watched.append(len(index) - 1)
-                postures.append(_meeting(spring, max(free, length)))
+            numbers, given, posture = self.parts(spring, k, length)
+            index.append(self.index_row(layout, ends, -1 if given is None else 3 * len(inputs)))
+            data.append([*ends[0].offset, *ends[1].offset, *numbers])
+            if given is not None:
+                inputs.append(given)
+            if posture is not None:
+                watched.append(k)
+                postures.append(posture)
+        super().__init__(layout, index, data)
         self.inputs, self.postures = tuple(inputs), tuple(postures)
-        self.local_index: Ints = np.array(index, dtype=np.int64)
-        self.index = self.local_index
-        self.data: Floats = np.array(data, dtype=float)
-        self.fixed = layout.fixed
         self._watched: Ints = np.array(watched, dtype=np.int64)
 
-    def allocate(self, pattern: Any) -> None:
-        self.index = self.local_index.copy()
-        self.index[self.index[:, 6] >= 0, 6] += self.first_input
-        self.offset, self.stride = pattern.offsets(pair_starts(self.index))
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        kernels.forces(self.index, self.data, u, q, v, self.fixed, 1.0, 1.0, out)
-
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        kernels.forces(self.index, self.data, u, q, v, self.fixed, 0.0, -1.0, out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        places = self.offset, self.stride
-        kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        kernels.energy(self.index, self.data, q, v, self.fixed, out)
+    def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Posture | None]:
+        """Stiffness, damping and free length of spring k, of a length at the start; its input, and where it ends."""
+        free, item = spring.rest_length(length), f"springs.{spring.name}"
+        given = posture = None
+        if spring.force is not None:
+            given = Input.of_law(law_of(self.lengths, k, spring.force), f"{item}.force")
+        if spring.needs_direction(length):
+            advice = "keep the ends apart, or give free_length = 0 to a spring that pulls to a point"
+            posture = meeting(item, max(free, length), advice)
+        return [spring.stiffness, spring.damping, free], given, posture
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Tension, length and its rate of every spring."""
         d, change = self._vectors(np.arange(len(self.index)), frames.q, frames.v)
         length = np.linalg.norm(d, axis=-1)
         rate = np.sum(d * change, axis=-1) / np.where(length > 0.0, length, 1.0)
-        force = self.data[:, 6] * (length - self.data[:, 8]) + self.data[:, 7] * rate
+        force = self.data[:, STIFFNESS] * (length - self.data[:, FREE]) + self.data[:, DAMPING] * rate
         block: dict[str, Floats] = {}
         for k, name in enumerate(self.names):
-            if self.index[k, 6] >= 0:
-                force[:, k] += frames.u[:, self.index[k, 6]]
+            if self.index[k, INPUT] >= 0:
+                force[:, k] += frames.u[:, self.index[k, INPUT]]
             values = {"force": force, "length": length, "rate": rate}
             block |= {f"{self.table}/{name}/{word}": value[:, k] for word, value in values.items()}
         return block
@@ -94,20 +82,12 @@ class SpringBatch(Batch):
         return d, rate
 
 
-def force_law(measure: Callable[..., Any], k: int, law: Callable[[float, float], Any]) -> Callable[..., Any]:
-    """The input (3,) of a callable of elongation and rate: its value and derivatives, zero where it gives none."""
-
-    def at(t: float, state: Any) -> Any:
-        return with_derivatives(law(*measure(k, *state.arrays())))
-
-    return at
+def law_of(measure: Callable[..., Any], k: int, law: Callable[[float, float], Any]) -> Callable[[float, Any], Any]:
+    """A function of time and state, of a callable of the elongation of spring k and its rate."""
+    return lambda t, state: law(*measure(k, *state.arrays()))
 
 
-def _meeting(spring: Any, size: float) -> Posture:
-    return Posture(
-        SHORTEST * size,
-        f"springs.{spring.name}",
-        "its two ends meet, where its force has no direction,",
-        "length",
-        "keep the ends apart, or give free_length = 0 to a spring that pulls to a point",
-    )
+def meeting(item: str, size: float, advice: str) -> Posture:
+    """Where the two ends of a line of this size (m) meet."""
+    where = "its two ends meet, where its force has no direction,"
+    return Posture(SHORTEST * size, item, where, "length", advice)

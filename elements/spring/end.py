@@ -1,15 +1,36 @@
 """What all springs between two points share: their ends."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.elements.marker import SpringEnd, check_markers
+from femb.base.errors import ModelError
+from femb.elements.item import Item
+from femb.elements.marker import Place, SpringEnd, check_markers
 from femb.layout.layout import Layout, Station
 
 # A spring this short, relative to its free or its start length, has no direction any more.
 SHORTEST = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Pair(Item):
+    """Base of the items between two ends."""
+
+    name: str
+    start: SpringEnd
+    end: SpringEnd
+
+    @property
+    def places(self) -> dict[tuple[str, ...], Place]:
+        """The places it names, by field."""
+        return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
+
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Couples its two frames."""
+        coupled_stations(self, layout)
 
 
 def check_ends(check: Checks, turning: bool) -> None:
@@ -24,8 +45,6 @@ def check_ends(check: Checks, turning: bool) -> None:
 
 def coupled_stations(spring: Any, layout: Layout) -> tuple[Station, Station]:
     """Stations of both ends, coupled with each other. Raises ModelError where they cannot move against each other."""
-    from femb.base.errors import ModelError
-
     start, end = layout.station(spring.start), layout.station(spring.end)
     if start.frame == end.frame:
         raise ModelError.at(

@@ -8,9 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import OneOf, Vector
-from femb.elements.item import Item
-from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import check_ends, coupled_stations
+from femb.elements.spring.end import Pair, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics import rotations
@@ -19,7 +17,7 @@ from femb.numerics.turns import EulerSequence
 
 
 @dataclass(frozen=True, eq=False)
-class EulerSpringDamper(Item):
+class EulerSpringDamper(Pair):
     """Moments stiffness_m (angle_m - free_m) + damping_m rate_m against the Euler angles from ``start`` to ``end``.
 
     start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, one of the twelve,
@@ -42,9 +40,6 @@ class EulerSpringDamper(Item):
     kind: ClassVar[str] = "euler"
     acts_on_attitude: ClassVar[bool] = True
 
-    name: str
-    start: SpringEnd
-    end: SpringEnd
     stiffness: float | Vector = 0.0
     damping: float | Vector = 0.0
     free_angles: Vector | None = None
@@ -63,11 +58,6 @@ class EulerSpringDamper(Item):
                     distinct = self.sequence[0] != self.sequence[2]
                     check.require("sequence", distinct, "but frame = 'body' needs three different axes, such as 'xyz'")
             check_ends(check, turning=True)
-
-    @property
-    def places(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
-        return {("start",): self.start, ("end",): self.end}
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its angles are not defined at the start."""

@@ -8,15 +8,13 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.item import Item
-from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import SHORTEST, check_ends, coupled_stations
+from femb.elements.spring.end import SHORTEST, Pair, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class SpringDamper(Item):
+class SpringDamper(Pair):
     """A force along the line between two points: stiffness (length - free_length) + damping d(length)/dt, tension
     positive.
 
@@ -38,9 +36,6 @@ class SpringDamper(Item):
     kind: ClassVar[str] = "point"
     acts_on_attitude: ClassVar[bool] = False
 
-    name: str
-    start: SpringEnd
-    end: SpringEnd
     stiffness: float = 0.0
     damping: float = 0.0
     free_length: float | None = None
@@ -54,11 +49,6 @@ class SpringDamper(Item):
             if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
                 check.fail("stiffness", "neither stiffness nor damping is given")
             check_ends(check, turning=False)
-
-    @property
-    def places(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
-        return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its direction is not defined at the start."""

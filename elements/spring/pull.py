@@ -7,16 +7,14 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.item import Item
-from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import check_ends, coupled_stations
+from femb.elements.spring.end import Pair, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
 
 
 @dataclass(frozen=True, eq=False)
-class Pull(Item):
+class Pull(Pair):
     """A force between two points that follows the line between them: towards the other at each, or, negative, away.
 
     start, end : places on bodies or beam nodes, or an inertial ``anchor``. force : N, multiplied with the profile, a
@@ -32,20 +30,12 @@ class Pull(Item):
     kind: ClassVar[str] = "pull"
     acts_on_attitude: ClassVar[bool] = False
 
-    name: str
-    start: SpringEnd
-    end: SpringEnd
     force: float
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
             check_ends(check, turning=False)
-
-    @property
-    def places(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
-        return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Couples its two frames. Raises ModelError where its direction is not defined at the start."""

@@ -8,15 +8,13 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
-from femb.elements.item import Item
-from femb.elements.marker import Place, SpringEnd
-from femb.elements.spring.end import check_ends, coupled_stations
+from femb.elements.spring.end import Pair, check_ends
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class TorsionSpringDamper(Item):
+class TorsionSpringDamper(Pair):
     """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the turn of ``end``.
 
     start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node).
@@ -37,9 +35,6 @@ class TorsionSpringDamper(Item):
     kind: ClassVar[str] = "torsion"
     acts_on_attitude: ClassVar[bool] = True
 
-    name: str
-    start: SpringEnd
-    end: SpringEnd
     axis: Vector
     stiffness: float = 0.0
     damping: float = 0.0
@@ -58,15 +53,6 @@ class TorsionSpringDamper(Item):
             if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
                 check.fail("stiffness", "neither stiffness nor damping is given")
             check_ends(check, turning=True)
-
-    @property
-    def places(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
-        return {("start",): self.start, ("end",): self.end}
-
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Couples its two frames."""
-        coupled_stations(self, layout)
 
     @staticmethod
     def batches(items: list["TorsionSpringDamper"], layout: Layout, model: Any) -> list[Batch]:

@@ -2,22 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_places
+from femb.base.types import Floats
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.elements.spring import torsion_kernels as kernels
-from femb.elements.spring.batch import force_law
+from femb.elements.spring.batch import law_of
+from femb.elements.spring.pair_batch import PairBatch
+from femb.elements.spring.torsion_kernels import AXIS, BENDING, DUAL_EULER, FREE, INPUT, ONE_AXIS, STIFFNESS
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.singularity import Posture
 from femb.numerics import rotations
 from femb.numerics.euler import euler_rates, to_euler
 
-AXIS, DUAL, BENDING = 0, 1, 2
 HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
 
 
@@ -66,7 +67,7 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
 
     moments = [spring.stiffness, 0.0, 0.0, spring.damping, 0.0, 0.0, spring.free_angle, 0.0, 0.0]
     return _Row(
-        [AXIS, 0, 0, 0, 1],
+        [ONE_AXIS, 0, 0, 0, 1],
         [*start.rotation, *aligned, *axis, *moments, 0.0],
         (posture,),
         vectors,
@@ -108,14 +109,17 @@ def euler_row(spring: Any, layout: Layout) -> _Row:
         rates = euler_rates(p, w, spring.sequence) if spring.frame == "dual_euler" else named
         return to_euler(p, spring.sequence), rates
 
-    kind = DUAL if spring.frame == "dual_euler" else BENDING
+    kind = DUAL_EULER if spring.frame == "dual_euler" else BENDING
     moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *free]
     data = [*start.rotation, *end.rotation, 0.0, 0.0, 0.0, *moments, sign]
     return _Row([kind, first, second, last, 3], data, tuple(postures), vectors, motion)
 
 
-class TorsionBatch(Batch):
+class TorsionBatch(PairBatch):
     """Pairs of stations; a callable moment is three inputs: its value, and its derivatives by angle and rate."""
+
+    kernels: ClassVar[ModuleType] = kernels
+    groups: ClassVar[list[int]] = [1, 3]  # moments act on rotations only
 
     def __init__(self, springs: list[Any], layout: Layout, row_of: Callable[[Any, Layout], _Row]) -> None:
         self.springs = springs
@@ -123,39 +127,14 @@ class TorsionBatch(Batch):
         index: list[list[int]] = []
         inputs: list[Input] = []
         for k, (spring, row) in enumerate(zip(springs, self.rows, strict=True)):
-            frames = [layout.station(end).frame for end in (spring.start, spring.end)]
-            places = [place for frame in frames for place in frame_places(layout, frame)[:2]]
-            law = row.law
-            index.append([*places, -1 if law is None else 3 * len(inputs), 0 if law is None else 3, *row.index])
-            if law is not None:
-                label = f"springs.{spring.name}.torque"
-                inputs.append(Input(3, force_law(self.angle, k, law), of_state=True, label=label, differentiated=True))
+            ends = [layout.station(end) for end in (spring.start, spring.end)]
+            first = -1 if row.law is None else 3 * len(inputs)
+            index.append([*self.index_row(layout, ends, first), *row.index])
+            if row.law is not None:
+                inputs.append(Input.of_law(law_of(self.angle, k, row.law), f"springs.{spring.name}.torque"))
+        super().__init__(layout, index, [row.data for row in self.rows])
         self.inputs = tuple(inputs)
         self.postures = tuple(posture for row in self.rows for posture in row.postures)
-        self.local_index: Ints = np.array(index, dtype=np.int64)
-        self.index = self.local_index
-        self.data: Floats = np.array([row.data for row in self.rows], dtype=float)
-        self.fixed = layout.fixed
-
-    def allocate(self, pattern: Any) -> None:
-        self.index = self.local_index.copy()
-        self.index[self.index[:, 4] >= 0, 4] += self.first_input
-        # moments act on rotations only
-        starts = self.index[:, [1, 3]]
-        self.offset, self.stride = pattern.offsets(np.where(starts >= 0, starts + 3, -1))
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        kernels.torques(self.index, self.data, u, q, v, self.fixed, 1.0, 1.0, out)
-
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        kernels.torques(self.index, self.data, u, q, v, self.fixed, 0.0, -1.0, out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        places = self.offset, self.stride
-        kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
-
-    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        kernels.energy(self.index, self.data, q, v, self.fixed, out)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Moment, angle and rate of every spring; three each on Euler angles."""
@@ -163,11 +142,11 @@ class TorsionBatch(Batch):
         block: dict[str, Floats] = {}
         for k, (spring, row) in enumerate(zip(self.springs, self.rows, strict=True)):
             angle, rate = row.motion(p[:, k], w[:, k])
-            moments = np.reshape(self.data[k, 11:20], (3, 3))
-            stiffness, damping, free = moments if row.index[0] != AXIS else moments[:, 0]
+            moments = np.reshape(self.data[k, STIFFNESS : FREE + 3], (3, 3))
+            stiffness, damping, free = moments if row.index[0] != ONE_AXIS else moments[:, 0]
             force = stiffness * (angle - free) + damping * rate
-            if self.index[k, 4] >= 0:
-                force = force + frames.u[:, self.index[k, 4]]
+            if self.index[k, INPUT] >= 0:
+                force = force + frames.u[:, self.index[k, INPUT]]
             values = {"force": force, "angle": angle, "rate": rate}
             block |= {f"springs/{spring.name}/{word}": value for word, value in values.items()}
         return block
@@ -176,7 +155,7 @@ class TorsionBatch(Batch):
         """Angle and rate of spring k about its axis at one state."""
         p, w = self._motions(q[None], v[None])
         h = np.empty(3)
-        angle = kernels.twist(p[0, k], self.data[k, 8:11], h)
+        angle = kernels.twist(p[0, k], self.data[k, AXIS], h)
         return float(angle), float(h @ w[0, k])
 
     def _motions(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:

@@ -3,18 +3,18 @@
 The turn of station b against station a, p = p_a* p_b, has angles theta_m whose rates are h_m . w, w being the angular
 velocity of b against a. With the moments n_m = k_m (theta_m - free_m) + c_m rate_m + torque_m, in axes of station b:
 
-    kind 0  one angle, about the axis f fixed in both stations: theta = 2 atan2(f . p, p_0),
-            h = (p_0^2 f + p_0 f x p + (f . p) p) / (p_0^2 + (f . p)^2);          torque on b  -n h
-    kind 1  three Euler angles, h_m = g^m, the dual Euler basis (B^+):            torque on b  -sum n_m g^m
-    kind 2  three Euler angles taken for small (B = 1), rate_m = b_m . w with
-            b_m the axis of station b that turn m is named after:                  torque on b  -sum n_m b_m
+    ONE_AXIS    one angle, about the axis f fixed in both stations: theta = 2 atan2(f . p, p_0),
+                h = (p_0^2 f + p_0 f x p + (f . p) p) / (p_0^2 + (f . p)^2);          torque on b  -n h
+    DUAL_EULER  three Euler angles, h_m = g^m, the dual Euler basis (B^+):            torque on b  -sum n_m g^m
+    BENDING     three Euler angles taken for small (B = 1), rate_m = b_m . w with
+                b_m the axis of station b that turn m is named after:                  torque on b  -sum n_m b_m
 
 and the opposite on a. The first two are the derivative of k (theta - free)^2 / 2, the last is only to first order.
 
-index (n, 11) int: of frame a in q (negative: fixed), in v (negative: fixed); the same of frame b; first input or -1,
-number of inputs, kind, the three axes of the sequence, number of angles. data (n, 21): quaternions (4, 4) of the
-stations in their frames, axis f (3), k (3), c (3), free (3), sign of g_3 x g_1 along g_2. Inputs: torque, and its
-derivatives by angle and rate. fixed : poses of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+index (n, 12) int: where the frames a and b are (see ``femb.numerics.vector3``), first INPUT or -1, KIND, the three axes
+of the sequence, number of ANGLES. data (n, 21): quaternions (4, 4) of the stations in their frames, axis f (3), k (3),
+c (3), free (3), SIGN of g_3 x g_1 along g_2. Inputs: torque, and its derivatives by angle and rate. fixed : poses of
+fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
 """
 
 import math
@@ -23,8 +23,23 @@ import numpy as np
 
 from femb.elements.load.euler_basis import basis, basis_change
 from femb.numerics.compile import inner, kernel
-from femb.numerics.vector3 import cross, dot, product, rotation, scatter, turn_back
+from femb.numerics.vector3 import (
+    IN_Q,
+    IN_V,
+    add_skew,
+    cross,
+    dot,
+    hamilton_into,
+    product,
+    rotation,
+    scatter,
+    turn_back,
+)
 
+ONE_AXIS, DUAL_EULER, BENDING = range(3)
+INPUT, KIND, FIRST_AXIS, SECOND_AXIS, LAST_AXIS, ANGLES = range(6, 12)
+FIRST_STATION, SECOND_STATION, AXIS = slice(0, 4), slice(4, 8), slice(8, 11)
+STIFFNESS, DAMPING, FREE, SIGN = 11, 14, 17, 20  # three each but the sign
 STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])
 
@@ -32,35 +47,29 @@ SIZES = np.array([3, 3])
 @inner
 def quaternion_of(i, q, fixed, station, p):
     """p (4,) of a station: that of its frame times its own."""
-    f = q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7]
-    p[0] = f[0] * station[0] - f[1] * station[1] - f[2] * station[2] - f[3] * station[3]
-    p[1] = f[0] * station[1] + f[1] * station[0] + f[2] * station[3] - f[3] * station[2]
-    p[2] = f[0] * station[2] - f[1] * station[3] + f[2] * station[0] + f[3] * station[1]
-    p[3] = f[0] * station[3] + f[1] * station[2] - f[2] * station[1] + f[3] * station[0]
+    hamilton_into(q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7], station, p)
 
 
 @inner
 def relative(index, data, q, v, fixed, p, R, w, z):
     """p (4,), R (3, 3): turn of station b against a; w: angular velocity of b against a, z: that of a; axes of b."""
-    work, spin = np.empty((2, 4)), np.empty(3)
+    work, spin, own = np.empty((2, 4)), np.empty(3), np.empty((3, 3))
     a, b = work[0], work[1]
-    quaternion_of(index[0], q, fixed, data[0:4], a)
-    quaternion_of(index[2], q, fixed, data[4:8], b)
-    p[0] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
-    p[1] = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
-    p[2] = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
-    p[3] = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0]
-    own = np.empty((3, 3))
+    quaternion_of(index[IN_Q], q, fixed, data[FIRST_STATION], a)
+    quaternion_of(index[3 + IN_Q], q, fixed, data[SECOND_STATION], b)
+    for k in range(1, 4):
+        a[k] = -a[k]
+    hamilton_into(a, b, p)
     z[:] = 0.0
     w[:] = 0.0
-    if index[1] >= 0:
-        rotation(data[0:4], own)
-        turn_back(own, v[index[1] + 3 : index[1] + 6], spin)
+    if index[IN_V] >= 0:
+        rotation(data[FIRST_STATION], own)
+        turn_back(own, v[index[IN_V] + 3 : index[IN_V] + 6], spin)
         rotation(p, R)
         turn_back(R, spin, z)
-    if index[3] >= 0:
-        rotation(data[4:8], own)
-        turn_back(own, v[index[3] + 3 : index[3] + 6], w)
+    if index[3 + IN_V] >= 0:
+        rotation(data[SECOND_STATION], own)
+        turn_back(own, v[index[3 + IN_V] + 3 : index[3 + IN_V] + 6], w)
     rotation(p, R)
     for k in range(3):
         w[k] -= z[k]
@@ -118,28 +127,28 @@ def euler_angles(R, i, j, k, theta):
 @inner
 def angles(index, data, p, R, w, theta, rate, h, b):
     """theta, rate (3,); h (3, 3) rows whose products with w are the true rates; b (3, 3) rows the moments act along."""
-    kind = index[6]
-    if kind == 0:
-        theta[0] = twist(p, data[8:11], h[0])
+    kind = index[KIND]
+    if kind == ONE_AXIS:
+        theta[0] = twist(p, data[AXIS], h[0])
         for o in range(3):
             b[0, o] = h[0, o]
     else:
-        i, j, k = index[7], index[8], index[9]
+        i, j, k = index[FIRST_AXIS], index[SECOND_AXIS], index[LAST_AXIS]
         euler_angles(R, i, j, k, theta)
         last = np.zeros(3)
         last[k] = 1.0
-        basis(R[i], last, data[20], True, h)
+        basis(R[i], last, data[SIGN], True, h)
         for m in range(3):
             for o in range(3):
-                b[m, o] = h[m, o] if kind == 1 else 0.0
-        if kind == 2:
+                b[m, o] = h[m, o] if kind == DUAL_EULER else 0.0
+        if kind == BENDING:
             b[0, i], b[1, j], b[2, k] = 1.0, 1.0, 1.0
-    for m in range(index[10]):
+    for m in range(index[ANGLES]):
         rate[m] = dot(b[m], w)
 
 
 @kernel
-def torques(index, data, u, q, v, fixed, elastic, dissipative, out):
+def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
     """out (s, n_v) += moments on b, less those on a; elastic and dissipative multiply the spring and the rest.
 
     The work of the small-angle spring is no difference of an energy, so that it counts as dissipative.
@@ -151,16 +160,17 @@ def torques(index, data, u, q, v, fixed, elastic, dissipative, out):
         for k in range(index.shape[0]):
             relative(index[k], data[k], q[s], v[s], fixed, p, R, w, z)
             angles(index[k], data[k], p, R, w, theta, rate, h, b)
-            spring = dissipative if index[k, 6] == 2 else elastic
+            spring = dissipative if index[k, KIND] == BENDING else elastic
             t[:] = 0.0
-            for m in range(index[k, 10]):
-                n = spring * data[k, 11 + m] * (theta[m] - data[k, 17 + m]) + dissipative * data[k, 14 + m] * rate[m]
-                if index[k, 4] >= 0:
-                    n += dissipative * u[s, index[k, 4]]
+            for m in range(index[k, ANGLES]):
+                n = spring * data[k, STIFFNESS + m] * (theta[m] - data[k, FREE + m])
+                n += dissipative * data[k, DAMPING + m] * rate[m]
+                if index[k, INPUT] >= 0:
+                    n += dissipative * u[s, index[k, INPUT]]
                 for o in range(3):
                     t[o] += n * b[m, o]
             for e in range(2):
-                place = index[k, 2 * e + 1]
+                place = index[k, 3 * e + IN_V]
                 if place < 0:
                     continue
                 for o in range(3):
@@ -177,12 +187,12 @@ def energy(index, data, q, v, fixed, out):
     h, b = np.empty((3, 3)), np.empty((3, 3))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            if index[k, 6] == 2:
+            if index[k, KIND] == BENDING:
                 continue
             relative(index[k], data[k], q[s], v[s], fixed, p, R, work[0], work[1])
             angles(index[k], data[k], p, R, work[0], work[2], work[3], h, b)
-            for m in range(index[k, 10]):
-                out[s, 1] += 0.5 * data[k, 11 + m] * (work[2, m] - data[k, 17 + m]) ** 2
+            for m in range(index[k, ANGLES]):
+                out[s, 1] += 0.5 * data[k, STIFFNESS + m] * (work[2, m] - data[k, FREE + m]) ** 2
 
 
 @kernel
@@ -212,26 +222,26 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     U, own, last = np.empty((2, 3, 3)), np.empty((3, 3)), np.zeros(3)
     K6, C6 = np.empty((6, 6)), np.empty((6, 6))
     for k in range(index.shape[0]):
-        kind = index[k, 6]
+        kind, first = index[k, KIND], index[k, INPUT]
         relative(index[k], data[k], q, v, fixed, p, R, w, z)
         angles(index[k], data[k], p, R, w, theta, rate, h, b)
         db[:] = 0.0
-        if kind == 0:
-            twist_change(p, data[k, 8:11], h[0], db[0])
-        elif kind == 1:
+        if kind == ONE_AXIS:
+            twist_change(p, data[k, AXIS], h[0], db[0])
+        elif kind == DUAL_EULER:
             last[:] = 0.0
-            last[index[k, 9]] = 1.0
-            basis_change(R[index[k, 7]], last, data[k, 20], True, b, db)
+            last[index[k, LAST_AXIS]] = 1.0
+            basis_change(R[index[k, FIRST_AXIS]], last, data[k, SIGN], True, b, db)
         t[:] = 0.0
         T[:] = 0.0
         C[:] = 0.0
-        for m in range(index[k, 10]):
-            stiff, damp = data[k, 11 + m], data[k, 14 + m]
-            n = stiff * (theta[m] - data[k, 17 + m]) + damp * rate[m]
-            if index[k, 4] >= 0:
-                n += u[index[k, 4]]
-                stiff += u[index[k, 4] + 1]
-                damp += u[index[k, 4] + 2]
+        for m in range(index[k, ANGLES]):
+            stiff, damp = data[k, STIFFNESS + m], data[k, DAMPING + m]
+            n = stiff * (theta[m] - data[k, FREE + m]) + damp * rate[m]
+            if first >= 0:
+                n += u[first]
+                stiff += u[first + 1]
+                damp += u[first + 2]
             cross(z, b[m], row)
             for o in range(3):
                 row[o] += w[0] * db[m, 0, o] + w[1] * db[m, 1, o] + w[2] * db[m, 2, o]
@@ -242,9 +252,9 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
                     T[o, x] += b[m, o] * row[x] + n * db[m, o, x]
                     C[o, x] += damp * b[m, o] * b[m, x]
         # from axes of station b to those of the frames; the motion of a counts backwards
-        rotation(data[k, 0:4], own)
+        rotation(data[k, FIRST_STATION], own)
         product(own, R, U[0])
-        rotation(data[k, 4:8], U[1])
+        rotation(data[k, SECOND_STATION], U[1])
         for o in range(3):
             for x in range(3):
                 U[0, o, x] = -U[0, o, x]
@@ -253,12 +263,9 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
                 for x in range(3):
                     A[o, x] = T[o, x]
             if e == 0:
-                A[0, 1] += t[2]
-                A[0, 2] -= t[1]
-                A[1, 0] -= t[2]
-                A[1, 2] += t[0]
-                A[2, 0] += t[1]
-                A[2, 1] -= t[0]
+                for o in range(3):
+                    row[o] = -t[o]
+                add_skew(row, A)
             for g in range(2):
                 for o in range(3):
                     for x in range(3):

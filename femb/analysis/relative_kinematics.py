@@ -20,7 +20,6 @@ from femb.base.options import Run
 from femb.base.types import Floats, Ints
 from femb.base.values import as_numbers, shown
 from femb.formulations.relative import (
-    GIMBAL,
     SPEEDS,
     Partials,
     Speeds,
@@ -30,6 +29,7 @@ from femb.formulations.relative import (
     partials,
     velocities,
 )
+from femb.formulations.relative_angles import GIMBAL
 from femb.formulations.relative_coordinates import RelativeCoordinates
 from femb.formulations.relative_state import RelativeState
 from femb.layout.discrete import Discrete

@@ -202,7 +202,7 @@ def _of_system(stepper: Stepper[F]) -> TypeGuard[Stepper[System]]:
 
 def _angles(system: System, t: float, q: Floats, v: Floats) -> Floats:
     """s (n_c,) of every row at a state; zero of those that depend on others."""
-    return np.sqrt(mass_factors(system, system.inputs_at(t, q, v), q).kept())
+    return np.sqrt(mass_factors(system, system.inputs_at(t, q, v), q).pivot_ratios())
 
 
 def _times_to_zero(earlier: tuple[float, Floats], now: tuple[float, Floats]) -> Floats:

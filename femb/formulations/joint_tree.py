@@ -7,17 +7,16 @@ a "joint" of six free directions. Where a joint joins its first and second end, 
 
 with strokes d along those axes that no row of the joint holds, and C of one of the kinds
 
-    none        C = Z                        no coordinate
-    one         C = R_z(a) Z                 an angle
-    two         C = R_z(a) Z R_z(b)          two angles
-    ball        C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
+    locked      C = Z                        no coordinate
+    revolute    C = R_z(a) Z                 an angle
+    universal   C = R_z(a) Z R_z(b)          two angles
+    spherical   C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
 
 Beams couple frames by forces alone: their nodes are free roots, on which other frames may hang. Coordinates of a frame
 are its strokes, then its angles; after all frames come the strains of beams. Parents come before children.
 Source: docs/theory/reduced_order.md, sections 2 and 3.
 """
 
-from collections import deque
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -27,13 +26,12 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
-from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO, sweep
-from femb.formulations.tree_frame import Root, TreeFrame, free_directions
+from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
+from femb.formulations.tree_frame import Root, TreeFrame, end_pose, free_directions, packed
+from femb.formulations.tree_search import hung
 from femb.layout.layout import Station
 from femb.numerics import rotations
 from femb.system.system import System
-
-__all__ = ["BALL", "NONE", "ONE", "POINT", "TWO", "JointTree", "Root", "Swept", "TreeFrame"]
 
 Swept: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 """What a sweep over the tree gives: q and v of the System, and T, T', B, B' of every frame; see ``JointTree.sweep``."""
@@ -58,46 +56,10 @@ class JointTree:
         self.system, self.layout, self.formulation = system, system.layout, formulation
         self._analysis = analysis
         self.root = Root() if root is None else root
-        self._hang()
         self._number()
         self._same_signs()
 
     # The tree
-
-    def _hang(self) -> None:
-        layout = self.layout
-        joints: list[list[str]] = [[] for _ in layout.frames]
-        for name, joint in layout.joints.items():
-            for end in (joint.first, joint.second):
-                joints[end.frame].append(name)
-        place = {k: -1 for k, frame in enumerate(layout.frames) if frame.freedom == 0}
-        self._above: dict[int, tuple[int, str]] = {}
-        self._hung: list[tuple[int, int, str | None]] = []
-        todo = deque(place)
-        used: set[str] = set()
-        for root in [None, *self._roots()]:
-            if root is not None:
-                if root in place:
-                    continue
-                place[root] = len(self._hung)
-                self._hung.append((root, -1, None))
-                todo.append(root)
-            while todo:
-                above = todo.popleft()
-                for name in joints[above]:
-                    joint = layout.joints[name]
-                    below = joint.second.frame if joint.first.frame == above else joint.first.frame
-                    if name in used:
-                        continue
-                    used.add(name)
-                    if below in place:
-                        raise self._refused(
-                            f"{_listed(self._loop(above, below, name))} close a loop", "or open the loop"
-                        )
-                    place[below] = len(self._hung)
-                    self._above[below] = (above, name)
-                    self._hung.append((below, place[above], name))
-                    todo.append(below)
 
     def _roots(self) -> list[int]:
         """Frames in the order in which they are taken as free roots."""
@@ -106,17 +68,6 @@ class JointTree:
             raise ModelError(f"root: got body {self.root.body!r}, which is not in the model")
         first = [bodies[self.root.body]] if self.root.body is not None else []
         return first + [k for k, frame in enumerate(self.layout.frames) if frame.freedom]
-
-    def _loop(self, first: int, second: int, closing: str) -> list[str]:
-        """Names of the joints of the loop that one closes."""
-        paths = []
-        for frame in (first, second):
-            path = []
-            while frame in self._above:
-                frame, name = self._above[frame]
-                path.append(name)
-            paths.append(path)
-        return [closing, *(each for each in paths[0] + paths[1] if (each in paths[0]) != (each in paths[1]))]
 
     def _refused(self, why: str, instead: str = "") -> ModelError:
         text = f"{self.formulation!r} is for trees of joints: {why}"
@@ -128,7 +79,7 @@ class JointTree:
         n_q = n_u = 0
         self.frames: list[TreeFrame] = []
         rows: set[int] = set()
-        for frame, parent, name in self._hung:
+        for frame, parent, name in hung(self.layout, self._roots(), self._refused):
             places = n_q, n_u
             made = self._free(frame, places) if name is None else self._by_joint(frame, parent, name, places)
             self.frames.append(made)
@@ -139,7 +90,7 @@ class JointTree:
         self.strains = (slice(n_q, n_q + strains), slice(n_u, n_u + strains))
         self.n_q, self.n_u = n_q + strains, n_u + strains
         self.kept = [k for k in range(len(self.layout.rows)) if k not in rows]
-        self._tables()
+        self.index, self.data, self.fixed = packed(self.frames, self.layout)
         self._list_coordinates()
 
     def _free(self, frame: int, places: tuple[int, int]) -> TreeFrame:
@@ -154,7 +105,7 @@ class JointTree:
                 given = self.system.model.bodies[body].center_of_mass if given == "center_of_mass" else point
             point = np.asarray(given, dtype=float)
         ends = Station(-1), Station(frame, point)
-        turn = BALL if turns else POINT
+        turn = SPHERICAL if turns else POINT_MASS
         return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), turn, np.eye(3), *places, velocity)
 
     def _item(self, name: str) -> Any:
@@ -167,44 +118,23 @@ class JointTree:
             strokes, turn = free_directions(item)
         except ValueError as error:
             raise self._refused(f"joints.{name} ({item.kind}) {error}") from error
-        zero = item.at_zero(np.eye(3)) if turn == TWO else np.eye(3)
-        if turn == NONE:
+        zero = item.at_zero(np.eye(3)) if turn == UNIVERSAL else np.eye(3)
+        if turn == LOCKED:
             zero = self._locked(joint)
         if self.layout.frames[frame].freedom == 3:
-            turn = POINT
+            turn = POINT_MASS
         backward = joint.first.frame == frame
         ends = (joint.second, joint.first) if backward else (joint.first, joint.second)
         return TreeFrame(frame, parent, name, backward, *ends, strokes, turn, zero, *places)
 
     def _locked(self, joint: Any) -> Floats:
         """Z of ends that do not turn: their x axes may point in opposite directions."""
-        ends = [self._pose(end, self.system.q0)[1] for end in (joint.first, joint.second)]
+        ends = [end_pose(self.layout, end, self.system.q0)[1] for end in (joint.first, joint.second)]
         first, second = (rotations.rotation_matrix(each)[:, X] for each in ends)
         sign = 1.0 if first @ second > 0.0 else -1.0
         return np.diag([sign, sign, 1.0])
 
     # Tables and places
-
-    def _tables(self) -> None:
-        """What ``joint_tree_kernels`` work on."""
-        layout = self.layout
-        self.index: Ints = np.zeros((len(self.frames), 14), dtype=np.int64)
-        self.data: Floats = np.zeros((len(self.frames), 18))
-        identity = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-        self.fixed: Floats = np.vstack([layout.fixed, identity])
-        for k, each in enumerate(self.frames):
-            above = each.parent
-            if each.joint is None:
-                above = -len(self.fixed)
-            elif above < 0:
-                above = int(layout.frame_q[each.above.frame])
-            numbers = [above, layout.frame_q[each.frame], layout.frame_v[each.frame]]
-            numbers += [layout.frames[each.frame].freedom, each.turn, each.backward, each.q.start, each.u.start]
-            numbers += [axis in each.strokes for axis in (X, Y, Z)]
-            numbers += [len(each.strokes), each.u.stop - each.u.start, each.body_velocity]
-            self.index[k] = numbers
-            ends = [np.append(end.offset, end.rotation) for end in (each.above, each.below)]
-            self.data[k] = np.concatenate([*ends, rotations.from_matrix(each.zero)])
 
     def _same_signs(self) -> None:
         """Quaternions of frames get the signs they have in the System at the start, through those of Z."""
@@ -221,9 +151,9 @@ class JointTree:
         balls: list[tuple[int, int]] = []
         self.place: Ints = np.full(self.system.coordinates_of_joints.count, -1)
         for each in self.frames:
-            plain = each.q.stop - each.q.start - (4 if each.turn == BALL else 0)
+            plain = each.q.stop - each.q.start - (4 if each.turn == SPHERICAL else 0)
             linear += [(each.q.start + k, each.u.start + k) for k in range(plain)]
-            if each.turn == BALL:
+            if each.turn == SPHERICAL:
                 balls.append((each.q.stop - 4, each.u.stop - 3))
             if each.joint is not None:
                 self._place_joint(each)
@@ -241,7 +171,7 @@ class JointTree:
         for number, coordinate in zip(range(joint.part.start, joint.part.stop), joint.coordinates, strict=True):
             if not coordinate.is_angle:
                 self.place[number] = each.q.start + each.strokes.index(coordinate.first[0])
-            elif each.turn in (ONE, TWO):
+            elif each.turn in (REVOLUTE, UNIVERSAL):
                 self.place[number] = angle
                 angle += 1
 
@@ -275,8 +205,7 @@ class JointTree:
 
     def to_system(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
         """The System's q (s, n_q) and v (s, n_v) at s states."""
-        Q, V, *_ = self.sweep(q, u)
-        return Q, V
+        return self.sweep(q, u)[:2]
 
     def coordinates_at(self, Q: Floats, angles: Floats | None = None) -> Floats:
         """q (n_q,) of the System's Q (system.n_q,); exact where Q is on the constraints.
@@ -286,18 +215,18 @@ class JointTree:
         q = np.empty(self.n_q)
         q[self.strains[0]] = Q[self.strain_places[0]]
         for each in self.frames:
-            (r_a, p_a), (r_b, p_b) = self._pose(each.above, Q), self._pose(each.below, Q)
+            (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (each.above, each.below))
             if each.backward:
                 (r_a, p_a), (r_b, p_b) = (r_b, p_b), (r_a, p_a)
             p = rotations.multiply(rotations.conjugate(p_a), p_b)
             q[each.q.start : each.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(each.strokes)]
             C = rotations.rotation_matrix(p)
-            if each.turn == ONE:
+            if each.turn == REVOLUTE:
                 C = C @ each.zero.T
                 q[each.angles] = np.arctan2(C[Y, X], C[X, X])
-            elif each.turn == TWO:
+            elif each.turn == UNIVERSAL:
                 q[each.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
-            elif each.turn == BALL:
+            elif each.turn == SPHERICAL:
                 q[each.angles] = rotations.normalise(p)
         numbers = np.flatnonzero(self.place >= 0)
         places = self.place[numbers]
@@ -305,18 +234,6 @@ class JointTree:
         picked = self.system.coordinates_of_joints.picked(numbers)
         q[places] = picked.unwrapped(q[places], reference[numbers])
         return q
-
-    def _pose(self, station: Station, Q: Floats) -> tuple[Floats, Floats]:
-        """Point (3,) and quaternion (4,) of a joint's end."""
-        if station.frame < 0:
-            return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-        frame, i = self.layout.frames[station.frame], self.layout.frame_q[station.frame]
-        r, p = frame.position, frame.quaternion
-        if frame.freedom:
-            r = Q[i : i + 3]
-        if frame.freedom == 6:
-            p = rotations.normalise(Q[i + 3 : i + 7])
-        return r + rotations.rotate(p, station.offset), rotations.multiply(p, station.rotation)
 
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""
@@ -331,7 +248,3 @@ class JointTree:
             count = each.u.stop - each.u.start
             u[each.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
         return u
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"joints.{name}" for name in names)

@@ -5,10 +5,10 @@ of the strokes, S the relative angular velocity in the frame's axes by the speed
 
     v_i = v_parent - rho~ A_parent w_parent + E u_strokes + a~ W u_turn,      w_i = A_i^T A_parent w_parent + S u_turn
 
-index (n, 14) int: parent, or a negative number -1-f for pose f of ``fixed``; places of the frame in the System's q and
-v; its velocities, 6 or 3; kind of turn; 1 if the frame is the joint's first end; places of its coordinates and speeds;
+index (n, 14) int: PARENT, or a negative number -1-f for pose f of ``fixed``; places of the frame in the System's q and
+v; its velocities, 6 or 3; kind of TURN; 1 if the frame is the joint's first end; places of its coordinates and speeds;
 1 for each stroke x, y, z; number of strokes and of speeds; 1 if strokes have their speeds in the frame's axes. data
-(n, 18): offset and quaternion of the joint's end at the parent, then at the frame, and quaternion of Z.
+(n, 18): offset and quaternion of the joint's end ABOVE, at the parent, then BELOW, at the frame, and quaternion of Z.
 Source: docs/theory/reduced_order.md, equations (5) to (9).
 """
 
@@ -16,51 +16,53 @@ import math
 
 import numpy as np
 
-from femb.elements.joint.constraint_kernels import hamilton
 from femb.numerics.compile import inner, kernel
-from femb.numerics.vector3 import cross, pose, product, product_left_back, rotation, turn
+from femb.numerics.vector3 import (
+    cross,
+    dot4,
+    hamilton_into,
+    pose,
+    product,
+    product_left_back,
+    rotation,
+    times_skew,
+    turn,
+)
 
-NONE, ONE, TWO, BALL, POINT = range(5)
-
-
-@inner
-def times_skew(A, x, out):
-    """out = A x~."""
-    for i in range(3):
-        out[i, 0] = A[i, 1] * x[2] - A[i, 2] * x[1]
-        out[i, 1] = A[i, 2] * x[0] - A[i, 0] * x[2]
-        out[i, 2] = A[i, 0] * x[1] - A[i, 1] * x[0]
+LOCKED, REVOLUTE, UNIVERSAL, SPHERICAL, POINT_MASS = range(5)
+PARENT, FRAME_Q, FRAME_V, SIZE, TURN, BACKWARD, FIRST_Q, FIRST_U, STROKE_X, _, _, STROKES, SPEEDS, BODY_VELOCITY = (
+    range(14)
+)
+ABOVE, ABOVE_TURN, BELOW, BELOW_TURN, ZERO = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 14), slice(14, 18)
 
 
 @inner
 def relative(kind, Z, q, i, u, j, p, C, S, S1):
     """Quaternion p and axes C, first to second end; S and its rate S1 (3, 3): second's axes, by the speeds at u[j:]."""
-    y, z = np.zeros(4), np.zeros(4)
+    z = np.zeros(4)
     for m in range(3):
         for n in range(3):
             S[m, n], S1[m, n] = 0.0, 0.0
     for m in range(4):
-        p[m] = q[i + m] if kind == BALL else Z[m]
-    if kind == BALL:
-        size = math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2 + p[3] ** 2)
+        p[m] = q[i + m] if kind == SPHERICAL else Z[m]
+    if kind == SPHERICAL:
+        size = math.sqrt(dot4(p, p))
         for m in range(4):
             p[m] /= size
         for m in range(3):
             S[m, m] = 1.0
-    elif kind == TWO:
+    elif kind == UNIVERSAL:
         z[0], z[3] = math.cos(0.5 * q[i + 1]), math.sin(0.5 * q[i + 1])
-        hamilton(Z, z, p)
+        hamilton_into(Z, z, p)
         S[2, 1] = 1.0
-    if kind in (ONE, TWO):
+    if kind in (REVOLUTE, UNIVERSAL):
         z[0], z[3] = math.cos(0.5 * q[i]), math.sin(0.5 * q[i])
-        for m in range(4):
-            y[m] = p[m]
-        hamilton(z, y, p)
+        hamilton_into(z, p, p)
     rotation(p, C)
-    if kind in (ONE, TWO):
+    if kind in (REVOLUTE, UNIVERSAL):
         for m in range(3):
             S[m, 0] = C[2, m]
-    if kind == TWO:
+    if kind == UNIVERSAL:
         S1[0, 0], S1[1, 0] = u[j + 1] * S[1, 0], -u[j + 1] * S[0, 0]
 
 
@@ -72,7 +74,7 @@ def reverse(C, u, j, S, S1):
         for n in range(3):
             if S[m, n] != 0.0:
                 w[m] += S[m, n] * u[j + n]
-    times_skew(C, w, X)
+    times_skew(1.0, C, w, X)
     product(X, S, Y)
     product(C, S1, X)
     for m in range(3):
@@ -94,23 +96,25 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     P, D, C, S, S1, X, Y, E, E1, W, W1 = M[0], M[1], M[2], M[3], M[4], M[5], M[6], M[7], M[8], M[9], M[10]
     d, d1, a, a1, x, y, rho, rho1, rel = F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]
     pc, pd, pe = np.empty(4), np.empty(4), np.empty(4)
+    above_at, below_at, below = data[:, ABOVE], data[:, BELOW], data[:, BELOW_TURN]
     for s in range(q.shape[0]):
         for k in range(n):
-            h, kind, backward, i, j = index[k, 0], index[k, 4], index[k, 5], index[k, 6], index[k, 7]
-            strokes, turning = index[k, 11], index[k, 12] - index[k, 11]
+            h, kind, backward = index[k, PARENT], index[k, TURN], index[k, BACKWARD]
+            i, j, strokes = index[k, FIRST_Q], index[k, FIRST_U], index[k, STROKES]
+            turning = index[k, SPEEDS] - strokes
             first = j + strokes
             if h < 0:
                 pose(h, q[s], fixed, r[n], A[n])
                 for m in range(4):
                     p[n, m] = fixed[-1 - h, 3 + m]
                 h = n
-            rotation(data[k, 3:7], P)
-            rotation(data[k, 10:14], D)
-            relative(kind, data[k, 14:18], q[s], i + strokes, u[s], first, pc, C, S, S1)
+            rotation(data[k, ABOVE_TURN], P)
+            rotation(data[k, BELOW_TURN], D)
+            relative(kind, data[k, ZERO], q[s], i + strokes, u[s], first, pc, C, S, S1)
             at = 0
             for m in range(3):
                 d[m], d1[m] = 0.0, 0.0
-                if index[k, 8 + m]:
+                if index[k, STROKE_X + m]:
                     d[m], d1[m] = q[s, i + at], u[s, j + at]
                     at += 1
             if backward:
@@ -124,16 +128,14 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                     if o < turning:
                         rel[m] += X[m, o] * u[s, first + o]
             # attitude: p_k = p_h p_above (p_C, or back) p_below*
-            hamilton(p[h], data[k, 3:7], pd)
+            hamilton_into(p[h], data[k, ABOVE_TURN], pd)
             for m in range(4):
                 sign = 1.0 if m == 0 else -1.0
-                pe[m] = sign * data[k, 10 + m]
+                pe[m] = sign * below[k, m]
                 pc[m] *= sign if backward else 1.0
-            hamilton(pc, pe, p[k])
-            for m in range(4):
-                pe[m] = p[k, m]
-            hamilton(pd, pe, p[k])
-            if kind == POINT:
+            hamilton_into(pc, pe, pe)
+            hamilton_into(pd, pe, p[k])
+            if kind == POINT_MASS:
                 for m in range(4):
                     p[k, m] = 1.0 if m == 0 else 0.0
             rotation(p[k], A[k])
@@ -141,8 +143,8 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
             # position
             turn(D if backward else P, d, x)
             for m in range(3):
-                y[m] = data[k, m] + (0.0 if backward else x[m])
-                x[m] = data[k, 7 + m] + (x[m] if backward else 0.0)
+                y[m] = above_at[k, m] + (0.0 if backward else x[m])
+                x[m] = below_at[k, m] + (x[m] if backward else 0.0)
             turn(A[h], y, rho)
             turn(A[k], x, a)
             for m in range(3):
@@ -151,20 +153,20 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
             # angular velocity, and the axes of strokes
             turn(X, w[h], w[k])
             for m in range(3):
-                w[k, m] = w[k, m] + rel[m] if kind != POINT else 0.0
-            if backward or index[k, 13]:
-                if index[k, 13]:
+                w[k, m] = w[k, m] + rel[m] if kind != POINT_MASS else 0.0
+            if backward or index[k, BODY_VELOCITY]:
+                if index[k, BODY_VELOCITY]:
                     for m in range(3):
                         for o in range(3):
                             D[m, o] = -1.0 if m == o else 0.0
-                times_skew(A[k], w[k], Y)
+                times_skew(1.0, A[k], w[k], Y)
                 product(A[k], D, E)
                 product(Y, D, E1)
                 for m in range(3):
                     for o in range(3):
                         E[m, o], E1[m, o] = -E[m, o], -E1[m, o]
             else:
-                times_skew(A[h], w[h], Y)
+                times_skew(1.0, A[h], w[h], Y)
                 product(A[h], P, E)
                 product(Y, P, E1)
             # a' = A (w x arm) + A D d'
@@ -175,7 +177,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                     y[m] += rho1[m]
             turn(A[k], y, a1)
             product(A[k], S, W)
-            times_skew(A[k], w[k], Y)
+            times_skew(1.0, A[k], w[k], Y)
             product(Y, S, W1)
             product(A[k], S1, Y)
             for m in range(3):
@@ -188,7 +190,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
             for m in range(3):
                 v[k, m] = v[h, m] - y[m]
             for o in range(3):
-                if index[k, 8 + o]:
+                if index[k, STROKE_X + o]:
                     for m in range(3):
                         v[k, m] += E[m, o] * u[s, j + at]
                         B[s, k, m, at], B1[s, k, m, at] = E[m, o], E1[m, o]
@@ -206,7 +208,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                         B1[s, k, m, strokes + o] = x[m]
                         B[s, k, 3 + m, strokes + o], B1[s, k, 3 + m, strokes + o] = S[m, o], S1[m, o]
             if h < n:
-                times_skew(A[h], w[h], Y)
+                times_skew(1.0, A[h], w[h], Y)
                 for m in range(3):
                     rho1[m] = v[k, m] - v[h, m]
                     T[s, k, m, m] = 1.0
@@ -216,13 +218,13 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                         T[s, k, m, 3 + o] = rho[g] * A[h, f, o] - rho[f] * A[h, g, o]
                         T1[s, k, m, 3 + o] = rho1[g] * A[h, f, o] - rho1[f] * A[h, g, o]
                         T1[s, k, m, 3 + o] += rho[g] * Y[f, o] - rho[f] * Y[g, o]
-                        if kind != POINT:
+                        if kind != POINT_MASS:
                             T[s, k, 3 + m, 3 + o] = X[m, o]
                             T1[s, k, 3 + m, 3 + o] = rel[g] * X[f, o] - rel[f] * X[g, o]
-            place, rate = index[k, 1], index[k, 2]
+            place, rate = index[k, FRAME_Q], index[k, FRAME_V]
             for m in range(3):
                 Q[s, place + m], V[s, rate + m] = r[k, m], v[k, m]
-            if index[k, 3] == 6:
+            if index[k, SIZE] == 6:
                 for m in range(4):
                     Q[s, place + 3 + m] = p[k, m]
                 for m in range(3):

@@ -11,23 +11,21 @@ nearly so; each quaternion is eliminated together with its multiplier, inside th
 thesis 2014, equation (57).
 """
 
-from copy import copy
-
 import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats
-from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates, velocities
+from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates
 from femb.formulations.quaternion_solver import Basis, PulledBack, QuaternionFactors, QuaternionSolver
-from femb.layout.discrete import Discrete
+from femb.formulations.transformed import Transformed
 from femb.layout.element import TrialError
-from femb.layout.state import State
+from femb.numerics import kinematics
 from femb.system.block_lu import SingularError
 from femb.system.linear_solver import Factors
 from femb.system.system import System
 
 
-class QuaternionForm:
+class QuaternionForm(Transformed):
     """A System seen by a stepper in coordinates q and their rates q', both (n_q,), with n_c multipliers.
 
     Multipliers are lambda_E of every quaternion, in the order of the frames, then those of joints. To a stepper all
@@ -40,11 +38,8 @@ class QuaternionForm:
     """
 
     def __init__(self, system: System, consistent: bool = True) -> None:
-        self.system = system
+        super().__init__(system)
         self.consistent = consistent
-        self.model, self.layout = system.model, system.layout
-        self.breakpoints, self.watched = system.breakpoints, system.watched
-        self.inputs_of_state = system.inputs_of_state
         self.n_q = self.n_v = system.n_q
         self._places = system.coordinates
         quaternion_q = self._places[2]
@@ -91,10 +86,6 @@ class QuaternionForm:
         system = self.system
         return system.solver.multiply(data, np.concatenate([v, np.zeros(system.n_c)]) if system.n_c else v)
 
-    def acceleration(self, u: Floats, q: Floats, rate: Floats) -> Floats:
-        """q'' (n_q,)."""
-        return self.forward(u, q, rate)[0]
-
     def equations(self, u: Floats, q: Floats, rate: Floats, second: Floats, multipliers: Floats) -> Floats:
         """(s, n_q + n_c): what (8) says is zero, rows of constraints on velocities."""
         system = self.system
@@ -121,7 +112,7 @@ class QuaternionForm:
         """The like of block data of the velocity form at q and velocities v (n_v,); changes ``stiffness``."""
         found = Basis(np.empty((self.n_p, 4)), *np.empty((2, self.n_p, 3)))
         basis(*self._places[2:], q, v, self._product(mass, v), found.p, found.omega, found.spin)
-        add_change_of_map(*self.solver.blocks, found.omega, mass, damping, stiffness)
+        add_change_of_map(self.solver.runs, found.omega, mass, damping, stiffness)
         return PulledBack(mass, found), PulledBack(damping, found), PulledBack(stiffness, found)
 
     # States
@@ -138,25 +129,15 @@ class QuaternionForm:
         """q and q' of one state in velocity coordinates."""
         return q, self.system.rates(q[None], v[None])[0]
 
-    def state(self, t: float, q: Floats, rate: Floats) -> State:
-        """The named bodies, beams and joints at an instant."""
-        return self.system.state(t, q, self.velocities(q[None], rate[None])[0])
-
     def at(self, q: Floats) -> "QuaternionForm":
         """The same form with the turns of its joints as they are after a step to q."""
         system = self.system.at(q)
         return self if system is self.system else self.with_discrete(system.discrete)
 
-    def with_discrete(self, discrete: Discrete) -> "QuaternionForm":
-        """The same form in another discrete state."""
-        other = copy(self)
-        other.system = self.system.with_discrete(discrete)
-        return other
-
     def velocities(self, q: Floats, rate: Floats) -> Floats:
         """v (s, n_v) of s states: G q', over p.p, so that a quaternion's length does not matter."""
         out = np.empty((len(q), self.system.n_v))
-        velocities(*self._places, q, rate, out)
+        kinematics.tangents(*self._places, q, rate, out)
         return out
 
     def rates(self, q: Floats, rate: Floats) -> Floats:
@@ -185,19 +166,10 @@ class QuaternionForm:
         q, v = self.system.projected(u, q, v, factors.of_velocities if isinstance(factors, QuaternionFactors) else None)
         return q, self.system.rates(q[None], v[None])[0]
 
-    def inputs_at(self, t: float, q: Floats, rate: Floats) -> Floats:
-        """u (n_u,) at time t and a state."""
-        v = self.velocities(q[None], rate[None])[0] if self.system.inputs_of_state else self.system.v0
-        return self.system.inputs_at(t, q, v)
-
     def power(self, u: Floats, q: Floats, rate: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers."""
         joints = None if multipliers is None else np.ascontiguousarray(multipliers[:, self.n_p :])
         return self.system.power(u, q, self.velocities(q, rate), joints)
-
-    def watch(self, t: float, q: Floats, rate: Floats, last: bool = False) -> None:
-        """Look for postures that a motion cannot go on through."""
-        self.system.watch(t, q, self.velocities(q, rate), last)
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """That of the coordinates, also for their rates, with the absolute tolerances over ``atol.time``."""

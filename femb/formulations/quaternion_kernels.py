@@ -6,42 +6,8 @@ velocities, n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: d
 """
 
 from femb.numerics.block_kernels import multiply, solve
-from femb.numerics.compile import inner, kernel
-
-
-@kernel
-def velocities(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):
-    """out (s, n_v) of the rates dq (s, n_q) at q (s, n_q): omega = 2 rate_body(p) p' / p.p."""
-    for s in range(q.shape[0]):
-        for k in range(linear_q.size):
-            out[s, linear_v[k]] = dq[s, linear_q[k]]
-        for k in range(quaternion_q.size):
-            i, j = quaternion_q[k], omega_v[k]
-            p0, p1, p2, p3 = q[s, i], q[s, i + 1], q[s, i + 2], q[s, i + 3]
-            f = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
-            a, b, c = body_part(p0, p1, p2, p3, dq[s, i], dq[s, i + 1], dq[s, i + 2], dq[s, i + 3])
-            out[s, j], out[s, j + 1], out[s, j + 2] = f * a, f * b, f * c
-
-
-@inner
-def body_part(p0, p1, p2, p3, x0, x1, x2, x3):
-    """rate_body(p) x."""
-    return (
-        p0 * x1 - p1 * x0 + p3 * x2 - p2 * x3,
-        p0 * x2 - p2 * x0 + p1 * x3 - p3 * x1,
-        p0 * x3 - p3 * x0 + p2 * x1 - p1 * x2,
-    )
-
-
-@inner
-def along(p0, p1, p2, p3, radial, a, b, c):
-    """radial p + rate_body(p)^T (a, b, c)."""
-    return (
-        radial * p0 - p1 * a - p2 * b - p3 * c,
-        radial * p1 + p0 * a + p2 * c - p3 * b,
-        radial * p2 + p0 * b + p3 * a - p1 * c,
-        radial * p3 + p0 * c + p1 * b - p2 * a,
-    )
+from femb.numerics.compile import kernel
+from femb.numerics.vector3 import body_part, hamilton, quaternion_times
 
 
 @kernel
@@ -59,7 +25,7 @@ def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, 
         square = dq[i] * dq[i] + dq[i + 1] * dq[i + 1] + dq[i + 2] * dq[i + 2] + dq[i + 3] * dq[i + 3]
         radial = turning * square / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
         a, b, c = 0.5 * x[j], 0.5 * x[j + 1], 0.5 * x[j + 2]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = along(p0, p1, p2, p3, radial, a, b, c)
+        out[i], out[i + 1], out[i + 2], out[i + 3] = hamilton(p0, p1, p2, p3, radial, a, b, c)
         out[n_q + k] = v[j] * momentum[j] + v[j + 1] * momentum[j + 1] + v[j + 2] * momentum[j + 2]
     for k in range(n_v, x.size):
         out[n_q + n_p + k - n_v] = x[k]
@@ -82,7 +48,7 @@ def pull_back(linear_q, linear_v, quaternion_q, omega_v, q, dq, v, momenta, mult
             f = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
             a, b, c = f * forces[s, j], f * forces[s, j + 1], f * forces[s, j + 2]
             radial = 2.0 * (multipliers[s, k] - spin)
-            out[s, i], out[s, i + 1], out[s, i + 2], out[s, i + 3] = along(p0, p1, p2, p3, radial, a, b, c)
+            out[s, i], out[s, i + 1], out[s, i + 2], out[s, i + 3] = hamilton(p0, p1, p2, p3, radial, a, b, c)
             out[s, n_q + k] = 2.0 * (p0 * dq[s, i] + p1 * dq[s, i + 1] + p2 * dq[s, i + 2] + p3 * dq[s, i + 3])
         for k in range(n_v, forces.shape[1]):
             out[s, n_q + n_p + k - n_v] = forces[s, k]
@@ -105,78 +71,47 @@ def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):
 
 
 @kernel
-def add_change_of_map(
-    start, diagonal, order, first, later, lower, upper, frame, column, omega, mass, damping, stiffness
-):
-    """Add to the tangent what a change of p makes of omega and its rate, C omega~ / 2 + M omega.omega / 4 (15).
+def add_change_of_map(runs, omega, mass, damping, stiffness):
+    """Add to the tangent C omega~ / 2 + M omega.omega / 4 in the columns of angular velocities (15): the change of
+    omega and of its rate with p, without the part of the rate that depends on accelerations.
 
-    Block data; the columns of the angular velocity of frame[b] begin at column[b] of block b, where frame[b] is not
-    negative. What of the rate of omega depends on accelerations is left out.
+    Block data; runs (r, 4) : rows of a block in the three columns of a frame's angular velocity, by the place of the
+    first entry, the numbers from row to row, the number of rows, and the frame.
     """
-    for step in range(order.size):
-        b = order[step]
-        k, n = frame[b], start[b + 1] - start[b]
-        if k >= 0:
-            change_of_map(diagonal[b], n, n, column[b], omega[k], mass, damping, stiffness)
-        for e in range(first[step], first[step + 1]):
-            m = start[later[e] + 1] - start[later[e]]
-            if k >= 0:
-                change_of_map(upper[e], m, n, column[b], omega[k], mass, damping, stiffness)
-            k_later = frame[later[e]]
-            if k_later >= 0:
-                change_of_map(lower[e], n, m, column[later[e]], omega[k_later], mass, damping, stiffness)
-
-
-@inner
-def change_of_map(at, rows, columns, column, w, mass, damping, stiffness):
-    """What ``add_change_of_map`` does to the block (rows, columns) at ``at``."""
-    square = 0.25 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    for i in range(rows):
-        o = at + i * columns + column
-        a, b, c = 0.5 * damping[o], 0.5 * damping[o + 1], 0.5 * damping[o + 2]
-        stiffness[o] += b * w[2] - c * w[1] + square * mass[o]
-        stiffness[o + 1] += c * w[0] - a * w[2] + square * mass[o + 1]
-        stiffness[o + 2] += a * w[1] - b * w[0] + square * mass[o + 2]
+    for r in range(runs.shape[0]):
+        w = omega[runs[r, 3]]
+        square = 0.25 * (w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+        for i in range(runs[r, 2]):
+            o = runs[r, 0] + i * runs[r, 1]
+            a, b, c = 0.5 * damping[o], 0.5 * damping[o + 1], 0.5 * damping[o + 2]
+            stiffness[o] += b * w[2] - c * w[1] + square * mass[o]
+            stiffness[o + 1] += c * w[0] - a * w[2] + square * mass[o + 1]
+            stiffness[o + 2] += a * w[1] - b * w[0] + square * mass[o + 2]
 
 
 @kernel
-def add_radial_change(start, diagonal, order, first, later, lower, upper, frame, column, omega, factor, damping, data):
-    """data += factor C omega omega^T in the columns of angular velocities: what the elimination of the row of each
-    quaternion's length leaves (15). Arguments as in ``add_change_of_map``."""
-    for step in range(order.size):
-        b = order[step]
-        k, n = frame[b], start[b + 1] - start[b]
-        if k >= 0:
-            radial_change(diagonal[b], n, n, column[b], omega[k], factor, damping, data)
-        for e in range(first[step], first[step + 1]):
-            m = start[later[e] + 1] - start[later[e]]
-            if k >= 0:
-                radial_change(upper[e], m, n, column[b], omega[k], factor, damping, data)
-            k_later = frame[later[e]]
-            if k_later >= 0:
-                radial_change(lower[e], n, m, column[later[e]], omega[k_later], factor, damping, data)
-
-
-@inner
-def radial_change(at, rows, columns, column, w, factor, damping, data):
-    """What ``add_radial_change`` does to the block (rows, columns) at ``at``."""
-    for i in range(rows):
-        o = at + i * columns + column
-        f = factor * (damping[o] * w[0] + damping[o + 1] * w[1] + damping[o + 2] * w[2])
-        for m in range(3):
-            data[o + m] += f * w[m]
+def add_radial_change(runs, omega, factor, damping, data):
+    """data += factor C omega omega^T in the columns of angular velocities (15): from the elimination of the row of each
+    quaternion's length. Arguments as in ``add_change_of_map``."""
+    for r in range(runs.shape[0]):
+        w = omega[runs[r, 3]]
+        for i in range(runs[r, 2]):
+            o = runs[r, 0] + i * runs[r, 1]
+            f = factor * (damping[o] * w[0] + damping[o + 1] * w[1] + damping[o + 2] * w[2])
+            for m in range(3):
+                data[o + m] += f * w[m]
 
 
 @kernel
 def solve_bordered(
     linear_q, linear_v, quaternion_q, omega_v, p, omega, spin,
-    start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, own,
+    start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, diagonal_scale,
     mass, damping, reach, work, x,
 ):  # fmt: skip
     """Solve in place for x (n_q + n_c,), with each quaternion and its multiplier eliminated in its own block.
 
-    p, omega, spin : ``basis``. start to own : as ``femb.numerics.block_kernels.solve`` takes them. mass, damping :
-    block data of the velocity form. reach : what p changes by for one of p', 1/mu in most methods.
+    p, omega, spin : ``basis``. start to diagonal_scale : as ``femb.numerics.block_kernels.solve`` takes them. mass,
+    damping : block data of the velocity form. reach : what p changes by for one of p', 1/mu in most methods.
     work (3, n), of the numbers that x is of.
     """
     y, z, product = work[0], work[1], work[2]
@@ -207,7 +142,7 @@ def solve_bordered(
         multiply(start, diagonal, order, first, later, lower, upper, damping, z, product)
         for k in range(y.size):
             y[k] += product[k]
-    solve(start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, own, y)
+    solve(start, n_v, diagonal, order, first, later, lower, upper, factors, pivots, rank, diagonal_scale, y)
     for k in range(linear_q.size):
         x[linear_q[k]] = y[linear_v[k]]
     for k in range(y.size):
@@ -223,7 +158,7 @@ def solve_bordered(
         z[j] += reach * (0.5 * (w[1] * c - w[2] * b) - radial * w[0])
         z[j + 1] += reach * (0.5 * (w[2] * a - w[0] * c) - radial * w[1])
         z[j + 2] += reach * (0.5 * (w[0] * b - w[1] * a) - radial * w[2])
-        x[i], x[i + 1], x[i + 2], x[i + 3] = along(
+        x[i], x[i + 1], x[i + 2], x[i + 3] = hamilton(
             p[k, 0], p[k, 1], p[k, 2], p[k, 3], radial, 0.5 * a, 0.5 * b, 0.5 * c
         )
         x[n_q + k] = half + spin[k, 0] * z[j] + spin[k, 1] * z[j + 1] + spin[k, 2] * z[j + 2]
@@ -260,7 +195,7 @@ def multiply_pulled(
     for k in range(n_p):
         i, j = quaternion_q[k], omega_v[k]
         a, b, c = 2.0 * product[j], 2.0 * product[j + 1], 2.0 * product[j + 2]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = along(p[k, 0], p[k, 1], p[k, 2], p[k, 3], 0.0, a, b, c)
+        out[i], out[i + 1], out[i + 2], out[i + 3] = quaternion_times(p[k, 0], p[k, 1], p[k, 2], p[k, 3], a, b, c)
         out[n_q + k] = 0.0
     for k in range(n_v, y.size):
         out[k + joints] = product[k]

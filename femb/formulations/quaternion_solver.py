@@ -6,6 +6,7 @@ changes of the map G: docs/theory/quaternion_form.md, equations (9) to (15).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,17 +67,22 @@ class QuaternionSolver:
 
     def __init__(self, solver: LinearSolver, coordinates: tuple[Ints, Ints, Ints, Ints]) -> None:
         self.velocity_solver, self.coordinates = solver, coordinates
-        pattern = solver.pattern
-        omega_v = coordinates[3]
-        # the frame of each block, and where its angular velocity is in it; each block has one at most
-        self.frame: Ints = np.full(len(pattern.diagonal), -1)
-        self.column: Ints = np.zeros(len(pattern.diagonal), dtype=np.int64)
-        blocks = pattern.block_of[omega_v]
-        self.frame[blocks] = np.arange(len(omega_v))
-        self.column[blocks] = omega_v - pattern.block_start[blocks]
-        start, _, *others = pattern.places
-        self.blocks = (start, *others, self.frame, self.column)
-        self._work = np.empty((2, pattern.n))
+        self._work = np.empty((2, solver.pattern.n))
+
+    @cached_property
+    def runs(self) -> Ints:
+        """(r, 4): the columns of angular velocities in every block, as ``add_change_of_map`` takes them."""
+        pattern, omega_v = self.velocity_solver.pattern, self.coordinates[3]
+        size, (earlier, later) = np.diff(pattern.block_start), pattern.edges.T
+        # each block has one angular velocity at most
+        frame, column = np.full(len(size), -1), np.zeros(len(size), dtype=np.int64)
+        block = pattern.block_of[omega_v]
+        frame[block], column[block] = np.arange(len(omega_v)), omega_v - pattern.block_start[block]
+        rows = np.concatenate([np.arange(len(size)), later, earlier])
+        columns = np.concatenate([np.arange(len(size)), earlier, later])
+        place = np.concatenate([pattern.diagonal, pattern.upper, pattern.lower]) + column[columns]
+        found: Ints = np.stack([place, size[columns], size[rows], frame[columns]], axis=1)
+        return np.ascontiguousarray(found[frame[columns] >= 0])
 
     def shifted(
         self, mass: PulledBack, damping: PulledBack, stiffness: PulledBack, mu: complex, reach: complex | None = None
@@ -86,7 +92,7 @@ class QuaternionSolver:
             reach = 1.0 / mu
         data = self.velocity_solver.shifted(mass.data, damping.data, stiffness.data, mu, reach)
         basis = mass.basis
-        add_radial_change(*self.blocks, basis.omega, 0.25 * reach * reach, damping.data, data)
+        add_radial_change(self.runs, basis.omega, 0.25 * reach * reach, damping.data, data)
         return Shifted(data, mass.data, damping.data, basis, reach)
 
     def factorise(self, matrix: Shifted, dependent: float = DEPENDENT) -> QuaternionFactors:

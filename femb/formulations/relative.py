@@ -24,104 +24,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.errors import ModelError, Problem, SolveError
+from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import array_problem, as_numbers, frozen_array, shown
+from femb.base.values import shown
+from femb.formulations.relative_angles import gimbal_distance, rate_map, rate_map_rate
+from femb.formulations.relative_tree import Placement, RelativeTree
+from femb.numerics.rotations import cross_matrix
 
 Speeds = Literal["fixed", "body", "angles"]
 SPEEDS: tuple[Speeds, ...] = ("fixed", "body", "angles")
-# Below this gimbal distance |cos theta_2| angle rates are not solved for: they would lose half of their digits.
-GIMBAL = 1e-8
-
-
-@dataclass(frozen=True)
-class RelativeTree:
-    """names (n); parent (n,), -1 the inertial frame, parents before children; joint (n, 3): q_k, from the parent's mass
-    centre to the joint's frame, parent axes, m; arm (n, 3): from the joint to the mass centre, body axes, m.
-
-    parent_axes, body_axes (n, 3, 3) : the joint's axes as columns, in axes of the parent and of the body; by default
-    the same. slides_in_body (n,) bool : whether the joint's point slides along the body's axes, not the parent's:
-    r_k = r_P + A_k (r_arm - s_k). two (n,) : 1 where the speeds of the turn are rates about z of the parent's and
-    then of the body's axes, 2 about the body's and then the parent's, whatever speeds are chosen; 0 elsewhere.
-
-    Raises ModelError for shapes, and for parents that do not come first (as in a closed loop).
-    """
-
-    names: tuple[str, ...]
-    parent: Any
-    joint: Any
-    arm: Any
-    parent_axes: Any = None
-    body_axes: Any = None
-    slides_in_body: Any = None
-    two: Any = None
-
-    def __post_init__(self) -> None:
-        names, n = tuple(self.names), len(self.names)
-        for word, default in (
-            ("parent_axes", np.tile(np.eye(3), (n, 1, 1))),
-            ("body_axes", np.tile(np.eye(3), (n, 1, 1))),
-            ("slides_in_body", np.zeros(n)),
-            ("two", np.zeros(n)),
-        ):
-            if getattr(self, word) is None:
-                object.__setattr__(self, word, default)
-        shapes = {"joint": (n, 3), "arm": (n, 3), "parent_axes": (n, 3, 3), "body_axes": (n, 3, 3)}
-        shapes |= {"slides_in_body": (n,), "two": (n,)}
-        problems = [
-            Problem(("bodies", word), text)
-            for word, shape in shapes.items()
-            if (text := array_problem(getattr(self, word), shape))
-        ]
-        parent = as_numbers(self.parent)
-        if parent is None or parent.shape != (n,) or np.any(parent != np.round(parent)):
-            problems.append(Problem(("bodies", "parent"), f"got {shown(self.parent)}, wanted {n} body numbers"))
-        else:
-            problems += [
-                Problem(
-                    ("bodies", names[k], "parent"),
-                    f"got {int(parent[k])}, wanted -1 (the inertial frame) or a body before it: number parents before "
-                    "children; a closed loop has no place in a tree, cut it at a joint",
-                )
-                for k in range(n)
-                if not -1 <= parent[k] < k
-            ]
-        if problems:
-            raise ModelError(*problems)
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "parent", tuple(int(h) for h in parent))  # type: ignore[union-attr]
-        for word in shapes:
-            object.__setattr__(self, word, frozen_array(getattr(self, word)))
-
-    @property
-    def n(self) -> int:
-        """Number of bodies; speeds are 6 a body, translation first."""
-        return len(self.names)
-
-    def path(self, k: int) -> list[int]:
-        """Bodies from the root to k, k included."""
-        found = [k]
-        while self.parent[found[-1]] >= 0:
-            found.append(self.parent[found[-1]])
-        return found[::-1]
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where the bodies are: s (n, 3), m, and either angles (n, 3), rad, or relative attitudes R (n, 3, 3), parent to
-    body components, for speeds that are not angle rates."""
-
-    s: Floats
-    angles: Any = None
-    R: Any = None
-
-    def rotations(self) -> Floats:
-        """R (n, 3, 3)."""
-        if self.R is not None:
-            return np.asarray(self.R)
-        if self.angles is None:
-            raise ModelError("a placement needs angles or relative attitudes R; it has neither")
-        return rotation_123(self.angles)
 
 
 @dataclass(frozen=True)
@@ -151,69 +62,6 @@ class Partials:
     V_rate: Floats
     W_rate: Floats
     gimbal_distance: Floats
-
-
-# 1-2-3 angles, docs/theory/relative.md, equations (9) to (12)
-
-
-def rotation_123(theta: ArrayLike) -> Floats:
-    """R (..., 3, 3) = R_3 R_2 R_1 of angles (..., 3): parent to body components."""
-    theta = np.asarray(theta)
-    c, s = np.cos(theta), np.sin(theta)
-    (c1, c2, c3), (s1, s2, s3) = np.moveaxis(c, -1, 0), np.moveaxis(s, -1, 0)
-    return _rows(
-        (c2 * c3, c1 * s3 + s1 * s2 * c3, s1 * s3 - c1 * s2 * c3),
-        (-c2 * s3, c1 * c3 - s1 * s2 * s3, s1 * c3 + c1 * s2 * s3),
-        (s2, -s1 * c2, c1 * c2),
-    )
-
-
-def rate_map(theta: ArrayLike) -> Floats:
-    """Omega_p (..., 3, 3): relative angular velocity in parent axes = Omega_p thetadot."""
-    theta = np.asarray(theta)
-    c1, s1 = np.cos(theta[..., 0]), np.sin(theta[..., 0])
-    c2, s2 = np.cos(theta[..., 1]), np.sin(theta[..., 1])
-    zero, one = np.zeros_like(c1), np.ones_like(c1)
-    return _rows((one, zero, s2), (zero, c1, -s1 * c2), (zero, s1, c1 * c2))
-
-
-def rate_map_rate(theta: ArrayLike, rate: ArrayLike) -> Floats:
-    """Time derivative (..., 3, 3) of ``rate_map`` at angle rates (..., 3)."""
-    theta, rate = np.asarray(theta), np.asarray(rate)
-    c1, s1 = np.cos(theta[..., 0]), np.sin(theta[..., 0])
-    c2, s2 = np.cos(theta[..., 1]), np.sin(theta[..., 1])
-    t1, t2 = rate[..., 0], rate[..., 1]
-    zero = np.zeros_like(c1 * t1)
-    return _rows(
-        (zero, zero, c2 * t2),
-        (zero, -s1 * t1, -c1 * c2 * t1 + s1 * s2 * t2),
-        (zero, c1 * t1, -s1 * c2 * t1 - c1 * s2 * t2),
-    )
-
-
-def gimbal_distance(theta: ArrayLike) -> Floats:
-    """|cos theta_2| (...), the determinant of ``rate_map`` but for its sign: 0 at lock, 1 farthest from it."""
-    result: Floats = np.abs(np.cos(np.real(np.asarray(theta)[..., 1])))
-    return result
-
-
-def angle_rates(theta: ArrayLike, hat: ArrayLike) -> Floats:
-    """thetadot (..., 3) of relative angular velocities (..., 3) in parent axes.
-
-    Raises SolveError with the distance from gimbal lock where that is below ``GIMBAL``.
-    """
-    theta = np.asarray(theta)
-    distance = gimbal_distance(theta)
-    if np.any(distance < GIMBAL):
-        raise SolveError(
-            f"1-2-3 angles are locked: the second is within {np.min(distance):.2g} of a right angle "
-            f"(|cos theta_2|, at least {GIMBAL:g}), where the rates of the first and third are undetermined. Take "
-            "angular velocities as speeds"
-        )
-    return np.linalg.solve(rate_map(theta), np.asarray(hat)[..., None])[..., 0]
-
-
-# Recursions
 
 
 def velocities(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Speeds) -> Velocities:
@@ -250,23 +98,23 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
     docs/theory/relative.md, equations (4) to (8).
     """
     motion = velocities(tree, placement, u, speeds)
+    spins = _spins(motion)
+    # from every joint to every mass centre
+    rho, rho_rate = cross_matrix(np.stack([motion.r - motion.joint[:, None], motion.v - motion.joint_rate[:, None]]))
     rates = np.asarray(u).reshape(tree.n, 6)[:, 3:]
     V, W, V_rate, W_rate = (np.zeros((tree.n, 3, 6 * tree.n), dtype=motion.v.dtype) for _ in range(4))
     for j, h in enumerate(tree.parent):
-        w_p = motion.w[h] if h >= 0 else np.zeros(3)
-        F, F_rate = _rotation_columns(tree, placement, motion, j, w_p, rates[j], speeds)
+        F, F_rate = _rotation_columns(tree, placement, motion, spins, j, rates[j], speeds)
         if tree.slides_in_body[j]:
-            A_p, A_rate = -motion.outer[j], -_tilde(motion.w[j]) @ motion.outer[j]
+            A_p, A_rate = -motion.outer[j], -spins[j] @ motion.outer[j]
         else:
-            A_p, A_rate = motion.inner[j], _tilde(w_p) @ motion.inner[j]
+            A_p, A_rate = motion.inner[j], spins[h] @ motion.inner[j]
         slide, turn = slice(6 * j, 6 * j + 3), slice(6 * j + 3, 6 * j + 6)
         for k in range(j, tree.n):
             if j not in tree.path(k):
                 continue
-            rho = _tilde(motion.r[k] - motion.joint[j])
-            rho_rate = _tilde(motion.v[k] - motion.joint_rate[j])
             V[k, :, slide], V_rate[k, :, slide] = A_p, A_rate
-            V[k, :, turn], V_rate[k, :, turn] = -rho @ F, -rho_rate @ F - rho @ F_rate
+            V[k, :, turn], V_rate[k, :, turn] = -rho[j, k] @ F, -rho_rate[j, k] @ F - rho[j, k] @ F_rate
             W[k, :, turn], W_rate[k, :, turn] = F, F_rate
     distance = np.ones(tree.n) if speeds != "angles" else gimbal_distance(placement.angles)
     return Partials(V, W, V_rate, W_rate, distance)
@@ -280,12 +128,13 @@ def accelerations(
     V' u is the same recursion at speed rates zero; m/s2, rad/s2.
     """
     motion = velocities(tree, placement, u, speeds)
+    spins = _spins(motion)
     rates, second = np.asarray(u).reshape(tree.n, 6), np.asarray(u_rate).reshape(tree.n, 6)
     a, alpha = np.zeros_like(motion.v), np.zeros_like(motion.w)
     still = np.zeros(3)
     for k, h in enumerate(tree.parent):
         w_p, a_p, alpha_p, r_p = (motion.w[h], a[h], alpha[h], motion.r[h]) if h >= 0 else (still, still, still, still)
-        F, F_rate = _rotation_columns(tree, placement, motion, k, w_p, rates[k, 3:], speeds)
+        F, F_rate = _rotation_columns(tree, placement, motion, spins, k, rates[k, 3:], speeds)
         alpha[k] = alpha_p + F @ second[k, 3:] + F_rate @ rates[k, 3:]
         d, arm, w = motion.joint[k] - r_p, motion.r[k] - motion.joint[k], motion.w[k]
         # what slides is carried by the body, or by the parent
@@ -305,7 +154,7 @@ def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
     n = len(A_T)
     W = A_T @ parts.W
     w = np.einsum("kij,kj->ki", A_T, motion.w)
-    W_rate = A_T @ parts.W_rate - np.stack([_tilde(w[k]) @ W[k] for k in range(n)])
+    W_rate = A_T @ parts.W_rate - cross_matrix(w) @ W
     return (
         np.concatenate([parts.V, W], axis=1).reshape(6 * n, -1),
         np.concatenate([parts.V_rate, W_rate], axis=1).reshape(6 * n, -1),
@@ -327,22 +176,23 @@ def _relative_velocity(
 
 
 def _rotation_columns(
-    tree: RelativeTree, placement: Placement, motion: Velocities, j: int, w_p: Floats, rate: Floats, speeds: Speeds
+    tree: RelativeTree, placement: Placement, motion: Velocities, spins: Floats, j: int, rate: Floats, speeds: Speeds
 ) -> tuple[Floats, Floats]:
     """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds. Equations (5) to (7)."""
-    inner, outer = motion.inner[j], motion.outer[j]
+    inner, outer, w_p, w = motion.inner[j], motion.outer[j], spins[tree.parent[j]], spins[j]
     if tree.two[j]:
-        axes = np.stack([inner[:, 2], outer[:, 2], 0.0 * w_p], axis=1)
-        change = np.stack([np.cross(w_p, axes[:, 0]), np.cross(motion.w[j], axes[:, 1]), 0.0 * w_p], axis=1)
+        still = 0.0 * inner[:, 2]
+        axes = np.stack([inner[:, 2], outer[:, 2], still], axis=1)
+        change = np.stack([w_p @ axes[:, 0], w @ axes[:, 1], still], axis=1)
         order = [0, 1, 2] if tree.two[j] == 1 else [1, 0, 2]
         return axes[:, order], change[:, order]
     if speeds == "fixed":
-        return inner, _tilde(w_p) @ inner
+        return inner, w_p @ inner
     if speeds == "body":
-        return outer, _tilde(motion.w[j]) @ outer
+        return outer, w @ outer
     theta = _angles(placement, speeds)[j]
     Omega = rate_map(theta)
-    return inner @ Omega, _tilde(w_p) @ inner @ Omega + inner @ rate_map_rate(theta, rate)
+    return inner @ Omega, w_p @ inner @ Omega + inner @ rate_map_rate(theta, rate)
 
 
 def _angles(placement: Placement, speeds: Any) -> Floats:
@@ -353,10 +203,6 @@ def _angles(placement: Placement, speeds: Any) -> Floats:
     return np.asarray(placement.angles)
 
 
-def _tilde(x: Floats) -> Floats:
-    """Matrix of x times."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
-
-
-def _rows(*rows: tuple[Any, ...]) -> Floats:
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+def _spins(motion: Velocities) -> Floats:
+    """w~ (n + 1, 3, 3) of all bodies, and last, where the parent is -1, of the inertial frame."""
+    return cross_matrix(np.vstack([motion.w, np.zeros(3)]))

@@ -3,15 +3,41 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.base.values import array_problem, shown
 from femb.elements.joint.rows import LOCK, PARALLEL, X, Y, Z
-from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO
-from femb.layout.layout import Station
+from femb.formulations.joint_tree_kernels import (
+    ABOVE,
+    ABOVE_TURN,
+    BACKWARD,
+    BELOW,
+    BELOW_TURN,
+    BODY_VELOCITY,
+    FIRST_Q,
+    FIRST_U,
+    FRAME_Q,
+    FRAME_V,
+    LOCKED,
+    PARENT,
+    POINT_MASS,
+    REVOLUTE,
+    SIZE,
+    SPEEDS,
+    SPHERICAL,
+    STROKE_X,
+    STROKES,
+    TURN,
+    UNIVERSAL,
+    ZERO,
+)
+from femb.layout.layout import Layout, Station
+from femb.numerics import rotations
 
 # Coordinates and speeds of a turn.
-TURNS = {NONE: (0, 0), ONE: (1, 1), TWO: (2, 2), BALL: (4, 3), POINT: (0, 0)}
+TURNS = {LOCKED: (0, 0), REVOLUTE: (1, 1), UNIVERSAL: (2, 2), SPHERICAL: (4, 3), POINT_MASS: (0, 0)}
 
 
 @dataclass(frozen=True)
@@ -44,8 +70,8 @@ class TreeFrame:
 
     parent : place in the tree, -1 where it hangs on the ground or is free. joint : name, None of a free root.
     backward : whether the frame is the joint's first end. above, below : the joint's ends at the parent and at the
-    frame, axes the joint's. strokes : axes of the first end that it slides along. turn : NONE, ONE, TWO, BALL or POINT
-    (of a point mass, which has no axes). zero : Z. first_q, first_u : the places of its first coordinate and speed.
+    frame, axes the joint's. strokes : axes of the first end that it slides along. turn : LOCKED, REVOLUTE, UNIVERSAL,
+    SPHERICAL or POINT_MASS (which has no axes). zero : Z. first_q, first_u : places of its first coordinate and speed.
     body_velocity : whether the strokes' speeds are the velocity in axes of the frame.
     """
 
@@ -90,11 +116,48 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
     strokes = () if "point" in words else tuple(k for k in (X, Y, Z) if k not in held)
     across = {row for row in item.rows if row[0] == "dot1"}
     if not across:
-        return strokes, BALL
+        return strokes, SPHERICAL
     if across == {("dot1", Z, Z)}:
-        return strokes, TWO
+        return strokes, UNIVERSAL
     if across == set(PARALLEL):
-        return strokes, ONE
+        return strokes, REVOLUTE
     if across in ({*PARALLEL, ("dot1", X, Y)}, set(LOCK)):
-        return strokes, NONE
+        return strokes, LOCKED
     raise ValueError("has no angles that make one")
+
+
+def end_pose(layout: Layout, station: Station, Q: Floats) -> tuple[Floats, Floats]:
+    """Point (3,) and quaternion (4,) of a joint's end at the System's Q; of a free root's, the inertial axes."""
+    if station.frame < 0:
+        return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    frame, i = layout.frames[station.frame], layout.frame_q[station.frame]
+    r, p = frame.position, frame.quaternion
+    if frame.freedom:
+        r = Q[i : i + 3]
+    if frame.freedom == 6:
+        p = rotations.normalise(Q[i + 3 : i + 7])
+    return r + rotations.rotate(p, station.offset), rotations.multiply(p, station.rotation)
+
+
+def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:
+    """index (n, 14), data (n, 18) and poses of fixed frames, as ``joint_tree_kernels`` take them.
+
+    The last of the poses is the inertial axes, on which free roots hang.
+    """
+    index, data = np.zeros((len(frames), 14), dtype=np.int64), np.zeros((len(frames), 18))
+    fixed = np.vstack([layout.fixed, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+    for row, numbers, each in zip(index, data, frames, strict=True):
+        row[PARENT] = each.parent
+        if each.joint is None:
+            row[PARENT] = -len(fixed)
+        elif each.parent < 0:
+            row[PARENT] = layout.frame_q[each.above.frame]
+        row[FRAME_Q], row[FRAME_V] = layout.frame_q[each.frame], layout.frame_v[each.frame]
+        row[SIZE], row[TURN], row[BACKWARD] = layout.frames[each.frame].freedom, each.turn, each.backward
+        row[FIRST_Q], row[FIRST_U], row[STROKES] = each.first_q, each.first_u, len(each.strokes)
+        row[[STROKE_X + axis for axis in each.strokes]] = 1
+        row[SPEEDS], row[BODY_VELOCITY] = each.u.stop - each.u.start, each.body_velocity
+        numbers[ABOVE], numbers[ABOVE_TURN] = each.above.offset, each.above.rotation
+        numbers[BELOW], numbers[BELOW_TURN] = each.below.offset, each.below.rotation
+        numbers[ZERO] = rotations.from_matrix(each.zero)
+    return index, data, fixed

@@ -1,5 +1,12 @@
 """Names of the coordinates of a joint tree: of states of a linearisation and of the reduced form's matrices."""
 
+from collections.abc import Mapping
+
+from numpy.typing import ArrayLike
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import as_numbers, shown
 from femb.formulations.joint_tree import JointTree
 
 
@@ -21,3 +28,42 @@ def coordinate_names(tree: JointTree) -> list[str]:
     for k, label in zip(range(tree.strains[1].start, tree.strains[1].stop), layout.strain_labels, strict=True):
         names[k] = f"{label}.strain"
     return names
+
+
+def position_names(tree: JointTree) -> tuple[str, ...]:
+    """Names (n_q,) of all of q; of a spherical joint or a free body the turn is a quaternion."""
+    names, out = coordinate_names(tree), [""] * tree.n_q
+    for each in tree.frames:
+        own = names[each.u]
+        if each.q.stop - each.q.start > len(own):
+            title = own[-1].rpartition(".")[0]
+            own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
+        out[each.q] = own
+    out[tree.strains[0]] = names[tree.strains[1]]
+    return tuple(out)
+
+
+def speed_names(tree: JointTree) -> tuple[str, ...]:
+    """Names (n_u,) of the speeds."""
+    return tuple(f"{name} rate" for name in coordinate_names(tree))
+
+
+def given_by_name(
+    word: str, values: ArrayLike | Mapping[str, float] | None, start: Floats, names: tuple[str, ...]
+) -> Floats:
+    """An array of numbers by name, of all of them, or of the start."""
+    if values is None:
+        return start.copy()
+    if isinstance(values, Mapping):
+        out = start.copy()
+        for name, value in values.items():
+            if name not in names:
+                raise ModelError(f"reduced_matrices: {word}: got {shown(name)}, wanted names of {', '.join(names)}")
+            out[names.index(name)] = value
+        return out
+    found = as_numbers(values)
+    if found is None or found.shape != start.shape:
+        raise ModelError(
+            f"reduced_matrices: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
+        )
+    return found.copy()

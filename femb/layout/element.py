@@ -68,6 +68,13 @@ class Input:
         """The value of a profile or of a user's function of time."""
         return Input(1, profile, breakpoints=breakpoints_of(profile), label=label)
 
+    @staticmethod
+    def of_law(law: "Callable[[float, Any], Any]", label: str) -> "Input":
+        """The value of a user's function of time and state, and two derivatives: zeros where it gives none."""
+        return Input(
+            3, lambda t, state: with_derivatives(law(t, state)), of_state=True, label=label, differentiated=True
+        )
+
 
 class Underived(tuple[float, ...]):
     """A value and zeros in the place of derivatives that are not known."""
@@ -156,6 +163,20 @@ class Batch:
         Elements without mass give it in place of ``matrices`` and ``tangent``.
         """
         raise NotImplementedError(f"{type(self).__name__} has no exact tangent")
+
+
+class ForceBatch(Batch):
+    """Elements without mass, which exert forces: a part of a potential, and the rest, which does work on the system."""
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        """out (s, n_v) += elastic times the forces of the potential, and rest times the others, as in ``residual``."""
+        raise NotImplementedError
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self.add_forces(u, q, v, 1.0, 1.0, out)
+
+    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        self.add_forces(u, q, v, 0.0, -1.0, out)
 
 
 def merged(batches: list[Batch]) -> list[Batch]:

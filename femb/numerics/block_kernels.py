@@ -1,7 +1,8 @@
 """Kernels of block elimination; see ``femb.system.block_lu``. Blocks are rows in a flat array of numbers, real or
 complex.
 
-Matrices without multipliers, whose ``own`` is None, have kernels of their own, without what only multipliers need.
+Matrices without multipliers, whose ``diagonal_scale`` is None, have kernels of their own, without what only multipliers
+need.
 """
 
 import numpy as np
@@ -16,19 +17,21 @@ NOTHING = 1e-100
 
 
 @kernel
-def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, own, dependent):
+def factor(
+    start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
+):
     """Factorise block data in place; returns -1, or the block that is singular.
 
     The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks hold L and U, the blocks
     (b, later) hold A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the rows of each block that are independent;
-    own (n,) is what the velocities alone add to the diagonal of multipliers, of which ``dependent`` is the least part
-    that an independent row leaves; before, it is zero, or minus infinity for rows to be left out.
+    diagonal_scale (n,) is what the velocities alone add to the diagonal of multipliers, of which ``dependent`` is the
+    least part that an independent row leaves; before, it is zero, or minus infinity for excluded rows.
     """
-    if own is not None:
+    if diagonal_scale is not None:
         for b in range(diagonal.size):
             n = start[b + 1] - start[b]
             for i in range(n):
-                own[start[b] + i] += abs(data[diagonal[b] + i * n + i])
+                diagonal_scale[start[b] + i] += abs(data[diagonal[b] + i * n + i])
     t = 0
     for step in range(order.size):
         b = order[step]
@@ -36,8 +39,8 @@ def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, dat
         n = start[b + 1] - o
         D = diagonal[b]
         r = -1
-        if own is not None and o >= n_v:
-            r = factor_rows(data, D, n, pivots, o, own, dependent)
+        if diagonal_scale is not None and o >= n_v:
+            r = factor_rows(data, D, n, pivots, o, diagonal_scale, dependent)
         if r < 0:
             if not factor_velocities(data, D, n, pivots, o):
                 return b
@@ -46,8 +49,8 @@ def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, dat
         for e in range(first[step], first[step + 1]):
             m = start[later[e] + 1] - start[later[e]]
             substitute(data, D, n, r, pivots, o, data, lower[e], m)
-            if own is not None and o >= n_v:
-                put_back(n, r, pivots, o, data, lower[e], m)
+            if diagonal_scale is not None and o >= n_v:
+                restore_order(n, r, pivots, o, data, lower[e], m)
         for e in range(first[step], first[step + 1]):
             p = later[e]
             m = start[p + 1] - start[p]
@@ -56,29 +59,29 @@ def factor(start, n_v, diagonal, order, first, later, lower, upper, targets, dat
                 c = start[later[g] + 1] - start[later[g]]
                 subtract_product(data, U, lower[g], targets[t], m, n, c)
                 t += 1
-            if own is not None and o < n_v and start[p] >= n_v:
+            if diagonal_scale is not None and o < n_v and start[p] >= n_v:
                 X = lower[e]
                 for i in range(m):
                     x = data[U + i * n] * data[X + i]
                     for k in range(1, n):
                         x += data[U + i * n + k] * data[X + k * m + i]
-                    own[start[p] + i] += abs(x.real) + abs(x.imag)
+                    diagonal_scale[start[p] + i] += abs(x.real) + abs(x.imag)
     return -1
 
 
 @kernel
-def kept_parts(start, n_v, diagonal, data, pivots, rank, own, parts):
-    """parts (n_c,) of the diagonals ``own`` that rows of constraints left when they were eliminated."""
+def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratios):
+    """ratios (n_c,) of the pivots of rows of constraints to their ``diagonal_scale``."""
     for b in range(diagonal.size):
         o = start[b]
         n = start[b + 1] - o
         if o >= n_v:
             for k in range(rank[b]):
-                parts[o - n_v + k] = abs(data[diagonal[b] + k * n + k]) / own[o + k]
+                ratios[o - n_v + k] = abs(data[diagonal[b] + k * n + k]) / diagonal_scale[o + k]
             # undo the exchanges, the last one first
             for k in range(rank[b] - 1, -1, -1):
                 i, j = o - n_v + k, o - n_v + pivots[o + k]
-                parts[i], parts[j] = parts[j], parts[i]
+                ratios[i], ratios[j] = ratios[j], ratios[i]
 
 
 @inner
@@ -101,13 +104,13 @@ def factor_velocities(data, D, n, pivots, o):
 
 
 @inner
-def factor_rows(data, D, n, pivots, o, own, dependent):
+def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
     """LU of a block of multipliers with diagonal pivoting; returns how many rows do not depend on the others."""
     for k in range(n):
         best, row = -1.0, k
         for i in range(k, n):
             x = data[D + i * n + i]
-            size = (abs(x.real) + abs(x.imag)) / own[o + i] if own[o + i] > 0.0 else 0.0
+            size = (abs(x.real) + abs(x.imag)) / diagonal_scale[o + i] if diagonal_scale[o + i] > 0.0 else 0.0
             if size > best:
                 best, row = size, i
         pivots[o + k] = row
@@ -115,7 +118,7 @@ def factor_rows(data, D, n, pivots, o, own, dependent):
             return k
         if row != k:
             exchange(data, D, k, row, n)
-            own[o + k], own[o + row] = own[o + row], own[o + k]
+            diagonal_scale[o + k], diagonal_scale[o + row] = diagonal_scale[o + row], diagonal_scale[o + k]
             for i in range(n):
                 data[D + i * n + k], data[D + i * n + row] = data[D + i * n + row], data[D + i * n + k]
         eliminate(data, D, n, k)
@@ -162,7 +165,7 @@ def substitute(data, D, n, r, pivots, o, x, X, m):
 
 
 @inner
-def put_back(n, r, pivots, o, x, X, m):
+def restore_order(n, r, pivots, o, x, X, m):
     """Multipliers in their own order after ``substitute``; those of dependent rows are zero."""
     for i in range(r * m, n * m):
         x[X + i] = 0.0
@@ -184,15 +187,15 @@ def subtract_product(data, U, X, T, m, n, c):
 
 
 @kernel
-def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, own, x):
+def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
     """Solve in place for one right-hand side x (n,) with a factorisation of ``factor``."""
     for step in range(order.size):
         b = order[step]
         o = start[b]
         n = start[b + 1] - o
         substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE)
-        if own is not None and o >= n_v:
-            put_back(n, rank[b], pivots, o, x, o, ONE)
+        if diagonal_scale is not None and o >= n_v:
+            restore_order(n, rank[b], pivots, o, x, o, ONE)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_vector(data, upper[e], start[later[e] + 1] - p, n, x, o, p)

@@ -7,6 +7,7 @@ the places where they and their angular velocities begin.
 import math
 
 from femb.numerics.compile import kernel
+from femb.numerics.vector3 import body_part, quaternion_times
 
 
 @kernel
@@ -17,28 +18,27 @@ def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):
             out[s, linear_q[k]] = v[s, linear_v[k]]
         for k in range(quaternion_q.size):
             i, j = quaternion_q[k], omega_v[k]
-            p0, p1, p2, p3 = q[s, i], q[s, i + 1], q[s, i + 2], q[s, i + 3]
-            a, b, c = 0.5 * v[s, j], 0.5 * v[s, j + 1], 0.5 * v[s, j + 2]
-            out[s, i] = -p1 * a - p2 * b - p3 * c
-            out[s, i + 1] = p0 * a + p2 * c - p3 * b
-            out[s, i + 2] = p0 * b + p3 * a - p1 * c
-            out[s, i + 3] = p0 * c + p1 * b - p2 * a
+            out[s, i], out[s, i + 1], out[s, i + 2], out[s, i + 3] = quaternion_times(
+                q[s, i], q[s, i + 1], q[s, i + 2], q[s, i + 3], 0.5 * v[s, j], 0.5 * v[s, j + 1], 0.5 * v[s, j + 2]
+            )
 
 
 @kernel
 def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):
-    """out (s, n_v): the velocities x with H(q) x = dq; the part of dq along a quaternion is dropped."""
+    """out (s, n_v): the velocities x with H(q) x = dq; the part of dq along a quaternion is dropped.
+
+    q (1 or s, n_q).
+    """
     for s in range(dq.shape[0]):
+        m = s if q.shape[0] > 1 else 0
         for k in range(linear_q.size):
             out[s, linear_v[k]] = dq[s, linear_q[k]]
         for k in range(quaternion_q.size):
             i, j = quaternion_q[k], omega_v[k]
-            p0, p1, p2, p3 = q[i], q[i + 1], q[i + 2], q[i + 3]
-            d0, d1, d2, d3 = dq[s, i], dq[s, i + 1], dq[s, i + 2], dq[s, i + 3]
+            p0, p1, p2, p3 = q[m, i], q[m, i + 1], q[m, i + 2], q[m, i + 3]
             f = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
-            out[s, j] = f * (p0 * d1 - p1 * d0 + p3 * d2 - p2 * d3)
-            out[s, j + 1] = f * (p0 * d2 - p2 * d0 + p1 * d3 - p3 * d1)
-            out[s, j + 2] = f * (p0 * d3 - p3 * d0 + p2 * d1 - p1 * d2)
+            a, b, c = body_part(p0, p1, p2, p3, dq[s, i], dq[s, i + 1], dq[s, i + 2], dq[s, i + 3])
+            out[s, j], out[s, j + 1], out[s, j + 2] = f * a, f * b, f * c
 
 
 @kernel

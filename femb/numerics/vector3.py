@@ -1,6 +1,13 @@
-"""Vector algebra for kernels: three-vectors and 3 x 3 matrices in preallocated arrays."""
+"""Vector algebra for kernels: three-vectors, quaternions and 3 x 3 matrices in preallocated arrays.
+
+Functions of quaternions take and return components, which need no array; a quaternion p is scalar first and takes
+components in a frame's axes to inertial ones, p' = p (0, omega)/2 with omega in the frame's axes.
+"""
 
 from femb.numerics.compile import inner, kernel
+
+# Where a frame is: its places in q and in v, negative if fixed, and whether it has axes.
+IN_Q, IN_V, AXES = range(3)
 
 
 @inner
@@ -33,6 +40,63 @@ def pose(i, q, fixed, r, R):
         for k in range(3):
             r[k] = fixed[-1 - i, k]
         rotation(fixed[-1 - i, 3:7], R)
+
+
+@inner
+def hamilton(a0, a1, a2, a3, b0, b1, b2, b3):
+    """The product a b of quaternions."""
+    return (
+        a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3,
+        a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2,
+        a0 * b2 + a2 * b0 + a3 * b1 - a1 * b3,
+        a0 * b3 + a3 * b0 + a1 * b2 - a2 * b1,
+    )
+
+
+@inner
+def hamilton_into(a, b, out):
+    """out = a b, quaternions in arrays; out may be a or b."""
+    out[0], out[1], out[2], out[3] = hamilton(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3])
+
+
+@inner
+def quaternion_times(p0, p1, p2, p3, x, y, z):
+    """The product p (0, x, y, z): the rate of p at the angular velocity 2 (x, y, z) in its own axes."""
+    return -p1 * x - p2 * y - p3 * z, p0 * x + p2 * z - p3 * y, p0 * y + p3 * x - p1 * z, p0 * z + p1 * y - p2 * x
+
+
+@inner
+def times_quaternion(x, y, z, p0, p1, p2, p3):
+    """The product (0, x, y, z) p: the rate of p at the angular velocity 2 (x, y, z) in inertial axes."""
+    return -x * p1 - y * p2 - z * p3, x * p0 + y * p3 - z * p2, y * p0 + z * p1 - x * p3, z * p0 + x * p2 - y * p1
+
+
+@inner
+def quaternion_times_into(p, x, out):
+    """out (4,) = p (0, x) in arrays; out may be p."""
+    out[0], out[1], out[2], out[3] = quaternion_times(p[0], p[1], p[2], p[3], x[0], x[1], x[2])
+
+
+@inner
+def times_quaternion_into(x, p, out):
+    """out (4,) = (0, x) p in arrays; out may be p."""
+    out[0], out[1], out[2], out[3] = times_quaternion(x[0], x[1], x[2], p[0], p[1], p[2], p[3])
+
+
+@inner
+def dot4(a, b):
+    """a . b of quaternions."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+
+
+@inner
+def body_part(p0, p1, p2, p3, x0, x1, x2, x3):
+    """The vector of conj(p) x: half the angular velocity, in the axes of a unit quaternion p, where x is its rate."""
+    return (
+        p0 * x1 - p1 * x0 + p3 * x2 - p2 * x3,
+        p0 * x2 - p2 * x0 + p1 * x3 - p3 * x1,
+        p0 * x3 - p3 * x0 + p2 * x1 - p1 * x2,
+    )
 
 
 @inner
@@ -77,6 +141,84 @@ def product_left_back(A, B, out):
     for i in range(3):
         for j in range(3):
             out[i, j] = A[0, i] * B[0, j] + A[1, i] * B[1, j] + A[2, i] * B[2, j]
+
+
+@inner
+def times_skew(factor, A, x, out):
+    """out = factor A x~, where x~ y = x cross y: minus what a rotation of the axes A, in these, makes of A x."""
+    for i in range(3):
+        out[i, 0] = factor * (A[i, 1] * x[2] - A[i, 2] * x[1])
+        out[i, 1] = factor * (A[i, 2] * x[0] - A[i, 0] * x[2])
+        out[i, 2] = factor * (A[i, 0] * x[1] - A[i, 1] * x[0])
+
+
+@inner
+def add_skew(x, out):
+    """out += x~."""
+    out[0, 1] -= x[2]
+    out[0, 2] += x[1]
+    out[1, 0] += x[2]
+    out[1, 2] -= x[0]
+    out[2, 0] -= x[1]
+    out[2, 1] += x[0]
+
+
+@inner
+def add_point_force(factor, force, local, point, j, out):
+    """Add factor times a force at a point of a frame, and its torque about the frame's origin, to out[j : j + 6].
+
+    force (3,) : in inertial axes; local, point (3,) : the same force, and the point, in the frame's axes.
+    """
+    for k in range(3):
+        f, g = (k + 1) % 3, (k + 2) % 3
+        out[j + k] += factor * force[k]
+        out[j + 3 + k] += factor * (point[f] * local[g] - point[g] * local[f])
+
+
+@inner
+def add_torque_tangent(factor, force, point, at, K):
+    """Add factor (f d^T - (d . f) 1) to K[at : at + 3, at : at + 3]: the derivative of the torque d x f by a rotation
+    of the frame, with f and d (3,) the force and its point in the frame's axes and the force constant in inertial ones.
+    """
+    along = factor * dot(point, force)
+    for k in range(3):
+        for m in range(3):
+            K[at + k, at + m] += factor * force[k] * point[m]
+        K[at + k, at + k] -= along
+
+
+@inner
+def frame_motion(index, first, q, v, fixed, R, r, rate, w):
+    """Axes R, position r, velocity ``rate`` and angular velocity w (own axes) of a frame.
+
+    index, from ``first`` on, has its places in q and in v, and whether it has axes; a negative place in q is row -1-i
+    of ``fixed``, a negative place in v says that it is at rest.
+    """
+    i, j, axes = index[first + IN_Q], index[first + IN_V], index[first + AXES]
+    for k in range(3):
+        r[k] = q[i + k] if i >= 0 else fixed[-1 - i, k]
+        rate[k] = v[j + k] if j >= 0 else 0.0
+        w[k] = v[j + 3 + k] if j >= 0 and axes else 0.0
+    if not axes:
+        for k in range(3):
+            for m in range(3):
+                R[k, m] = 1.0 if k == m else 0.0
+    elif i >= 0:
+        rotation(q[i + 3 : i + 7], R)
+    else:
+        rotation(fixed[-1 - i, 3:7], R)
+
+
+@inner
+def point_motion(index, first, point, q, v, fixed, R, r, rate, w):
+    """Position r and velocity ``rate`` of a point (3,) in axes of a frame, as in ``frame_motion``; w becomes
+    omega x point, in these axes."""
+    frame_motion(index, first, q, v, fixed, R, r, rate, w)
+    x, y, z = w[0], w[1], w[2]
+    w[0], w[1], w[2] = y * point[2] - z * point[1], z * point[0] - x * point[2], x * point[1] - y * point[0]
+    for k in range(3):
+        r[k] += R[k, 0] * point[0] + R[k, 1] * point[1] + R[k, 2] * point[2]
+        rate[k] += R[k, 0] * w[0] + R[k, 1] * w[1] + R[k, 2] * w[2]
 
 
 @kernel

@@ -4,6 +4,7 @@ import math
 
 from femb.numerics.compile import kernel
 from femb.numerics.kinematics import error_norm
+from femb.numerics.vector3 import hamilton
 from femb.steppers.radau_kernels import turn_frames
 
 
@@ -21,11 +22,9 @@ def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v
         i, j = quaternion_q[k], omega_v[k]
         a, b, c = f * v[j], f * v[j + 1], f * v[j + 2]
         s = 1.0 / (1.0 + a * a + b * b + c * c)
-        p0, p1, p2, p3 = s * known[i], s * known[i + 1], s * known[i + 2], s * known[i + 3]
-        q[i] = p0 - p1 * a - p2 * b - p3 * c
-        q[i + 1] = p1 + p0 * a + p2 * c - p3 * b
-        q[i + 2] = p2 + p0 * b + p3 * a - p1 * c
-        q[i + 3] = p3 + p0 * c + p1 * b - p2 * a
+        q[i], q[i + 1], q[i + 2], q[i + 3] = hamilton(
+            s * known[i], s * known[i + 1], s * known[i + 2], s * known[i + 3], 1.0, a, b, c
+        )
 
 
 @kernel

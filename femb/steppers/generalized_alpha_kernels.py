@@ -3,6 +3,7 @@
 import math
 
 from femb.numerics.compile import kernel
+from femb.numerics.vector3 import hamilton
 
 
 @kernel
@@ -15,10 +16,6 @@ def moved(linear_q, linear_v, quaternion_q, omega_v, q, x, out):
         a, b, c = 0.5 * x[j], 0.5 * x[j + 1], 0.5 * x[j + 2]
         angle = math.sqrt(a * a + b * b + c * c)
         f = math.sin(angle) / angle if angle > 1e-8 else 1.0 - angle * angle / 6.0
-        d = math.cos(angle)
-        a, b, c = f * a, f * b, f * c
-        p0, p1, p2, p3 = q[i], q[i + 1], q[i + 2], q[i + 3]
-        out[i] = d * p0 - p1 * a - p2 * b - p3 * c
-        out[i + 1] = d * p1 + p0 * a + p2 * c - p3 * b
-        out[i + 2] = d * p2 + p0 * b + p3 * a - p1 * c
-        out[i + 3] = d * p3 + p0 * c + p1 * b - p2 * a
+        out[i], out[i + 1], out[i + 2], out[i + 3] = hamilton(
+            q[i], q[i + 1], q[i + 2], q[i + 3], math.cos(angle), f * a, f * b, f * c
+        )

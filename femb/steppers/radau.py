@@ -228,7 +228,7 @@ class Radau:
         form, system = self.form, self.form.system
         if not form.n_c or form is not system:
             return
-        if self.multipliers[system.solver.left_out].any():
+        if self.multipliers[system.solver.excluded_rows].any():
             self.multipliers = form.forward(self._u, self.q, self.v)[1]
             self._polynomials[2][:] = 0.0
             self._polynomials[2][0] = self.multipliers

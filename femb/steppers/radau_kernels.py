@@ -6,6 +6,7 @@ import numpy as np
 
 from femb.numerics.compile import inner, kernel
 from femb.numerics.kinematics import error_norm, rates, tangents
+from femb.numerics.vector3 import hamilton, quaternion_times
 
 # For a literal number, numba would compile a variant of the called kernel.
 TWO, THREE = np.int64(2), np.int64(3)
@@ -21,10 +22,9 @@ def frame_turns(quaternion_q, q, Q, turns):
             b0, b1, b2, b3 = q[o], q[o + 1], q[o + 2], q[o + 3]
             f = (a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3) * (b0 * b0 + b1 * b1 + b2 * b2 + b3 * b3)
             f = 1.0 / math.sqrt(f)
-            turns[i, k, 0] = f * (a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3)
-            turns[i, k, 1] = f * (a1 * b0 - a0 * b1 + a3 * b2 - a2 * b3)
-            turns[i, k, 2] = f * (a2 * b0 - a0 * b2 + a1 * b3 - a3 * b1)
-            turns[i, k, 3] = f * (a3 * b0 - a0 * b3 + a2 * b1 - a1 * b2)
+            # the conjugate of q conj(Q) is Q conj(q)
+            c0, c1, c2, c3 = hamilton(b0, b1, b2, b3, a0, -a1, -a2, -a3)
+            turns[i, k, 0], turns[i, k, 1], turns[i, k, 2], turns[i, k, 3] = f * c0, -f * c1, -f * c2, -f * c3
 
 
 @kernel
@@ -55,11 +55,7 @@ def turn_by(c0, c1, c2, c3, o, p, x):
         x[o + 1] = b + c0 * g + c3 * f - c1 * h
         x[o + 2] = c + c0 * h + c1 * g - c2 * f
     if p >= 0:
-        x0, x1, x2, x3 = x[p], x[p + 1], x[p + 2], x[p + 3]
-        x[p] = c0 * x0 - c1 * x1 - c2 * x2 - c3 * x3
-        x[p + 1] = c0 * x1 + c1 * x0 + c2 * x3 - c3 * x2
-        x[p + 2] = c0 * x2 + c2 * x0 + c3 * x1 - c1 * x3
-        x[p + 3] = c0 * x3 + c3 * x0 + c1 * x2 - c2 * x1
+        x[p], x[p + 1], x[p + 2], x[p + 3] = hamilton(c0, c1, c2, c3, x[p], x[p + 1], x[p + 2], x[p + 3])
 
 
 @kernel
@@ -155,9 +151,7 @@ def stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, 
 @inner
 def rates_of(q, v, o, w):
     """Rates of the quaternion at q[o:o+4] with the angular velocity at v[w:w+3]."""
-    a, b, c = 0.5 * v[w], 0.5 * v[w + 1], 0.5 * v[w + 2]
-    p0, p1, p2, p3 = q[o], q[o + 1], q[o + 2], q[o + 3]
-    return (-p1 * a - p2 * b - p3 * c, p0 * a + p2 * c - p3 * b, p0 * b + p3 * a - p1 * c, p0 * c + p1 * b - p2 * a)
+    return quaternion_times(q[o], q[o + 1], q[o + 2], q[o + 3], 0.5 * v[w], 0.5 * v[w + 1], 0.5 * v[w + 2])
 
 
 # The error estimate; see Radau._error.
@@ -179,7 +173,7 @@ def start_estimate(
     rates(linear_q, linear_v, quaternion_q, omega_v, q, v, rate)
     for k in range(rate.shape[1]):
         rate[0, k] += a * (Q[0, k] - q0[0, k]) + b * (Q[1, k] - q0[0, k]) + c * (Q[2, k] - q0[0, k])
-    tangents(linear_q, linear_v, quaternion_q, omega_v, q0[0], rate, drift)
+    tangents(linear_q, linear_v, quaternion_q, omega_v, q0, rate, drift)
     frame_turns(turned_q, frame_q, q0, turns)
     turn_frames_back(turns[0], turned_v, drift[0])
 

@@ -114,7 +114,7 @@ def augmented(system: "System", t: float, q: Floats | None, v: Floats | None) ->
     if system.n_c:
         J = system.jacobian(u, q)
         # rows of open latches have nothing but a one in the corner, for a multiplier of zero
-        independent = (mass_factors(system, u, q).kept() > 0.0) & (abs(J).sum(axis=1) > 0.0)
+        independent = (mass_factors(system, u, q).pivot_ratios() > 0.0) & (abs(J).sum(axis=1) > 0.0)
         joint_rows = csr_array(J @ G)
         joint_right = system.constraints(u[None], q[None], v[None])[1][0]
     rows, columns = _names(system.layout)

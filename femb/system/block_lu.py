@@ -12,7 +12,7 @@ from copy import copy
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.numerics.block_kernels import factor, kept_parts, multiply, shift, solve
+from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift, solve
 from femb.system.linear_solver import Matrix, Unknowns
 from femb.system.pattern import Pattern
 
@@ -37,12 +37,12 @@ class Factorisation:
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
-        self._own = np.zeros(n) if n > solver.pattern.n_v else None
-        if self._own is not None:
-            self._own[solver.pattern.n_v :][solver.left_out] = -np.inf
+        self._diagonal_scale = np.zeros(n) if n > solver.pattern.n_v else None
+        if self._diagonal_scale is not None:
+            self._diagonal_scale[solver.pattern.n_v :][solver.excluded_rows] = -np.inf
         # what the kernel ``solve`` takes before the right-hand side
-        self.arguments = (*self.places, data, self.pivots, self.rank, self._own)
-        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._own, dependent)
+        self.arguments = (*self.places, data, self.pivots, self.rank, self._diagonal_scale)
+        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._diagonal_scale, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
             raise SingularError(int(start[bad]), int(start[bad + 1]))
@@ -52,11 +52,11 @@ class Factorisation:
         """How many rows of constraints depend on the others."""
         return len(self.pivots) - int(self.rank.sum())
 
-    def kept(self) -> Floats:
-        """Part of its diagonal (n_c,) that each row of constraints leaves when it is eliminated; zero if left out."""
+    def pivot_ratios(self) -> Floats:
+        """Part of its diagonal (n_c,) that each row of constraints leaves when it is eliminated; zero if excluded."""
         parts = np.zeros(len(self.pivots) - self.places[1])
-        if self._own is not None:
-            kept_parts(*self.places[:3], self.data, self.pivots, self.rank, self._own, parts)
+        if self._diagonal_scale is not None:
+            pivot_ratios(*self.places[:3], self.data, self.pivots, self.rank, self._diagonal_scale, parts)
         return parts
 
     def solve(self, x: Unknowns) -> Unknowns:
@@ -73,12 +73,12 @@ class LinearSolver:
         self.sizes: Ints = np.diff(pattern.block_start)
         self.places, self.targets = pattern.places, pattern.targets
         self._blocks = (self.places[0], *self.places[2:])
-        self.left_out = np.zeros(pattern.n - pattern.n_v, dtype=bool)
+        self.excluded_rows = np.zeros(pattern.n - pattern.n_v, dtype=bool)
 
     def without(self, rows: Bools) -> "LinearSolver":
         """A solver that leaves out rows of constraints (n_c,) bool, whatever they leave of their diagonals."""
         other = copy(self)
-        other.left_out = rows
+        other.excluded_rows = rows
         return other
 
     def multiply(self, data: Floats, x: Floats) -> Floats:

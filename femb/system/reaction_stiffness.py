@@ -9,7 +9,9 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from femb.base.types import Floats, Sparse
+from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND
 from femb.elements.joint.constraint_tangent_kernels import second
+from femb.numerics.vector3 import AXES, IN_V
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -21,13 +23,14 @@ def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multip
     rows, columns, values = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]
     constraints = system.constraint_set
     for index, data in zip(constraints.index, constraints.data, strict=True):
-        multiplier = multipliers[index[6]]
-        if multiplier == 0.0 or (index[9] >= 0 and u[index[9]] == 0.0):
+        multiplier = multipliers[index[ROW]]
+        if multiplier == 0.0 or (index[IN_FORCE] >= 0 and u[index[IN_FORCE]] == 0.0):
             continue  # not in force
         second(index, data, u, q, v, system.layout.fixed, K, T)
-        counts = [(6 if index[e + 2] else 3) if index[e + 1] >= 0 else 0 for e in (0, 3)]
+        frames = index[FIRST : FIRST + 3], index[SECOND : SECOND + 3]
+        counts = [(6 if frame[AXES] else 3) if frame[IN_V] >= 0 else 0 for frame in frames]
         own = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])
-        at = np.concatenate([index[1] + np.arange(counts[0]), index[4] + np.arange(counts[1])])
+        at = np.concatenate([frame[IN_V] + np.arange(count) for frame, count in zip(frames, counts, strict=True)])
         rows.append(np.repeat(at, len(at)))
         columns.append(np.tile(at, len(at)))
         values.append(multiplier * K[np.ix_(own, own)].ravel())

@@ -44,7 +44,7 @@ class VelocityCoordinates:
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The velocities (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
         out = np.empty((len(dq), self.n_v))
-        kinematics.tangents(*self.coordinates, q, dq, out)
+        kinematics.tangents(*self.coordinates, q[None], dq, out)
         return out
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:

@@ -10,10 +10,9 @@ from scipy.integrate import solve_ivp
 
 from femb import load_case, simulate
 from femb.analysis.time_loop import Frames, Outcome, integrate
-from femb.formulations.joint_tree_kernels import TWO
+from femb.formulations.joint_tree_kernels import UNIVERSAL
 from femb.formulations.reduced import ReducedForm, Root
-from femb.formulations.reduced.table2 import tilde
-from femb.numerics.rotations import rotation_matrix
+from femb.numerics.rotations import cross_matrix, rotation_matrix
 from femb.steppers import make_stepper
 from femb.system.system import System
 
@@ -48,12 +47,12 @@ def test_H2_is_that_of_the_examples(name):
             else:
                 turn, point = rotation_matrix(above.below.rotation), above.below.offset
                 B = turn[:, 2:]
-                if above.turn == TWO:
+                if above.turn == UNIVERSAL:
                     first = A[x].T @ (A[tree.frames[above.parent].frame] if above.parent >= 0 else np.eye(3))
                     B = np.hstack([first @ rotation_matrix(above.above.rotation)[:, 2:], B])
             arm = A[x].T @ (r[i] - r[x]) - point
             columns = slice(above.u.stop - B.shape[1], above.u.stop)
-            wanted[j : j + 3, columns] = -A[x] @ tilde(arm) @ B
+            wanted[j : j + 3, columns] = -A[x] @ cross_matrix(arm) @ B
             wanted[j + 3 : j + 6, columns] = A[i].T @ A[x] @ B
             above = tree.frames[above.parent] if above.parent >= 0 else None
     np.testing.assert_allclose(form.H2(q)[0].toarray(), wanted, atol=1e-12 * np.max(np.abs(wanted)))

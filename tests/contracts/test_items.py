@@ -25,7 +25,8 @@ from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
-from femb.layout.element import Batch
+from femb.elements.spring.pair_batch import PairBatch
+from femb.layout.element import Batch, ForceBatch
 from femb.numerics import rotations
 from femb.profiles import Polynomial
 from femb.results.frames import Frames
@@ -353,12 +354,15 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
+BASES = {AlongBeams, ForceBatch, PairBatch}
+
+
 def test_batches_override_with_the_same_parameters():
     """Every batch of every example, against Batch."""
     seen = set()
     for make in EXAMPLES.values():
         seen |= {type(batch) for batch in System(make(), assemble=True).batches}
-    assert {each for each in _below(Batch) if each.__module__.startswith("femb.")} == seen | {AlongBeams}
+    assert {each for each in _below(Batch) if each.__module__.startswith("femb.")} == seen | BASES
     for batch in seen:
         for name, member in vars(Batch).items():
             if inspect.isfunction(member):

@@ -10,8 +10,10 @@ import pytest
 from autograd.differential_operators import make_jvp
 
 from femb.base.errors import ModelError, SolveError
-from femb.formulations import relative
-from femb.formulations.relative import SPEEDS, Placement, RelativeTree
+from femb.formulations import relative, relative_angles
+from femb.formulations.relative import SPEEDS
+from femb.formulations.relative_tree import Placement, RelativeTree
+from femb.numerics import rotations
 
 every_speed = pytest.mark.parametrize("speeds", SPEEDS)
 PARENTS = (-1, 0, 0, 2, 1, 3, 3)
@@ -78,9 +80,9 @@ class Motion:
 
         def of(t):
             theta, rate = self.theta + t * self.dtheta + 0.5 * t**2 * self.ddtheta, self.dtheta + t * self.ddtheta
-            hat = np.einsum("kij,kj->ki", relative.rate_map(theta), rate)
+            hat = np.einsum("kij,kj->ki", relative_angles.rate_map(theta), rate)
             if kind == "body":
-                hat = np.einsum("kij,kj->ki", relative.rotation_123(theta), hat)
+                hat = np.einsum("kij,kj->ki", relative_angles.rotation_123(theta), hat)
             turning = rate if kind == "angles" else hat
             return np.concatenate([self.ds + t * self.dds, turning], axis=1).ravel()
 
@@ -177,12 +179,12 @@ def test_printed_blocks_of_two_bodies(speeds):
     motion = Motion(tree, rng)
     u, _ = motion.speeds(speeds)
     parts = relative.partials(tree, motion.placement(), u, speeds)
-    R1, R2 = relative.rotation_123(motion.theta)
+    R1, R2 = relative_angles.rotation_123(motion.theta)
     B1, B2 = R1.T, (R2 @ R1).T  # body to inertial
-    T = relative._tilde
+    T = rotations.cross_matrix
     qp, sp, rp, sdot = tree.joint[1], motion.s[1], tree.arm[1], motion.ds[1]
     q2, s2, r2 = B1 @ qp, B1 @ sp, B2 @ rp
-    hat = relative.rate_map(motion.theta)
+    hat = relative_angles.rate_map(motion.theta)
     w1 = hat[0] @ motion.dtheta[0]
     w2 = w1 + B1 @ hat[1] @ motion.dtheta[1]
     q2dot, s2dot, r2dot = np.cross(w1, q2), np.cross(w1, s2) + B1 @ sdot, np.cross(w2, r2)  # (5) to (7)
@@ -200,7 +202,7 @@ def test_printed_blocks_of_two_bodies(speeds):
         rates[:, 6:9] = B1 @ T(w1b)
         rates[:, 9:] = -B2 @ T(w2b) @ T(rp)
     if speeds == "angles":
-        slope = relative.rate_map_rate(motion.theta, motion.dtheta)
+        slope = relative_angles.rate_map_rate(motion.theta, motion.dtheta)
         for j, turning in ((0, slice(3, 6)), (1, slice(9, 12))):
             rates[:, turning] = rates[:, turning] @ hat[j] + blocks[:, turning] @ slope[j]
             blocks[:, turning] = blocks[:, turning] @ hat[j]
@@ -242,7 +244,7 @@ def test_joints_by_columns_are_the_constrained_system(speeds):
     a, alpha = full.reshape(3, 6)[:, :3], np.einsum("kij,kj->ki", moving.A, full.reshape(3, 6)[:, 3:])
     wi = moving.w
     close(alpha[1], alpha[0])
-    x = moving.A[1][:, 0] if speeds != "angles" else moving.A[1] @ relative.rate_map(motion.theta[2])[:, 0]
+    x = moving.A[1][:, 0] if speeds != "angles" else moving.A[1] @ relative_angles.rate_map(motion.theta[2])[:, 0]
     turning = alpha[2] - alpha[1] - np.cross(wi[1], wi[2] - wi[1])
     close(np.cross(x, turning), np.zeros(3))
     arm1, arm2 = moving.joint[2] - moving.r[1], moving.joint[2] - moving.r[2]
@@ -263,7 +265,7 @@ def test_stacked_rows_are_those_of_the_null_space_method():
     placement = motion.placement()
     moving = relative.velocities(tree, placement, u, "body")
     rows, rows_rate = relative.body_rows(moving, relative.partials(tree, placement, u, "body"))
-    T, A = relative._tilde, moving.A
+    T, A = rotations.cross_matrix, moving.A
     w = np.einsum("kji,kj->ki", A, moving.w)
     Ha, Ha_rate = np.eye(6 * n), np.zeros((6 * n, 6 * n))
     keep = [*range(6), *(6 * k + 3 + i for k in range(1, n) for i in range(3))]
@@ -292,9 +294,9 @@ def test_angle_rates_report_their_gimbal_distance():
     assert parts.gimbal_distance[1] < 1e-15
     assert np.all(np.isfinite(parts.V_rate))
     with pytest.raises(SolveError, match=r"locked: the second is within 6\.1e-17 of a right angle"):
-        relative.angle_rates(locked, np.ones((2, 3)))
+        relative_angles.angle_rates(locked, np.ones((2, 3)))
     for speeds in ("fixed", "body"):
-        parts = relative.partials(tree, Placement(np.zeros((2, 3)), R=relative.rotation_123(locked)), u, speeds)
+        parts = relative.partials(tree, Placement(np.zeros((2, 3)), R=relative_angles.rotation_123(locked)), u, speeds)
         np.testing.assert_array_equal(parts.gimbal_distance, 1.0)
         assert np.linalg.cond(parts.W[1, :, 9:]) < 1.0 + 1e-12
 
@@ -302,10 +304,10 @@ def test_angle_rates_report_their_gimbal_distance():
 def test_angle_rates_invert_the_rate_map():
     rng = np.random.default_rng(6)
     theta, rate = rng.uniform(-1.0, 1.0, (2, 5, 3))
-    hat = np.einsum("kij,kj->ki", relative.rate_map(theta), rate)
-    close(relative.angle_rates(theta, hat), rate)
-    body = np.linalg.det(relative.rotation_123(theta) @ relative.rate_map(theta))
-    np.testing.assert_allclose(np.abs(body), relative.gimbal_distance(theta), rtol=1e-12)
+    hat = np.einsum("kij,kj->ki", relative_angles.rate_map(theta), rate)
+    close(relative_angles.angle_rates(theta, hat), rate)
+    body = np.linalg.det(relative_angles.rotation_123(theta) @ relative_angles.rate_map(theta))
+    np.testing.assert_allclose(np.abs(body), relative_angles.gimbal_distance(theta), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

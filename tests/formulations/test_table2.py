@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from femb.formulations.reduced import table2
-from femb.formulations.reduced.table2 import Pair, tilde
-from femb.numerics.rotations import normalise, rotation_matrix
+from femb.formulations.reduced.table2 import Pair
+from femb.numerics.rotations import cross_matrix, normalise, rotation_matrix
 
 TINY = 1e-30
 
 
 def rotation(axis, angle):
     """About a unit axis, analytic in the angle."""
-    K = tilde(np.asarray(axis, dtype=float))
+    K = cross_matrix(np.asarray(axis, dtype=float))
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
 
 

@@ -7,7 +7,7 @@ first end, last the second end's; P is the second end's point.
 
 import numpy as np
 
-from femb.formulations.joint_tree_kernels import BALL, NONE, ONE, POINT, TWO
+from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
 
 TINY = 1e-30
 
@@ -45,21 +45,21 @@ def null_space(tree, q):
         d, angles = np.zeros(3, dtype=q.dtype), values[len(each.strokes) :]
         d[list(each.strokes)] = values[: len(each.strokes)]
         C = {
-            NONE: lambda a, Z: Z,
-            ONE: lambda a, Z: about_z(a[0]) @ Z,
-            TWO: lambda a, Z: about_z(a[0]) @ Z @ about_z(a[1]),
-            BALL: lambda a, Z: matrix(a),
-            POINT: lambda a, Z: Z,
+            LOCKED: lambda a, Z: Z,
+            REVOLUTE: lambda a, Z: about_z(a[0]) @ Z,
+            UNIVERSAL: lambda a, Z: about_z(a[0]) @ Z @ about_z(a[1]),
+            SPHERICAL: lambda a, Z: matrix(a),
+            POINT_MASS: lambda a, Z: Z,
         }[each.turn](angles, each.zero)
         D = matrix(each.below.rotation)
-        A = np.eye(3) if each.turn == POINT else E @ (C.T if each.backward else C) @ D.T
+        A = np.eye(3) if each.turn == POINT_MASS else E @ (C.T if each.backward else C) @ D.T
         first, second = (A @ D, E) if each.backward else (E, A @ D)
         below = above - first @ d if each.backward else above + first @ d
         r = below - A @ each.below.offset
         sign, pivot = (-1.0, above) if each.backward else (1.0, below)
         slides = (A if each.body_velocity else first)[:, list(each.strokes)]
-        axes = {NONE: first[:, :0], ONE: first[:, 2:], BALL: second, POINT: first[:, :0]}
-        turns = np.stack([first[:, 2], second[:, 2]], axis=1) if each.turn == TWO else axes[each.turn]
+        axes = {LOCKED: first[:, :0], REVOLUTE: first[:, 2:], SPHERICAL: second, POINT_MASS: first[:, :0]}
+        turns = np.stack([first[:, 2], second[:, 2]], axis=1) if each.turn == UNIVERSAL else axes[each.turn]
         poses.append((r, A))
         paths.append([*(paths[each.parent] if each.parent >= 0 else []), (each.u, sign * slides, sign * turns, pivot)])
         at, freedom = layout.frame_v[each.frame], layout.frames[each.frame].freedom

@@ -18,7 +18,16 @@ from femb.analysis.linear.motion import Arm, Motion
 from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, ORIENTATION, POINT
+from femb.elements.joint.constraint_kernels import (
+    ANGLE,
+    DISTANCE,
+    DOT1,
+    DOT2,
+    IN_FORCE,
+    INPUT,
+    ORIENTATION,
+    POINT,
+)
 from femb.elements.joint.constraint_set import Row
 from femb.numerics import rotations
 from femb.system.system import System
@@ -121,7 +130,7 @@ def _driven(system: System) -> tuple[tuple[str, ...], dict[int, int]]:
 def _listed(system: System) -> Iterator[tuple[Row, tuple[int, int]]]:
     """Rows of constraints, with the places of what each follows and is in force by, among the inputs; -1 for none."""
     for row, index in zip(system.constraint_set.rows, system.constraint_set.index, strict=True):
-        yield row, (int(index[8]), int(index[9]))
+        yield row, (int(index[INPUT]), int(index[IN_FORCE]))
 
 
 def _row(

@@ -13,7 +13,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.formulations.contract import Coordinates
-from femb.formulations.joint_tree_kernels import BALL
+from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.numerics import kinematics, rotations
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ class OwnAxes:
     @classmethod
     def of_tree(cls, tree: "JointTree") -> "OwnAxes":
         """Of the free roots of a joint tree: their quaternion is the attitude, as they hang on the inertial axes."""
-        roots = [each for each in tree.frames if each.joint is None and each.turn == BALL]
+        roots = [each for each in tree.frames if each.joint is None and each.turn == SPHERICAL]
         places = [(each.angles.start, each.u.start) for each in roots]
         inertial = [place for place, each in zip(places, roots, strict=True) if not each.body_velocity]
-        turns = [range(each.u.start + len(each.strokes), each.u.stop) for each in tree.frames if each.turn != BALL]
+        turns = [range(each.u.start + len(each.strokes), each.u.stop) for each in tree.frames if each.turn != SPHERICAL]
         return cls(tree.coordinates, places, inertial, [k for each in turns for k in each])
 
     @cached_property

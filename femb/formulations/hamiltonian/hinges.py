@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.types import Floats
-from femb.formulations.joint_tree import BALL, ONE, TWO, TreeFrame
+from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
+from femb.formulations.tree_frame import TreeFrame
 from femb.numerics.rotations import rotation_matrix
 
 AXES = np.eye(3)
@@ -42,13 +43,13 @@ def steps_of(frame: TreeFrame, ball: Floats) -> list[Step]:
     """From the parent's axes to those of a frame; ball (4,) the attitude of a ball at the start, second in first."""
     found = [Step(axis=AXES[axis], sliding=True, place=k) for k, axis in enumerate(frame.strokes)]
     k = len(frame.strokes)
-    if frame.turn == BALL:
+    if frame.turn == SPHERICAL:
         found.append(Step(rotation_matrix(ball)))
         found += [Step(axis=AXES[axis], place=k + axis) for axis in range(3)]
     else:
-        found += [Step(axis=AXES[2], place=k)] if frame.turn in (ONE, TWO) else []
+        found += [Step(axis=AXES[2], place=k)] if frame.turn in (REVOLUTE, UNIVERSAL) else []
         found.append(Step(frame.zero))
-        found += [Step(axis=AXES[2], place=k + 1)] if frame.turn == TWO else []
+        found += [Step(axis=AXES[2], place=k + 1)] if frame.turn == UNIVERSAL else []
     if frame.backward:
         found = [each.reversed() for each in reversed(found)]
     above, below = rotation_matrix(frame.above.rotation), rotation_matrix(frame.below.rotation)

@@ -21,14 +21,14 @@ from femb.formulations.hamiltonian.held import held_hinges, motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
+from femb.formulations.transformed import Transformed
 from femb.layout.discrete import Discrete
 from femb.layout.element import Batch, TrialError
-from femb.layout.state import State
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
 
-class MomentumForm:
+class MomentumForm(Transformed):
     """A System seen by a stepper in coordinates q (n_q,) and momenta v (n_v,).
 
     n_c counts driven and latched hinges; their multipliers are the forces (N) and torques (N m) of what holds them.
@@ -36,11 +36,9 @@ class MomentumForm:
     """
 
     def __init__(self, system: System) -> None:
-        self.system, self.model, self.layout = system, system.model, system.layout
+        super().__init__(system)
         self.map = SystemTree(system)
         self.tree = self.map.tree
-        self.breakpoints, self.watched = system.breakpoints, system.watched
-        self.inputs_of_state = system.inputs_of_state
         self._list_forces()
         self._list_held()
         self.n_q, self.n_v = self.momentum_equations.n_q, self.momentum_equations.n_v
@@ -114,10 +112,6 @@ class MomentumForm:
         change[self._in_v] = second[self._hinges]
         return change, self.momentum_equations.accelerations(q, v, loads, second).drive[self._hinges]
 
-    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """v' (n_v,)."""
-        return self.forward(u, q, v)[0]
-
     def accelerations(self, u: Floats, q: Floats, v: Floats) -> TreeAccelerations:
         """Accelerations, forces through the hinges and what drivers and latches exert, at one state."""
         return self.momentum_equations.accelerations(q, v, self._loads(u, q, v), self._second_of_held(u))
@@ -186,11 +180,6 @@ class MomentumForm:
         mine = np.concatenate([pose, hinges])
         return mine, self.momentum_equations.momenta(mine, rate, base)
 
-    def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies and joints at an instant."""
-        Q, V = self.to_system(q[None], v[None])
-        return self.system.state(t, Q[0], V[0])
-
     def at(self, q: Floats) -> "MomentumForm":
         """The same form with the turns of its joints as they are after a step to q."""
         if not self.system.coordinates_of_joints.is_angle.any():
@@ -200,12 +189,8 @@ class MomentumForm:
         other.system = self.system.at(Q[0])
         return other
 
-    def with_discrete(self, discrete: Discrete) -> "MomentumForm":
-        """The same form in another discrete state."""
-        other = copy(self)
-        other.system = self.system.with_discrete(discrete)
-        other._list_held()
-        return other
+    def _take(self, before: Discrete) -> None:
+        self._list_held()
 
     def normalise(self, q: Floats) -> float:
         """Scale the base's quaternion to unit length, in place; returns |e.e - 1| before."""
@@ -222,17 +207,6 @@ class MomentumForm:
         q[places] += away - 2.0 * np.pi * turns
         v[self._in_v] = wanted[:, 1]
         return q, v
-
-    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) at time t and a state."""
-        if not self.system.inputs_of_state:
-            return self.system.inputs_at(t, self.system.q0, self.system.v0)
-        Q, V = self.to_system(q[None], v[None])
-        return self.system.inputs_at(t, Q[0], V[0])
-
-    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Look for postures that a motion cannot go on through."""
-        self.system.watch(t, *self.to_system(q, v), last)
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Momenta to the tolerance of their velocities, times the inertia that these move at the start."""

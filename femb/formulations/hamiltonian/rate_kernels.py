@@ -10,7 +10,7 @@ from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
 from femb.formulations.hamiltonian.momentum_kernels import recursive_velocities
 from femb.formulations.hamiltonian.sweep_kernels import place, spatial_inertias, sum_outboard, turn_rate
 from femb.numerics.compile import inner, kernel
-from femb.numerics.vector3 import rotation
+from femb.numerics.vector3 import rotation, times_quaternion
 
 
 @kernel
@@ -95,12 +95,9 @@ def state_rates(parent, data, floating, only_speeds, driven, given, gravity, loa
         for k in range(n):
             out[s, start + k] = rate[s, k]
         if floating:
-            a, b, d = v[0, 0], v[0, 1], v[0, 2]
-            e0, e1, e2, e3 = Y[s, 3], Y[s, 4], Y[s, 5], Y[s, 6]
-            out[s, 3] = 0.5 * (-e1 * a - e2 * b - e3 * d)
-            out[s, 4] = 0.5 * (e0 * a + e3 * b - e2 * d)
-            out[s, 5] = 0.5 * (e0 * b + e1 * d - e3 * a)
-            out[s, 6] = 0.5 * (e0 * d + e2 * a - e1 * b)
+            out[s, 3], out[s, 4], out[s, 5], out[s, 6] = times_quaternion(
+                0.5 * v[0, 0], 0.5 * v[0, 1], 0.5 * v[0, 2], Y[s, 3], Y[s, 4], Y[s, 5], Y[s, 6]
+            )
             for i in range(3):
                 out[s, i] = v[0, 3 + i]
                 out[s, p_start - 3 + i] = W[0, 3 + i]

@@ -14,7 +14,9 @@ from femb.elements.body.mass_batch import MassBatch
 from femb.formulations.hamiltonian.composite_body import CompositeBody
 from femb.formulations.hamiltonian.hinges import links_of, steps_of
 from femb.formulations.hamiltonian.tree import GROUND
-from femb.formulations.joint_tree import BALL, JointTree, TreeFrame
+from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree_kernels import SPHERICAL
+from femb.formulations.tree_frame import TreeFrame
 from femb.numerics import rotations
 from femb.system.system import System
 
@@ -88,7 +90,7 @@ class Segments:
     def _hang(self, frame: TreeFrame) -> None:
         """The segments of a frame that hangs on its parent by a joint."""
         parent = self._frame(frame.above.frame)
-        ball = self.start[frame.angles] if frame.turn == BALL else np.array([1.0, 0.0, 0.0, 0.0])
+        ball = self.start[frame.angles] if frame.turn == SPHERICAL else np.array([1.0, 0.0, 0.0, 0.0])
         links, turn = links_of(steps_of(frame, ball))
         at = parent.origin + parent.axes @ frame.above.offset
         if not links:
@@ -112,7 +114,7 @@ class Segments:
             row = hinges[link.place] = len(self._rows) - 1
         self.frames[frame.frame] = FrameOnSegment(row, np.eye(3), -frame.below.offset)
         q, u, first = frame.q.start, frame.u.start, len(frame.strokes)
-        if frame.turn == BALL:
+        if frame.turn == SPHERICAL:
             self.balls.append(Ball(q + first, u + first, [hinges.pop(first + k) for k in range(3)], ball))
         self.single_dof_hinges += [(hinge, q + place, u + place) for place, hinge in hinges.items()]
 
@@ -130,7 +132,7 @@ class Segments:
         coordinates = self.layout.joints[frame.joint].coordinates
         strokes = {each.first[0]: each.name for each in coordinates if not each.is_angle}
         words = [strokes.get(axis, "xyz"[axis]) for axis in frame.strokes]
-        if frame.turn == BALL:
+        if frame.turn == SPHERICAL:
             words += ["turn_x", "turn_y", "turn_z"]
         else:
             words += [each.name for each in coordinates if each.is_angle] or ["first_angle", "second_angle"]

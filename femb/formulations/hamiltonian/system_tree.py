@@ -14,7 +14,8 @@ from femb.elements.joint.force_batch import JointForceBatch
 from femb.elements.joint.spring import JointSpringDamper
 from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Base, Tree
-from femb.formulations.joint_tree import JointTree, TreeFrame
+from femb.formulations.joint_tree import JointTree
+from femb.formulations.tree_frame import TreeFrame
 from femb.numerics import euler, rotations
 from femb.system.system import System
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
+from scipy.sparse import block_array
 
 from femb.base.types import Floats
 from femb.formulations.bordered import BorderedSolver
 from femb.system.block_lu import SingularError
+from femb.system.linear_solver import Matrix
 
 
 class Factors:
@@ -33,6 +35,13 @@ def solve_positive(matrix: Floats, x: Floats) -> Floats:
         raise SingularError
     result: Floats = solution
     return result
+
+
+def bordered(matrix: Matrix, J: Floats) -> Matrix:
+    """[matrix, J^T; J, 0], dense or scipy.sparse as the matrix is."""
+    if isinstance(matrix, np.ndarray):
+        return np.block([[matrix, J.T], [J, np.zeros((len(J), len(J)))]])
+    return block_array([[matrix, J.T], [J, None]], format="csc")
 
 
 class DenseSolver(BorderedSolver):

@@ -9,7 +9,6 @@ where a sweep over the tree does. Source: docs/theory/reduced_order.md, equation
 equations (13) to (18).
 """
 
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -17,22 +16,19 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import Floats, Ints
 from femb.formulations.bordered import BorderedSolver
-from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree import JointTree, Swept
-from femb.formulations.joint_tree_kernels import BALL
-from femb.formulations.reduced.dense import DenseSolver, solve_positive
-from femb.formulations.reduced.kernels import composite, pull, push
+from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
+from femb.formulations.reduced.coordinates import TreeCoordinates
+from femb.formulations.reduced.dense import DenseSolver, bordered, solve_positive
+from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
-from femb.formulations.tree_frame import Root, TreeFrame
+from femb.formulations.transformed import Transformed
+from femb.formulations.tree_frame import Root
 from femb.layout.discrete import Discrete
-from femb.layout.dof_index import turned_places
 from femb.layout.element import TrialError
-from femb.layout.state import State
-from femb.numerics import kinematics
 from femb.system.block_lu import SingularError
 from femb.system.linear_solver import Factors, Matrix, Solver
 from femb.system.reaction_stiffness import reaction_stiffness
@@ -44,7 +40,7 @@ DENSE = 250
 CLOSED, PASSES = 1e-13, 10
 
 
-class ReducedForm:
+class ReducedForm(TreeCoordinates, Transformed):
     """A System seen by a stepper in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
 
     root : what free bodies are described by. kept : places of the n_c kept rows among the System's multipliers.
@@ -54,41 +50,15 @@ class ReducedForm:
     """
 
     def __init__(self, system: System, root: Root | None = None) -> None:
-        self.system = system
-        self.model, self.layout = system.model, system.layout
-        self.tree = JointTree(system, "reduced", root)
-        self.breakpoints, self.watched = system.breakpoints, system.watched
-        self.inputs_of_state = system.inputs_of_state
-        self.n_q, self.n_v = self.tree.n_q, self.tree.n_u
+        Transformed.__init__(self, system)
+        TreeCoordinates.__init__(self, JointTree(system, "reduced", root))
         if not self.n_v:
             raise ModelError.at(("run", "formulation"), "'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
         self._tangent = Tangent(self.tree, self.null_space)
-        self._body_roots = [each for each in self.tree.frames if each.body_velocity]
-        self._group()
         self._keep()
         self.q0, self.v0 = self.from_system(system.q0, system.v0)
         self._check_kept()
-
-    def _group(self) -> None:
-        """Groups of components for the error norm, and frames whose stiff members turn with Newton's iteration."""
-        members = {frame for frames, _ in self.layout.couplings for frame in frames}
-        lengths, angles, balls, turning = [], [], [], []
-        for each in self.tree.frames:
-            strokes, free = len(each.strokes), each.joint is None
-            places = [(each.q.start + k, each.u.start + k) for k in range(strokes)]
-            lengths += [(*places[0], 3)] if free else [(*place, 1) for place in places]
-            if each.turn == BALL:
-                balls.append((each.q.stop - 4, each.u.stop - 3))
-                turning += [balls[-1]] if free and each.frame in members else []
-            else:
-                count = each.q.stop - each.angles.start
-                angles += [(each.angles.start + k, each.u.start + strokes + k, -1) for k in range(count)]
-        (q, u), count = self.tree.strains, self.n_q - self.tree.strains[0].start
-        strains = [(q.start + k, u.start + k, 1) for k in range(count)]
-        self._groups = (lengths, angles, [(*each, 4) for each in balls], strains)
-        pairs = np.array(turning, dtype=np.int64).reshape(-1, 2).T
-        self.corotated_frames = (np.ascontiguousarray(pairs[0]), turned_places(pairs[1] - 3))
 
     def _keep(self) -> None:
         engaged = self.system.discrete.engaged
@@ -112,39 +82,25 @@ class ReducedForm:
                 f"{', '.join(labels)}; use 'velocity', or drive less",
             )
 
-    @property
-    def coordinates(self) -> Coordinates:
-        """Places as ``femb.numerics.kinematics`` takes them. Raises ModelError where velocities in body axes have
-        none."""
-        if self._body_roots:
-            raise ModelError.at(
-                ("run", "method"), "velocities in body axes are no rates of coordinates: use 'rk', or inertial ones"
-            )
-        return self.tree.coordinates
-
     # The equations
 
     def H2(self, q: Floats, v: Floats | None = None) -> tuple[Any, Any]:
         """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
-        return self.null_space.matrices(*self._blocks(q, np.zeros(self.n_v) if v is None else v))
-
-    def _blocks(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """T, T', B, B' (n, 6, 6) at one state."""
-        _, _, T, T1, B, B1 = (each[0] for each in self.tree.sweep(q[None], v[None]))
-        return T, T1, B, B1
+        swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
+        return self.null_space.matrices(*(each[0] for each in swept[2:]))
 
     def velocity_rates(self, swept: Swept, v: Floats, a: Floats) -> Floats:
         """v' of the System (s, system.n_v), H2 a + H2' v, at s states that were swept."""
         _, V, T, T1, B, B1 = swept
         A = np.empty_like(V)
-        push(self.tree.index, T, T1, B, B1, V, v, a, A)
+        apply_H2(self.tree.index, T, T1, B, B1, V, v, a, A)
         A[:, self.tree.strain_places[1]] = a[:, self.tree.strains[1]]
         return A
 
     def pulled(self, swept: Swept, force: Floats) -> Floats:
         """H2^T force (s, n_v) of forces (s, system.n_v), which then hold the sums over what hangs on each frame."""
         out = np.empty((len(force), self.n_v))
-        pull(self.tree.index, swept[2], swept[4], force, out)
+        apply_H2_T(self.tree.index, swept[2], swept[4], force, out)
         out[:, self.tree.strains[1]] = force[:, self.tree.strain_places[1]]
         return out
 
@@ -178,7 +134,7 @@ class ReducedForm:
             if self.n_c:
                 J = self.system.jacobian(u, Q[0])[self.kept]
                 gamma = self.system.constraints(u[None], Q, V)[1][0, self.kept] - J @ bias[0]
-                matrix, x = self._bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
+                matrix, x = bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
             x = self.solver.factorise(matrix).solve(x)
         except SingularError as error:
             raise TrialError(
@@ -186,24 +142,13 @@ class ReducedForm:
             ) from error
         return x[: self.n_v], x[self.n_v :]
 
-    def _bordered(self, matrix: Matrix, J: Floats) -> Matrix:
-        if self.dense:
-            return np.block([[matrix, J.T], [J, np.zeros((self.n_c, self.n_c))]])
-        from scipy.sparse import block_array
-
-        return block_array([[matrix, J.T], [J, None]], format="csc")
-
-    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """v' (n_v,)."""
-        return self.forward(u, q, v)[0]
-
     @cached_property
     def _mass_places(self) -> Ints | None:
         """Where the entries of every frame's mass (n, 6, 6) are in block data; None where masses of frames couple."""
         if self.layout.couplings:
             return None
-        sizes = self.tree.index[:, 3]
-        offset, stride = self.system.pattern.offsets(self.tree.index[:, 2:3])
+        sizes = self.tree.index[:, SIZE]
+        offset, stride = self.system.pattern.offsets(self.tree.index[:, [FRAME_V]])
         i = np.arange(6)
         places = offset + i[:, None] * stride + i
         inside = (i[:, None] < sizes[:, None, None]) & (i < sizes[:, None, None])
@@ -240,7 +185,9 @@ class ReducedForm:
 
     def kept_rows(self, u: Floats, q: Floats) -> Floats:
         """C H2 (n_c, n_v) at one state."""
-        swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)))
+        return self._kept_rows(u, self.tree.sweep(q[None], np.zeros((1, self.n_v))))
+
+    def _kept_rows(self, u: Floats, swept: Swept) -> Floats:
         result: Floats = (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
         return result
 
@@ -262,15 +209,20 @@ class ReducedForm:
 
     def _closing(self, u: Floats, q: Floats, left: Floats) -> Floats:
         swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)))
-        J = (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
+        J = self._kept_rows(u, swept)
         x = np.concatenate([np.zeros(self.n_v), -left])
         try:
-            result: Floats = self.solver.factorise(self._bordered(self.mass(swept), J)).solve(x)[: self.n_v]
+            result: Floats = self.solver.factorise(bordered(self.mass(swept), J)).solve(x)[: self.n_v]
             return result
         except SingularError as error:
             raise TrialError("the drivers depend on each other") from error
 
     # States
+
+    def _take(self, before: Discrete) -> None:
+        """Engaged latches are kept rows."""
+        if np.any(before.engaged != self.system.discrete.engaged):
+            self._keep()
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v in velocity coordinates of s states."""
@@ -285,98 +237,18 @@ class ReducedForm:
         found = self.tree.coordinates_at(q, self.system.discrete.angles)
         return found, self.tree.speeds_at(found, v)
 
-    def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies, beams and joints at an instant."""
-        return self._turned_to(q).state(t, *(each[0] for each in self.to_system(q[None], v[None])))
-
     def at(self, q: Floats) -> "ReducedForm":
         """The same form with the turns of its joints as they are at q."""
-        return self.with_discrete(self._turned_to(q).discrete)
+        return self.with_discrete(self.system_at(q).discrete)
 
-    def _turned_to(self, q: Floats) -> System:
+    def system_at(self, q: Floats) -> System:
         """The system with the turns of its joints as they are at q, which a step of any length counts."""
         if not self.system.coordinates_of_joints.count:
             return self.system
         angles = np.where(self.tree.place >= 0, q[self.tree.place], self.system.discrete.angles)
         return self.system.with_discrete(replace(self.system.discrete, angles=angles))
 
-    def with_discrete(self, discrete: Discrete) -> "ReducedForm":
-        """The same form in another discrete state: engaged latches are kept rows."""
-        other = copy(self)
-        other.system = self.system.with_discrete(discrete)
-        if np.any(discrete.engaged != self.system.discrete.engaged):
-            other._keep()
-        return other
-
-    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) at time t and a state."""
-        system = self._turned_to(q)
-        if not self.inputs_of_state:
-            return system.inputs_at(t, system.q0, system.v0)
-        return system.inputs_at(t, *(each[0] for each in self.to_system(q[None], v[None])))
-
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers."""
         full = None if multipliers is None else self._all_multipliers(multipliers)
         return self.system.power(u, *self.to_system(q, v), full)
-
-    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Look for postures that a motion cannot go on through."""
-        self.system.watch(t, *self.to_system(q, v), last)
-
-    # Coordinates and speeds
-
-    def rates(self, q: Floats, v: Floats) -> Floats:
-        """q' (s, n_q)."""
-        out = np.empty_like(q)
-        kinematics.rates(*self.tree.coordinates, q, v, out)
-        for root in self._body_roots:
-            out[:, root.q.start : root.q.start + 3] = self._turned_by(q, root, v[:, root.u][:, :3])
-        return out
-
-    def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """q'' (s, n_q)."""
-        rate = self.rates(q, v)
-        turning = np.zeros_like(rate)
-        kinematics.rates(*self.tree.coordinates, rate, v, turning)
-        turning[:, self.tree.coordinates[0]] = 0.0
-        out = self.rates(q, a) + turning
-        for root in self._body_roots:
-            speeds = v[:, root.u]
-            out[:, root.q.start : root.q.start + 3] += self._turned_by(q, root, np.cross(speeds[:, 3:], speeds[:, :3]))
-        return out
-
-    def tangents(self, q: Floats, dq: Floats) -> Floats:
-        """The speeds (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
-        out = np.empty((len(dq), self.n_v))
-        kinematics.tangents(*self.tree.coordinates, q, dq, out)
-        for root in self._body_roots:
-            back = self._turned_by(q[None], root, dq[:, root.q.start : root.q.start + 3], back=True)
-            out[:, root.u.start : root.u.start + 3] = back
-        return out
-
-    @staticmethod
-    def _turned_by(q: Floats, root: TreeFrame, x: Floats, back: bool = False) -> Floats:
-        from femb.numerics import rotations
-
-        p = rotations.normalise(q[:, root.angles])
-        return rotations.rotate_back(p, x) if back else rotations.rotate(p, x)
-
-    def normalise(self, q: Floats) -> float:
-        """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        return float(kinematics.normalise(self.tree.coordinates[2], q))
-
-    def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
-        """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""
-        position, quaternion, strain = atol.values(rtol)
-        starts: list[tuple[int, int]] = []
-        sizes: list[tuple[int, int]] = []
-        scale: list[float] = []
-        for groups, tolerance in zip(self._groups, (position, quaternion, quaternion, strain), strict=True):
-            for q, u, size in groups:
-                starts.append((q, u))
-                sizes.append((size, min(abs(size), 3)))
-                scale.append(tolerance)
-        (of_q, of_v), (size_q, size_v), absolute = np.array(starts).T, np.array(sizes).T, np.array(scale)
-        found = [np.ascontiguousarray(each) for each in (of_q, size_q, of_v, size_v)]
-        return (found[0], found[1], absolute, rtol), (found[2], found[3], absolute / atol.time, rtol)

@@ -6,60 +6,73 @@ order of the System. Source: docs/theory/reduced_order.md, equations (8), (10) t
 
 import numpy as np
 
-from femb.formulations.joint_tree_kernels import BALL
+from femb.formulations.joint_tree_kernels import (
+    BACKWARD,
+    BODY_VELOCITY,
+    FIRST_U,
+    FRAME_Q,
+    FRAME_V,
+    PARENT,
+    SIZE,
+    SPEEDS,
+    SPHERICAL,
+    STROKES,
+    TURN,
+)
 from femb.numerics.compile import inner, kernel
 from femb.numerics.vector3 import rotation, turn, turn_back
 
 
 @kernel
-def push(index, T, T1, B, B1, V, u, ud, A):
+def apply_H2(index, T, T1, B, B1, V, u, ud, A):
     """A = H2 u' + H2' u, root to tips: A_i = T_i A_parent + B_i u'_i + T'_i V_parent + B'_i u_i."""
     for s in range(A.shape[0]):
         for k in range(index.shape[0]):
-            h, j, place, size, count = index[k, 0], index[k, 7], index[k, 2], index[k, 3], index[k, 12]
+            h, j, place = index[k, PARENT], index[k, FIRST_U], index[k, FRAME_V]
+            size, count = index[k, SIZE], index[k, SPEEDS]
             for m in range(size):
                 total = 0.0
                 for o in range(count):
                     total += B[s, k, m, o] * ud[s, j + o] + B1[s, k, m, o] * u[s, j + o]
                 if h >= 0:
-                    above = index[h, 2]
-                    for o in range(index[h, 3]):
+                    above = index[h, FRAME_V]
+                    for o in range(index[h, SIZE]):
                         total += T[s, k, m, o] * A[s, above + o] + T1[s, k, m, o] * V[s, above + o]
                 A[s, place + m] = total
 
 
 @kernel
-def pull(index, T, B, F, g):
+def apply_H2_T(index, T, B, F, g):
     """g = H2^T F, tips to root; F then holds for every frame the sum over what hangs on it."""
     for s in range(F.shape[0]):
         for k in range(index.shape[0] - 1, -1, -1):
-            h, j, place, size = index[k, 0], index[k, 7], index[k, 2], index[k, 3]
-            for o in range(index[k, 12]):
+            h, j, place, size = index[k, PARENT], index[k, FIRST_U], index[k, FRAME_V], index[k, SIZE]
+            for o in range(index[k, SPEEDS]):
                 total = 0.0
                 for m in range(size):
                     total += B[s, k, m, o] * F[s, place + m]
                 g[s, j + o] = total
             if h >= 0:
-                above = index[h, 2]
-                for o in range(index[h, 3]):
+                above = index[h, FRAME_V]
+                for o in range(index[h, SIZE]):
                     for m in range(size):
                         F[s, above + o] += T[s, k, m, o] * F[s, place + m]
 
 
 @kernel
-def pull_change(index, T, B, T1, B1, F, dF, g):
-    """g = H2'^T f in directions s: F (1, n_v) as ``pull`` leaves it, dF (s, n_v) zero before."""
+def apply_dH2_T(index, T, B, T1, B1, F, dF, g):
+    """g = H2'^T f in directions s: F (1, n_v) as ``apply_H2_T`` leaves it, dF (s, n_v) zero before."""
     for s in range(g.shape[0]):
         for k in range(index.shape[0] - 1, -1, -1):
-            h, j, place, size = index[k, 0], index[k, 7], index[k, 2], index[k, 3]
-            for o in range(index[k, 12]):
+            h, j, place, size = index[k, PARENT], index[k, FIRST_U], index[k, FRAME_V], index[k, SIZE]
+            for o in range(index[k, SPEEDS]):
                 total = 0.0
                 for m in range(size):
                     total += B[s, k, m, o] * dF[s, place + m] + B1[s, k, m, o] * F[0, place + m]
                 g[s, j + o] = total
             if h >= 0:
-                above = index[h, 2]
-                for o in range(index[h, 3]):
+                above = index[h, FRAME_V]
+                for o in range(index[h, SIZE]):
                     for m in range(size):
                         dF[s, above + o] += T[s, k, m, o] * dF[s, place + m] + T1[s, k, m, o] * F[0, place + m]
 
@@ -69,13 +82,13 @@ def fill(index, start, width, T, T1, B, B1, H, H1):
     """Rows of H2 and H2' of one state, flat: of frame k from start[k] on, width[k] numbers a row, by columns of its
     path from the root, its own the last. T, T1, B, B1 (n, 6, 6)."""
     for k in range(index.shape[0]):
-        h, count = index[k, 0], index[k, 12]
+        h, count = index[k, PARENT], index[k, SPEEDS]
         inherited = width[k] - count
-        for m in range(index[k, 3]):
+        for m in range(index[k, SIZE]):
             row = start[k] + m * width[k]
             for c in range(inherited):
                 x = y = 0.0
-                for o in range(index[h, 3]):
+                for o in range(index[h, SIZE]):
                     above = start[h] + o * width[h] + c
                     x += T[k, m, o] * H[above]
                     y += T1[k, m, o] * H[above] + T[k, m, o] * H1[above]
@@ -92,7 +105,7 @@ def composite(index, T, B, M, out):
     """
     F, G = np.empty((6, 6)), np.empty((6, 6))
     for k in range(index.shape[0] - 1, -1, -1):
-        j, count, size = index[k, 7], index[k, 12], index[k, 3]
+        j, count, size = index[k, FIRST_U], index[k, SPEEDS], index[k, SIZE]
         for m in range(size):
             for c in range(count):
                 F[m, c] = 0.0
@@ -100,34 +113,34 @@ def composite(index, T, B, M, out):
                     F[m, c] += M[k, m, o] * B[k, o, c]
         h, below = k, k
         while True:
-            i = index[h, 7]
-            for o in range(index[h, 12]):
+            i = index[h, FIRST_U]
+            for o in range(index[h, SPEEDS]):
                 for c in range(count):
                     total = 0.0
-                    for m in range(index[h, 3]):
+                    for m in range(index[h, SIZE]):
                         total += B[h, m, o] * F[m, c]
                     out[i + o, j + c] = total
                     out[j + c, i + o] = total
-            below, h = h, index[h, 0]
+            below, h = h, index[h, PARENT]
             if h < 0:
                 break
-            for o in range(index[h, 3]):
+            for o in range(index[h, SIZE]):
                 for c in range(count):
                     G[o, c] = 0.0
-                    for m in range(index[below, 3]):
+                    for m in range(index[below, SIZE]):
                         G[o, c] += T[below, m, o] * F[m, c]
-            for o in range(index[h, 3]):
+            for o in range(index[h, SIZE]):
                 for c in range(count):
                     F[o, c] = G[o, c]
-        h = index[k, 0]
+        h = index[k, PARENT]
         if h >= 0:
             for m in range(size):
-                for o in range(index[h, 3]):
+                for o in range(index[h, SIZE]):
                     G[m, o] = 0.0
                     for n in range(size):
                         G[m, o] += M[k, m, n] * T[k, n, o]
-            for m in range(index[h, 3]):
-                for o in range(index[h, 3]):
+            for m in range(index[h, SIZE]):
+                for o in range(index[h, SIZE]):
                     for n in range(size):
                         M[h, m, o] += T[k, n, m] * G[n, o]
 
@@ -169,13 +182,13 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
     for k in range(n):
         if constant[k]:
             continue
-        h, at, size, backward, j = index[k, 0], index[k, 1], index[k, 3], index[k, 5], index[k, 7]
-        strokes, count = index[k, 11], index[k, 12]
+        h, at, size, j = index[k, PARENT], index[k, FRAME_Q], index[k, SIZE], index[k, FIRST_U]
+        backward, strokes, count = index[k, BACKWARD], index[k, STROKES], index[k, SPEEDS]
         inherited, own = width[k] - count, first[k] + width[k] - count
         c, d = C[k], D[k]
         if h >= 0:
             for m in range(3):
-                rho[m] = Q[at + m] - Q[index[h, 1] + m]
+                rho[m] = Q[at + m] - Q[index[h, FRAME_Q] + m]
             move(C[h], rho, c)
             move(D[h], rho, d)
             for o in range(inherited):
@@ -193,8 +206,8 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
         # one motion after the other, from the parent on: single columns, a ball, or all in the frame's axes
         done = 0
         while done < count:
-            ball = index[k, 4] == BALL and (done == 0 if backward else done >= strokes)
-            columns = count if index[k, 13] else 3 if ball else 1
+            ball = index[k, TURN] == SPHERICAL and (done == 0 if backward else done >= strokes)
+            columns = count if index[k, BODY_VELOCITY] else 3 if ball else 1
             o = count - done - columns if backward else done
             J[:] = 0.0
             for m in range(6):

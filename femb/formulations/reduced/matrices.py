@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import as_numbers, shown
+from femb.base.values import shown
 from femb.elements.joint.rows import PARALLEL, SPHERICAL, X, Y, Z
 from femb.formulations.reduced import table2
 from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.reduced.rows import rows
 from femb.formulations.reduced.table2 import Forms, Pair
 from femb.formulations.tree_frame import Root
-from femb.formulations.tree_names import coordinate_names
+from femb.formulations.tree_names import given_by_name, position_names, speed_names
 from femb.layout.layout import Station
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -39,7 +39,7 @@ TABLE = {
 
 
 @dataclass(frozen=True, eq=False)
-class JointMatrices:
+class JointMatrices(Forms):
     """Table 2 for one joint at a state: velocities (v_b, w_b, v_c, w_c) (12,) of the two frames that it joins.
 
     v of their origins, inertial, m/s; w in their own axes, rad/s; of the ground they are zero. bodies : their names.
@@ -55,15 +55,6 @@ class JointMatrices:
     bodies: tuple[str, str]
     speeds: tuple[str, ...]
     velocity: Floats
-    Phi_q: Floats
-    H1: Floats
-    H2: Floats
-    H2_rate: Floats
-    H2_inverse: Floats
-    Ha: Floats
-    Hb: Floats
-    Ha_rate: Floats
-    Hb_rate: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,19 +171,11 @@ def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floa
     after = [f"{names[1]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
     own = {"spherical": after[3:], "rotation": after[:3], "joint": []}[kind]
     return JointMatrices(
-        joint,
-        (names[0], names[1]),
-        (*plain, *own, *(f"{joint}: {word}" for word in angles)),
-        np.concatenate([v_b, v_c]),
-        found.Phi_q,
-        found.H1,
-        found.H2,
-        found.H2_rate,
-        found.H2_inverse,
-        found.Ha,
-        found.Hb,
-        found.Ha_rate,
-        found.Hb_rate,
+        **vars(found),
+        joint=joint,
+        bodies=(names[0], names[1]),
+        speeds=(*plain, *own, *(f"{joint}: {word}" for word in angles)),
+        velocity=np.concatenate([v_b, v_c]),
     )
 
 
@@ -222,7 +205,12 @@ def reduced_matrices(
     from femb.system.system import System
 
     form = ReducedForm(System(model), root)
-    return matrices_of(form, _given("q", q, form.q0, _coordinates(form)), _given("u", u, form.v0, _speeds(form)), t)
+    return matrices_of(
+        form,
+        given_by_name("q", q, form.q0, position_names(form.tree)),
+        given_by_name("u", u, form.v0, speed_names(form.tree)),
+        t,
+    )
 
 
 def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> ReducedMatrices:
@@ -241,9 +229,9 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
     order = np.argsort(layout.row_c) if system.n_c else np.zeros(0, dtype=int)
     return ReducedMatrices(
         velocities=tuple(layout.velocity_labels()),
-        speeds=_speeds(form),
+        speeds=speed_names(form.tree),
         rows=tuple(layout.row_labels[k] for k in order),
-        coordinates=_coordinates(form),
+        coordinates=position_names(form.tree),
         q=q,
         u=u,
         M=system.mass_matrix(Q[0]).toarray(),
@@ -257,40 +245,3 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
         H2_rate=H2_rate,
         H2_inverse=found.H2_inverse(),
     )
-
-
-def _coordinates(form: ReducedForm) -> tuple[str, ...]:
-    """Names of q; of a ball or a free body the turn is a quaternion."""
-    names, out = coordinate_names(form.tree), [""] * form.n_q
-    for each in form.tree.frames:
-        own = names[each.u]
-        count = each.q.stop - each.q.start
-        if count > len(own):
-            title = own[-1].rpartition(".")[0]
-            own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
-        out[each.q] = own
-    out[form.tree.strains[0]] = names[form.tree.strains[1]]
-    return tuple(out)
-
-
-def _speeds(form: ReducedForm) -> tuple[str, ...]:
-    return tuple(f"{name} rate" for name in coordinate_names(form.tree))
-
-
-def _given(word: str, values: ArrayLike | Mapping[str, float] | None, start: Floats, names: tuple[str, ...]) -> Floats:
-    """An array of numbers by name, of all of them, or of the start."""
-    if values is None:
-        return start.copy()
-    if isinstance(values, Mapping):
-        out = start.copy()
-        for name, value in values.items():
-            if name not in names:
-                raise ModelError(f"reduced_matrices: {word}: got {shown(name)}, wanted names of {', '.join(names)}")
-            out[names.index(name)] = value
-        return out
-    found = as_numbers(values)
-    if found is None or found.shape != start.shape:
-        raise ModelError(
-            f"reduced_matrices: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
-        )
-    return found.copy()

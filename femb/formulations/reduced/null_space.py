@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from femb.base.types import Floats, Ints
 from femb.formulations.joint_tree import JointTree, Swept
+from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.kernels import fill
 
 
@@ -25,12 +26,13 @@ class NullSpace:
             above = paths[each.parent] if each.parent >= 0 else []
             paths.append(above + list(range(each.u.start, each.u.stop)))
         self.width: Ints = np.array([len(path) for path in paths], dtype=np.int64)
-        sizes = index[:, 3] * self.width
+        first_v, size = index[:, FRAME_V], index[:, SIZE]
+        sizes = size * self.width
         self.start: Ints = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         self.size = int(sizes.sum())
         strain_v = tree.strain_places[1]
-        rows = [np.repeat(index[k, 2] + np.arange(index[k, 3]), self.width[k]) for k in range(len(paths))]
-        columns = [np.tile(path, index[k, 3]) for k, path in enumerate(paths)]
+        rows = [np.repeat(first_v[k] + np.arange(size[k]), self.width[k]) for k in range(len(paths))]
+        columns = [np.tile(path, size[k]) for k, path in enumerate(paths)]
         row = np.concatenate([*rows, strain_v])
         column = np.concatenate([*columns, np.arange(tree.strains[1].start, tree.strains[1].stop)]).astype(int)
         self._order = np.lexsort((column, row))

@@ -12,6 +12,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve_triangular
 
 from femb.base.types import Floats
+from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 
 if TYPE_CHECKING:
     from femb.formulations.reduced.form import ReducedForm
@@ -58,12 +59,12 @@ def rows(form: "ReducedForm", q: Floats, v: Floats) -> Rows:
     Hb, Hb_rate = np.zeros((2, n_v, n_u))
     order: list[int] = []
     for k, each in enumerate(tree.frames):
-        place, size, count = tree.index[k, 2], tree.index[k, 3], each.u.stop - each.u.start
+        place, size, count = tree.index[k, FRAME_V], tree.index[k, SIZE], each.u.stop - each.u.start
         own = slice(place, place + size)
         order += range(place, place + size)
         Hb[own, each.u], Hb_rate[own, each.u] = B[k, :size, :count], B1[k, :size, :count]
         if each.parent >= 0:
-            above, width = tree.index[each.parent, 2], tree.index[each.parent, 3]
+            above, width = tree.index[each.parent, FRAME_V], tree.index[each.parent, SIZE]
             parent = slice(above, above + width)
             Ha[own, parent], Ha_rate[own, parent] = -T[k, :size, :width], -T1[k, :size, :width]
     strains = tree.strain_places[1]

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
+from femb.numerics.rotations import cross_matrix
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,23 @@ class Pair:
     @property
     def A_rate(self) -> Floats:
         """A'."""
-        return -tilde(self.w) @ self.A
+        return -cross_matrix(self.w) @ self.A
 
     def arms(self) -> tuple[Floats, Floats, Floats, Floats]:
         """b_b, b_c and their rates."""
-        b_b, b_c = -self.A_b @ tilde(self.p), -self.A_c @ tilde(self.s)
-        return b_b, b_c, -self.A_b @ tilde(self.w_b) @ tilde(self.p), -self.A_c @ tilde(self.w_c) @ tilde(self.s)
+        p, s, w_b, w_c = map(cross_matrix, (self.p, self.s, self.w_b, self.w_c))
+        return -self.A_b @ p, -self.A_c @ s, -self.A_b @ w_b @ p, -self.A_c @ w_c @ s
 
     def turns(self) -> tuple[Floats, Floats, Floats]:
         """B (3, 1 or 2), B', and Y (3, 2 or 1)."""
-        f, Y = self.f[:, None], tilde(self.f) @ self.A @ self.held
+        f, Y = self.f[:, None], cross_matrix(self.f) @ self.A @ self.held
         if self.held.shape[1] == 2:
             return f, 0.0 * f, Y
         Ag = self.A @ self.held
-        return np.hstack([f, Ag]), np.hstack([0.0 * f, -tilde(self.w) @ Ag]), Y
+        return np.hstack([f, Ag]), np.hstack([0.0 * f, -cross_matrix(self.w) @ Ag]), Y
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forms:
     """Phi_q (L, 12), H1 (12, L), H2 and H2' (12, P), and H2^+ (P, 12); Ha, Ha' (12, 12) and Hb, Hb' (12, P) of
     Ha v = Hb u, from which H2 = Ha^-1 Hb."""
@@ -147,8 +148,3 @@ def _block(rows: list[list[Any]]) -> Floats:
 
 def _plus(B: Floats) -> Floats:
     return np.linalg.inv(B.T @ B) @ B.T
-
-
-def tilde(x: Floats) -> Floats:
-    """Matrix of x times."""
-    return np.array([[0.0 * x[0], -x[2], x[1]], [x[2], 0.0 * x[0], -x[0]], [-x[1], x[0], 0.0 * x[0]]])

@@ -12,7 +12,7 @@ from scipy.sparse import block_array, csc_array, csr_array
 
 from femb.base.types import Floats, Ints
 from femb.formulations.joint_tree import JointTree
-from femb.formulations.reduced.kernels import fill_changes, pull, pull_change
+from femb.formulations.reduced.kernels import apply_dH2_T, apply_H2_T, fill_changes
 from femb.formulations.reduced.null_space import NullSpace
 
 # Directions that are evaluated together, for the memory they take.
@@ -71,7 +71,7 @@ class Tangent:
         """(n_u, n_u), scipy.sparse: columns (D_j H2)^T f."""
         tree, n_u, count = self.tree, self.tree.n_u, len(self.directions)
         carried = force[None].copy()
-        pull(tree.index, swept[2], swept[4], carried, np.empty((1, n_u)))
+        apply_H2_T(tree.index, swept[2], swept[4], carried, np.empty((1, n_u)))
         G = np.zeros((count, n_u))
         for first in range(0, count, TOGETHER):
             some = self.directions[first : first + TOGETHER]
@@ -80,7 +80,7 @@ class Tangent:
             unit[np.arange(s), some] = 1.0
             _, _, T, T1, B, B1 = tree.sweep(np.tile(q, (s, 1)), unit)
             part = np.zeros((s, n_u))
-            pull_change(tree.index, T, B, T1, B1, carried, np.zeros((s, len(force))), part)
+            apply_dH2_T(tree.index, T, B, T1, B1, carried, np.zeros((s, len(force))), part)
             G[first : first + s] = part
         places = csr_array((np.ones(count), (np.arange(count), self.directions)), shape=(count, n_u))
         return csc_array(G.T) @ places

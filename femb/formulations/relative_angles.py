@@ -1,0 +1,76 @@
+"""1-2-3 angles of relative attitudes: rotation, map of rates and its rate, and gimbal lock.
+
+Complex entries are accepted. Source: docs/theory/relative.md, equations (9) to (12).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.base.errors import SolveError
+from femb.base.types import Floats
+
+# Below this gimbal distance |cos theta_2| angle rates are not solved for: they would lose half of their digits.
+GIMBAL = 1e-8
+
+
+def rotation_123(theta: ArrayLike) -> Floats:
+    """R (..., 3, 3) = R_3 R_2 R_1 of angles (..., 3): parent to body components."""
+    theta = np.asarray(theta)
+    c, s = np.cos(theta), np.sin(theta)
+    (c1, c2, c3), (s1, s2, s3) = np.moveaxis(c, -1, 0), np.moveaxis(s, -1, 0)
+    return _rows(
+        (c2 * c3, c1 * s3 + s1 * s2 * c3, s1 * s3 - c1 * s2 * c3),
+        (-c2 * s3, c1 * c3 - s1 * s2 * s3, s1 * c3 + c1 * s2 * s3),
+        (s2, -s1 * c2, c1 * c2),
+    )
+
+
+def rate_map(theta: ArrayLike) -> Floats:
+    """Omega_p (..., 3, 3): relative angular velocity in parent axes = Omega_p thetadot."""
+    theta = np.asarray(theta)
+    c1, s1 = np.cos(theta[..., 0]), np.sin(theta[..., 0])
+    c2, s2 = np.cos(theta[..., 1]), np.sin(theta[..., 1])
+    zero, one = np.zeros_like(c1), np.ones_like(c1)
+    return _rows((one, zero, s2), (zero, c1, -s1 * c2), (zero, s1, c1 * c2))
+
+
+def rate_map_rate(theta: ArrayLike, rate: ArrayLike) -> Floats:
+    """Time derivative (..., 3, 3) of ``rate_map`` at angle rates (..., 3)."""
+    theta, rate = np.asarray(theta), np.asarray(rate)
+    c1, s1 = np.cos(theta[..., 0]), np.sin(theta[..., 0])
+    c2, s2 = np.cos(theta[..., 1]), np.sin(theta[..., 1])
+    t1, t2 = rate[..., 0], rate[..., 1]
+    zero = np.zeros_like(c1 * t1)
+    return _rows(
+        (zero, zero, c2 * t2),
+        (zero, -s1 * t1, -c1 * c2 * t1 + s1 * s2 * t2),
+        (zero, c1 * t1, -s1 * c2 * t1 - c1 * s2 * t2),
+    )
+
+
+def gimbal_distance(theta: ArrayLike) -> Floats:
+    """|cos theta_2| (...), the determinant of ``rate_map`` but for its sign: 0 at lock, 1 farthest from it."""
+    result: Floats = np.abs(np.cos(np.real(np.asarray(theta)[..., 1])))
+    return result
+
+
+def angle_rates(theta: ArrayLike, hat: ArrayLike) -> Floats:
+    """thetadot (..., 3) of relative angular velocities (..., 3) in parent axes.
+
+    Raises SolveError with the distance from gimbal lock where that is below ``GIMBAL``.
+    """
+    theta = np.asarray(theta)
+    distance = gimbal_distance(theta)
+    if np.any(distance < GIMBAL):
+        raise SolveError(
+            f"1-2-3 angles are locked: the second is within {np.min(distance):.2g} of a right angle "
+            f"(|cos theta_2|, at least {GIMBAL:g}), where the rates of the first and third are undetermined. Take "
+            "angular velocities as speeds"
+        )
+    return np.linalg.solve(rate_map(theta), np.asarray(hat)[..., None])[..., 0]
+
+
+def _rows(*rows: tuple[Any, ...]) -> Floats:
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -1,0 +1,115 @@
+"""The tree of joints of a System in the columns that ``femb.formulations.relative`` takes, and their names.
+
+Every joint has six: its strokes and turns are the components of the relative translation and rotation that no row
+holds, in axes of the joint. Source: docs/theory/relative.md, sections 1 to 4.
+"""
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
+from femb.formulations.relative import Speeds
+from femb.formulations.relative_tree import RelativeTree
+from femb.numerics import rotations
+from femb.system.system import System
+
+
+class RelativeColumns:
+    """The columns of a model.
+
+    names (n,) : bodies and nodes of beams, parents first. parents (n,) : the place of the one that each hangs on, -1
+    the ground or the inertial frame. coordinates, speeds : their names. choice : "fixed", "body" or "angles".
+    tree : joints with six columns each, of which ``select`` (6 n, n_v) takes those that are free.
+    """
+
+    def __init__(self, system: System, choice: Speeds) -> None:
+        self.choice: Speeds = choice
+        self.system, self.model, self.layout = system, system.model, system.layout
+        self.joints = JointTree(system, "relative_kinematics", analysis=True)
+        self.names = tuple(self.layout.frames[each.frame].label for each in self.joints.frames)
+        self.parents = tuple(each.parent for each in self.joints.frames)
+        self.tree = self._relative_tree()
+        self._number()
+        self.n_q, self.n_v = len(self.coordinates), len(self.speeds)
+
+    def _center(self, frame: int) -> Floats:
+        """Mass centre (3,) of a frame in its axes; zero for nodes and point masses."""
+        name = next((name for name, number in self.layout.bodies.items() if number == frame), None)
+        body = None if name is None else self.model.bodies[name]
+        return np.asarray(getattr(body, "center_of_mass", np.zeros(3)), dtype=float)
+
+    def _relative_tree(self) -> RelativeTree:
+        frames, count = self.joints.frames, len(self.joints.frames)
+        self._centers = np.array([self._center(each.frame) for each in frames])
+        joint, arm = np.zeros((2, count, 3))
+        inner, outer = np.tile(np.eye(3), (2, count, 1, 1))
+        for k, each in enumerate(frames):
+            if each.joint is None:
+                continue  # a free root: its translation is that of its mass centre, its turn that of its axes
+            if each.parent >= 0:
+                joint[k] = each.above.offset - self._centers[each.parent]
+                inner[k] = rotations.rotation_matrix(each.above.rotation)
+            else:
+                place, turn = self.layout.pose(each.above)
+                joint[k], inner[k] = place, rotations.rotation_matrix(turn)
+            arm[k] = self._centers[k] - each.below.offset
+            outer[k] = rotations.rotation_matrix(each.below.rotation)
+        two = [(2 if each.backward else 1) if each.turn == UNIVERSAL else 0 for each in frames]
+        slides = [float(each.backward) for each in frames]
+        return RelativeTree(self.names, self.parents, joint, arm, inner, outer, slides, two)
+
+    def _number(self) -> None:
+        """Names and places of coordinates and speeds; ``select`` (6 n, n_v) takes the speeds to all of the tree's."""
+        coordinates: list[str] = []
+        speeds: list[str] = []
+        columns: list[tuple[int, float]] = []
+        self._parts: list[tuple[int, int]] = []  # first coordinate and speed of every frame
+        labels = self._joint_labels()
+        for k, each in enumerate(self.joints.frames):
+            self._parts.append((len(coordinates), len(speeds)))
+            title = f"bodies.{self.names[k]}" if each.joint is None else f"joints.{each.joint}"
+            plain = labels.get(k, [])
+            for number, axis in enumerate(each.strokes):
+                name = plain[number] if number < len(plain) else f"{title}.{'xyz'[axis]}"
+                coordinates.append(name)
+                speeds.append(f"{name} rate")
+                columns.append((6 * k + axis, 1.0))
+            names = plain[len(each.strokes) :]
+            if each.turn in (REVOLUTE, UNIVERSAL):
+                coordinates += names
+                speeds += [f"{name} rate" for name in names]
+                sign = -1.0 if each.backward else 1.0
+                columns += [(6 * k + 3 + (2 if each.turn == REVOLUTE else i), sign) for i in range(len(names))]
+            elif each.turn == SPHERICAL:
+                if self.choice == "angles":
+                    own = [f"{title}.theta_{i}" for i in (1, 2, 3)]
+                    coordinates += own
+                    speeds += [f"{name} rate" for name in own]
+                else:
+                    coordinates += [f"{title}.quaternion_{i}" for i in range(4)]
+                    speeds += [f"{title}.omega_{axis}" for axis in "xyz"]
+                columns += [(6 * k + 3 + i, 1.0) for i in range(3)]
+        strains = [f"beams.{label}: strain" for label in self.layout.strain_labels]
+        self._strains = len(coordinates), len(speeds), len(strains)
+        self.coordinates, self.speeds = (*coordinates, *strains), (*speeds, *(f"{name} rate" for name in strains))
+        self.select = np.zeros((6 * len(self.names), len(self.speeds)))
+        for column, (row, sign) in enumerate(columns):
+            self.select[row, column] = sign
+
+    def _joint_labels(self) -> dict[int, list[str]]:
+        """Names of joints' own coordinates, strokes first, by frame."""
+        found: dict[int, list[str]] = {}
+        for k, each in enumerate(self.joints.frames):
+            if each.joint is None:
+                continue
+            coordinates = self.layout.joints[each.joint].coordinates
+            slides = {c.first[0]: c.name for c in coordinates if not c.is_angle}
+            angles = [c.name for c in coordinates if c.is_angle]
+            if each.turn == UNIVERSAL and not angles:
+                angles = ["first_angle", "second_angle"]
+            if each.turn == REVOLUTE and not angles:
+                angles = ["angle"]
+            names = [slides.get(axis, "xyz"[axis]) for axis in each.strokes] + angles
+            found[k] = [f"joints.{each.joint}.{name}" for name in names]
+        return found

@@ -1,0 +1,59 @@
+"""What formulations in other coordinates than the System's have in common: all that follows from its q and v."""
+
+from copy import copy
+from typing import Self
+
+from femb.base.types import Floats
+from femb.layout.discrete import Discrete
+from femb.layout.state import State
+from femb.system.system import System
+
+
+class Transformed:
+    """Base of formulations in coordinates q and speeds, rates or momenta v of their own."""
+
+    def __init__(self, system: System) -> None:
+        self.system, self.model, self.layout = system, system.model, system.layout
+        self.breakpoints, self.watched = system.breakpoints, system.watched
+        self.inputs_of_state = system.inputs_of_state
+
+    def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v in velocity coordinates of s states."""
+        raise NotImplementedError
+
+    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (n_v,) and the multipliers (n_c,), at one state."""
+        raise NotImplementedError
+
+    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """v' (n_v,)."""
+        return self.forward(u, q, v)[0]
+
+    def system_at(self, q: Floats) -> System:
+        """The System with the turns of its joints as they are at q, where coordinates say more of them than its own."""
+        return self.system
+
+    def state(self, t: float, q: Floats, v: Floats) -> State:
+        """The named bodies, beams and joints at an instant."""
+        return self.system_at(q).state(t, *(each[0] for each in self.to_system(q[None], v[None])))
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) at time t and a state."""
+        system = self.system_at(q)
+        if not self.inputs_of_state:
+            return system.inputs_at(t, system.q0, system.v0)
+        return system.inputs_at(t, *(each[0] for each in self.to_system(q[None], v[None])))
+
+    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+        """Look for postures that a motion cannot go on through."""
+        self.system.watch(t, *self.to_system(q, v), last)
+
+    def with_discrete(self, discrete: Discrete) -> Self:
+        """The same form in another discrete state."""
+        other = copy(self)
+        other.system = self.system.with_discrete(discrete)
+        other._take(self.system.discrete)
+        return other
+
+    def _take(self, before: Discrete) -> None:
+        """Take over the discrete state that the system now has."""
