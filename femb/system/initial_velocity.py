@@ -8,6 +8,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
+from femb.base.values import vector
 from femb.elements.item import Item, StartMotion
 from femb.layout.layout import Layout
 from femb.model.model import Model
@@ -85,8 +86,8 @@ def _leaders(given: list[Given], component: list[int]) -> tuple[dict[int, Twist]
                 problems.append(
                     Problem(
                         name,
-                        f"starts with the {word} {_shown(got)} (inertial axes), but moving as one rigid body with "
-                        f"{'.'.join(leader.source or ())} it would have {_shown(wanted)}: give one of the two, make "
+                        f"starts with the {word} {vector(got)} (inertial axes), but moving as one rigid body with "
+                        f"{'.'.join(leader.source or ())} it would have {vector(wanted)}: give one of the two, make "
                         "them agree, or set moves_alone = true",
                     )
                 )
@@ -167,7 +168,3 @@ def components(layout: Layout, through_springs: bool = False) -> list[int]:
         for k in frames[1:]:
             parent[root(k)] = root(frames[0])
     return [root(k) for k in range(len(parent))]
-
-
-def _shown(x: Floats) -> str:
-    return "(" + ", ".join(f"{float(each):.6g}" for each in x) + ")"
