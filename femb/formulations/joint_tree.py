@@ -24,6 +24,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.elements import RigidBody
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
@@ -102,7 +103,8 @@ class JointTree:
             velocity = self.root.velocity == "body"
             given = self.root.point
             if isinstance(given, str):
-                given = self.system.model.bodies[body].center_of_mass if given == "center_of_mass" else point
+                rigid = self.system.model.bodies[body]
+                given = rigid.center_of_mass if given != "origin" and isinstance(rigid, RigidBody) else point
             point = np.asarray(given, dtype=float)
         ends = Station(-1), Station(frame, point)
         turn = SPHERICAL if turns else POINT_MASS

@@ -1,9 +1,10 @@
 """Model: what there is, by name; a description without numbers of unknowns and without state."""
 
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
@@ -12,6 +13,7 @@ from femb.elements.item import Item
 from femb.elements.marker import Marker
 from femb.model.figure import Figure
 
+Body: TypeAlias = RigidBody | PointMass | Ground
 Added = TypeVar("Added", bound=Item | Figure)
 
 # The frames a beam can be clamped to; a point mass has no attitude to clamp to.
@@ -27,7 +29,7 @@ class Model:
     beam on an unknown body. The order of adding does not matter.
     """
 
-    def __init__(self, title: str = "", gravity: Any = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, title: str = "", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         if not isinstance(title, str):
             raise ModelError.at(("title",), f"got {shown(title)}, wanted text")
         problem = array_problem(gravity, (3,))
@@ -56,7 +58,7 @@ class Model:
         return item
 
     @property
-    def bodies(self) -> dict[str, Any]:
+    def bodies(self) -> dict[str, Body]:
         """Rigid bodies, point masses and grounds, by name."""
         return self.tables["bodies"]
 
@@ -86,7 +88,7 @@ class Model:
             if name != Figure.table:
                 yield from table.values()
 
-    def body(self, name: str) -> Any:
+    def body(self, name: str) -> Body:
         """The body of that name; "ground" is always there."""
         if name not in self.bodies and name == "ground":
             return Ground()
@@ -130,7 +132,7 @@ class Model:
         if problems:
             raise ModelError(*problems)
 
-    def _unknown(self, item: tuple[str, ...], what: str, name: str, known: dict[str, Any]) -> Problem:
+    def _unknown(self, item: tuple[str, ...], what: str, name: str, known: Mapping[str, object]) -> Problem:
         names = ", ".join(repr(each) for each in known) or "none"
         return Problem(item, f"got {name!r}, which is not in the model; {what} names: {names}")
 
