@@ -111,7 +111,7 @@ class Statics:
             state, force = self.forces(q, load)
             if not twin.n_c:
                 return Unbalanced(state, force, force)
-            gaps = twin.constraints(state[0][None], q[None], np.zeros((1, n_v)))[0][0]
+            gaps = twin.gaps(state[0], q, np.zeros(n_v))
             return Unbalanced(state, force, np.concatenate([force + self.reactions(state[0], q, multipliers), gaps]))
 
         def correction(it: Iteration[tuple[Floats, Floats], Unbalanced]) -> Floats | None:

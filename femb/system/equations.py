@@ -156,6 +156,16 @@ class Equations(NumberedModel):
         self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
         return rates
 
+    def gaps(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """Phi (n_c,) at one state."""
+        gaps: Floats = self.constraints(u[None], q[None], v[None])[0][0]
+        return gaps
+
+    def gap_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (n_c,) at one state."""
+        rates: Floats = self.constraint_rates(u[None], q[None], v[None])[0]
+        return rates
+
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
         return projected(self, u, q, v, factors)

@@ -29,7 +29,7 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     """
     v = np.zeros(system.n_v)
     u = system.inputs_at(0.0, q, v)
-    left = _open(system, u, q, v)
+    left = system.gaps(u, q, v)
     if np.max(np.abs(left)) > TYPED and not rough:
         raise ModelError(
             *gap_problems(
@@ -50,7 +50,7 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     try:
         end = newton(
             q,
-            lambda q: _open(system, u, q, v),
+            lambda q: system.gaps(u, q, v),
             correction,
             system.retract,
             lambda it: it.within(ASSEMBLED),
@@ -70,11 +70,6 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
         )
     _check_branches(system, end.x)
     return end.x
-
-
-def _open(system: Equations, u: Floats, q: Floats, v: Floats) -> Floats:
-    result: Floats = system.constraints(u[None], q[None], v[None])[0][0]
-    return result
 
 
 def gap_problems(system: Equations, left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:

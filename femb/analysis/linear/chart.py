@@ -122,14 +122,10 @@ def resting_chart(point: OperatingPoint) -> Chart:
     changes = np.concatenate([own.rates[independent], np.zeros(len(driven))])
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
-        q = point.q + system.rates(point.q[None], (H @ p)[None])[0]
-        system.normalise(q)
-        result: tuple[Floats, Floats] = system.projected(point.u, q, point.v + H @ w)
-        return result
+        return system.projected(point.u, system.retract(point.q, H @ p), point.v + H @ w)
 
     def speeds_at(q: Floats, v: Floats) -> Floats:
-        result: Floats = own_axes.speeds(q, v)[independent]
-        return result
+        return own_axes.speeds(q, v)[independent]
 
     return Chart(chosen, driven, H, nothing, nothing, nothing, zero, stiffness, still, changes, retract, speeds_at)
 

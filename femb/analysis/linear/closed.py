@@ -92,8 +92,7 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q, v = q_and_v((S @ p)[:n], (S @ w + S1 @ p)[:n])
-        result: tuple[Floats, Floats] = system.projected(point.u, q, v)
-        return result
+        return system.projected(point.u, q, v)
 
     prescribed = [[point.u[at + k] for at in places] for k in (1, 2)]
     return Chart(

@@ -98,5 +98,5 @@ class OperatingPoint:
             u = self.u.copy()
             u[k] = value
             batch.residual(u[None], self.q[None], self.v[None], np.zeros((1, self.system.n_v)), out[None])
-        result: Floats = forces[0] - forces[1]
-        return result
+        force: Floats = forces[0] - forces[1]
+        return force
