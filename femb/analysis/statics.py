@@ -104,7 +104,7 @@ class Statics:
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
         twin, n_v = self.twin, self.twin.n_v
-        scale = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
+        scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
 
         def unbalanced(x: tuple[Floats, Floats]) -> Unbalanced:
             q, multipliers = x
@@ -118,6 +118,8 @@ class Statics:
             mass, stiffness, jacobian = self.matrices(it.residual.state, *it.x, exact=regularisation.exact)
             shift = regularisation.added(twin.pattern, mass, stiffness)
             c: Floats = twin.solver.factorise(stiffness + shift + jacobian).solve(-it.residual.equations)
+            if np.all(np.isfinite(c)):
+                change[:] = c[:n_v]
             return c if regularisation.accepts(largest(c[twin.rotations])) else None
 
         def step_size(x: tuple[Floats, Floats], c: Floats, part: float, new: tuple[Floats, Floats]) -> float:
@@ -137,7 +139,6 @@ class Statics:
         except (TrialError, SingularError) as error:
             raise SolveError(f"no equilibrium found to start from: {error}") from error
         if not end.converged:
-            change = np.zeros(n_v) if end.correction is None else end.correction[:n_v]
             raise SolveError(
                 f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
             )
