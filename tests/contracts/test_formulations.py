@@ -162,7 +162,9 @@ def check_members(instance, protocol):
         expected = list(inspect.signature(function).parameters.values())[1:]
         assert len(given) >= len(expected), name
         for mine, other in zip(given, expected, strict=False):
-            assert mine.kind is other.kind, name
+            # what the Protocol takes by place alone may have any name; the rest has the Protocol's
+            by_place = other.kind is other.POSITIONAL_ONLY and mine.kind is mine.POSITIONAL_OR_KEYWORD
+            assert by_place or (mine.kind, mine.name) == (other.kind, other.name), name
             # what a caller may leave out may be left out
             assert mine.default is not inspect.Parameter.empty or other.default is inspect.Parameter.empty, name
         assert all(each.default is not inspect.Parameter.empty for each in given[len(expected) :]), name
