@@ -38,9 +38,6 @@ from femb.layout.element import InputError, TrialError
 
 # A step shorter than this many spacings of the clock cannot be told from none.
 SMALLEST_STEP = 16.0
-# Matrices kept from a contact that has ended make every change of Newton's iteration small, and none of them less than
-# this part of the one before.
-TOO_STIFF = 0.5
 # Cause of a failure that no evaluation gives a better one for.
 ABOVE_TOLERANCE = "the error estimate stayed above the tolerance"
 
