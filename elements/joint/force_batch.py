@@ -8,6 +8,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.frame_index import pair_starts
 from femb.elements.joint import force_kernels as kernels
 from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.discrete import Discrete
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 
@@ -20,6 +21,7 @@ class JointForceBatch(Batch):
     def __init__(self, layout: Layout, items: list[Any]) -> None:
         self.layout, self.items = layout, items
         numbers: Ints = np.array([item.number(layout) for item in items], dtype=np.int64)
+        self.numbers = numbers
         self.coordinates = JointCoordinates(layout).picked(numbers)
         inputs = [Input(len(items), lambda discrete: discrete.angles[numbers], of_discrete=True, label="joint angles")]
         index: list[list[int]] = []
@@ -33,6 +35,9 @@ class JointForceBatch(Batch):
                 width += given.width
         self.inputs = tuple(inputs)
         self.switches = any(row[0] in (kernels.STOPS, kernels.FRICTION) or row[2] == 3 for row in index)
+        limits = [(k, *limit) for k, item in enumerate(items) for limit in item.limits()]
+        which, sense, at = np.array(limits, dtype=float).reshape(-1, 3).T
+        self.limits = which.astype(np.int64), sense, at
         self.local_index: Ints = np.array(index, dtype=np.int64)
         self.index = self.local_index
         self.data: Floats = np.array([item.numbers() for item in items], dtype=float)
@@ -54,6 +59,13 @@ class JointForceBatch(Batch):
         found = np.empty((*values.shape, 5))
         kernels.laws(self.index, self.data, u, values, rates, found)
         return values, rates, gradients, found
+
+    def gaps(self, discrete: Discrete, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        values, rates, _ = self.coordinates.measure(q, v)
+        turns = np.floor((values - discrete.angles[self.numbers]) / kernels.TURN + 0.5)
+        values -= np.where(self.coordinates.is_angle, kernels.TURN * turns, 0.0)
+        which, sense, limits = self.limits
+        return sense * (values[:, which] - limits), sense * rates[:, which]
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         _, _, gradients, found = self.measure(u, q, v)

@@ -48,6 +48,7 @@ class Bdf(BdfEquations):
     """Variable-step, variable-order BDF; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     estimates_after_jump = False
+    lands_on_openings = False
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -60,6 +61,11 @@ class Bdf(BdfEquations):
         """Begin a smooth stretch with order 1 and a step that order can take."""
         self._evaluate()
         self._begin(self.h or 0.01 * self.run.duration)
+
+    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """As in ``VariableStep``; the length of the last step says nothing of the next."""
+        self.h = 0.0
+        super().land(t, q, v, work)
 
     def _begin(self, longest: float) -> None:
         """Forget the history: order 1 and a step of at most ``longest``.

@@ -56,6 +56,11 @@ class Radau(RadauEquations):
         if not self.h:
             self.h = self._first_step()
 
+    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """As in ``VariableStep``; the error of the last step says nothing of the next."""
+        self._old_h = 0.0
+        super().land(t, q, v, work)
+
     def _first_step(self) -> float:
         """A hundredth of the time over which the motion changes the state by itself."""
         size, change = self._size_and_change(self.form.rates(self.q[None], self.v[None])[0], self.a)

@@ -13,6 +13,7 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
+from femb.steppers.contacts import Contacts
 from femb.steppers.contract import ABOVE_TOLERANCE, F, Statistics, Step, step_to, too_small
 from femb.steppers.diagnosis import step_failure
 from femb.steppers.energy import NOT_KEPT
@@ -32,6 +33,8 @@ class VariableStep(ABC, Generic[F, T]):
     v: Floats
     work: float
     error_v: Floats | None = None
+    # whether to begin anew also where a contact ends, which costs a method with a history more than it gains
+    lands_on_openings = True
 
     def __init__(self, form: F, run: Run) -> None:
         self.form, self.run = form, run
@@ -41,11 +44,16 @@ class VariableStep(ABC, Generic[F, T]):
         self.max_step = run.max_step or np.inf
         # length of the next step, s; zero where it is to be estimated
         self.h = run.first_step or 0.0
+        self._contacts = Contacts(run, self.lands_on_openings) if form.system.has_gaps else None
         # rejected trials of the present step after which it must not grow
         self._rejections = 0
 
     def step(self, limit: float) -> Step:
-        """One accepted step; raises SolveError where none can be made."""
+        """One accepted step, up to a contact at most; raises SolveError where none can be made."""
+        return self._contacts.step(self, self._accepted, limit) if self._contacts else self._accepted(limit)
+
+    def _accepted(self, limit: float) -> Step:
+        """The first of the trial steps that is accepted."""
         h, self._rejections = min(self.h, self.max_step), 0
         cause: str | Exception = ABOVE_TOLERANCE
         while True:
@@ -74,11 +82,19 @@ class VariableStep(ABC, Generic[F, T]):
                     h, cause = 0.5 * h, error
             self.statistics.rejected += 1
 
+    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Begin anew where a contact begins or ends, an instant within the last step or shortly after it."""
+        self.jump(t, q, v, work)
+
     # What a method says
 
     @abstractmethod
     def restart(self) -> None:
         """Begin a smooth stretch at the present state: nothing from before ``t`` is used. Raises TrialError."""
+
+    @abstractmethod
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Begin anew from an instant within the last step, with another state. Raises TrialError."""
 
     @abstractmethod
     def _solve(self, h: float, end: float) -> T | None:
