@@ -1,24 +1,23 @@
 """First contact landed on: a step ends where a gap closes or opens, and the next begins a smooth stretch.
 
 The stiffness of an end stop changes at once where its gap (``Batch.gaps``) passes through zero. A step across that
-instant has the error of a method of low order, and is rejected until it is short. A step is therefore aimed at the
-instant that the gap, its rate and the change of its rate predict; the dense output of the accepted step, which may be
-prolonged a little, then gives the instant to rounding, and the stepper begins anew there. A gap that closes and opens
-within one step is seen at the same instants and at the extrema between them. Source: docs/theory/integration.md,
-section 5.
+instant has the error of a method of low order, and is rejected until it is short. A step is therefore aimed short of
+the instant that the gap, its rate and the change of its rate predict; its dense output, prolonged a little, then gives
+the instant to rounding, the next step ends there, and the stepper begins anew. A gap that closes in a step, even one
+that opens again, is seen in its dense output, and the step is made anew up to there. Source:
+docs/theory/integration.md, section 5.
 """
 
 from collections.abc import Callable
-from math import inf, nextafter, ulp
+from math import inf, ulp
 from typing import Protocol
 
 import numpy as np
 
 from femb.base.options import Run
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import Step, StepperState, located
-from femb.steppers.dense import CutStep
 
 # Gaps are looked at so many times a step.
 LOOKS = 8
@@ -26,7 +25,7 @@ LOOKS = 8
 PROLONGED, AIMED = 0.02, 0.99
 # A gap that passes zero at less than so many times the absolute tolerance of velocities makes no impact.
 SLOW = 10.0
-# Contacts nearer than so many spacings of the clock are left to the step.
+# Contacts nearer than so many spacings of the clock are not landed on.
 NEAREST = 1000.0
 
 
@@ -51,34 +50,61 @@ class Contacts:
         self._end: float | None = None
         self._gaps = np.zeros((3, 0))
         self._side = np.zeros(0)
+        # the zero that the next step is to end at, infinity if there is none, and the gaps that pass it
+        self._zero, self._passing = inf, np.zeros(0, dtype=bool)
 
     def step(self, stepper: Landing, make: Callable[[float], Step], limit: float) -> Step:
         """One accepted step; make : makes one up to a limit. Raises SolveError."""
-        form = stepper.form
+        start = stepper.t, stepper.q, stepper.v, stepper.work
         if stepper.t != self._end:
-            g, rate = _gaps(form, stepper.q, stepper.v)
-            self._gaps, self._side = np.stack([g, rate, 0.0 * g]), np.where(g == 0.0, np.sign(rate), np.sign(g))
-        left = _time_to_zero(*(self._side * self._gaps)[:, self._openings | (self._side > 0.0)])
-        near = NEAREST * ulp(limit)
-        step = make(stepper.t + AIMED * left if near < left < limit - stepper.t else limit)
-        g, rate = _gaps(form, stepper.q, stepper.v)
-        ends = self._gaps[:2], np.stack([g, rate])
-        self._end, self._gaps = step.end, np.stack([g, rate, (rate - self._gaps[1]) / (step.end - step.start)])
-        t = self._first(form, step, ends, limit)
-        if t is None:
+            self._begin(stepper)
+        step = make(min(limit, self._aim(stepper.t, limit)))
+        if step.end == self._zero:
+            self._land(stepper)
             return step
-        q, v, work = (each[0] for each in step(np.array([t])))
-        with located(t):
-            # what is interpolated is off the constraints by the error of the interpolation
-            q, v = form.projected(form.inputs_at(t, q, v), q, v)
-            stepper.land(t, q, v, float(work))
-        self._end, self._gaps = t, np.stack([*_gaps(form, q, v), 0.0 * g])
-        return CutStep(step, t)
+        g, rate = _gaps(stepper.form, stepper.q, stepper.v)
+        self._zero, self._passing, side = self._first(stepper.form, step, self._gaps[:2], np.stack([g, rate]))
+        if self._zero < step.end:
+            stepper.statistics.steps -= 1
+            stepper.statistics.rejected += 1
+            with located(start[0]):
+                stepper.land(*start)
+            step = make(self._zero)
+            if step.end == self._zero:
+                self._land(stepper)
+                return step
+            g, rate = _gaps(stepper.form, stepper.q, stepper.v)
+        else:
+            self._side = side
+        self._end = step.end
+        self._gaps = np.stack([g, rate, (rate - self._gaps[1]) / (step.end - step.start)])
+        return step
 
-    def _first(self, form: Formulation, step: Step, ends: tuple[Floats, Floats], limit: float) -> float | None:
-        """The first zero of gaps in a step, or shortly after it, to land on; takes the signs of the gaps on to there.
+    def _begin(self, stepper: Landing) -> None:
+        """Look at the gaps of a state that no step has led to."""
+        g, rate = _gaps(stepper.form, stepper.q, stepper.v)
+        self._gaps, self._side = np.stack([g, rate, 0.0 * g]), np.where(g == 0.0, np.sign(rate), np.sign(g))
+        self._zero = inf
 
-        ends : the gaps and their rates (2, k) at the start and at the end.
+    def _aim(self, t: float, limit: float) -> float:
+        """Where the next step is to end at the latest: at a zero that is known, or before one that is predicted."""
+        near = NEAREST * ulp(limit)
+        if t + near < self._zero < inf:
+            return self._zero
+        left = _time_to_zero(*(self._side * self._gaps)[:, self._openings | (self._side > 0.0)])
+        return t + AIMED * left if near < left else inf
+
+    def _land(self, stepper: Landing) -> None:
+        side = np.where(self._passing, -self._side, self._side)
+        with located(stepper.t):
+            stepper.land(stepper.t, stepper.q, stepper.v, stepper.work)
+        self._begin(stepper)
+        self._end, self._side = stepper.t, side
+
+    def _first(self, form: Formulation, step: Step, start: Floats, end: Floats) -> tuple[float, Bools, Floats]:
+        """The first zero of gaps in a step, or shortly after it, to land on; which pass it; the signs at the end.
+
+        start, end : the gaps and their rates (2, k) there.
         """
         from scipy.optimize import brentq
 
@@ -88,31 +114,24 @@ class Contacts:
             g, rate = form.system.gaps(*form.to_system(*step(times)[:2]))
             return side * g, side * rate
 
-        (g0, rate0), (g1, rate1) = side * ends[0], side * ends[1]
+        (g0, rate0), (g1, rate1) = side * start, side * end
+        roots, at_end = np.full(len(side), inf), np.where(g1 < 0.0, -side, side)
         if np.all(np.minimum(g0, g1) > 2.0 * h * np.maximum(np.abs(rate0), np.abs(rate1))):
-            return None
-        self._side = np.where(g1 < 0.0, -side, side)
-        times = np.append(np.linspace(step.start, step.end, LOOKS + 1), min(limit, step.end + PROLONGED * h))
+            return inf, roots < inf, at_end
+        times = np.append(np.linspace(step.start, step.end, LOOKS + 1), step.end + PROLONGED * h)
         g, rate = look(times)
         extrema = _extrema(times, g, rate)
         if len(extrema):
             times = np.sort(np.append(times, extrema))
             g, rate = look(times)
-        roots = np.full(len(side), inf)
         for k in np.flatnonzero(self._openings | (side > 0.0)):
             for i in np.flatnonzero((g[:-1, k] > 0.0) & (g[1:, k] < 0.0)):
                 t = brentq(lambda t, k=k: look(np.array([t]))[0][0, k], times[i], times[i + 1], xtol=1e-300)
-                if t > step.start + NEAREST * ulp(limit) and -look(np.array([t]))[1][0, k] > self._slow:
+                if t > step.start + NEAREST * ulp(t) and -look(np.array([t]))[1][0, k] > self._slow:
                     roots[k] = t
                     break
-        t = float(np.min(roots, initial=inf))
-        if not t <= limit:
-            return None
-        # the new stretch begins past the zero, where its stiffness is
-        while np.any((at := look(np.array([t]))[0][0])[roots <= t] > 0.0) and t < limit:
-            t = nextafter(t, inf)
-        self._side = np.where((at < 0.0) | (roots <= t), -side, side)
-        return t
+        first = float(np.min(roots, initial=inf))
+        return first, roots <= first, at_end
 
 
 def _gaps(form: Formulation, q: Floats, v: Floats) -> tuple[Floats, Floats]:

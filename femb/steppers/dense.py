@@ -14,7 +14,6 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.numerics import dop853 as dop
-from femb.steppers.contract import Step
 
 # Row k: coefficients of theta^0..5 of the weights of q0, h q0', h^2 q0'', q1, h q1', h^2 q1''.
 _QUINTIC = np.array(
@@ -120,20 +119,6 @@ class HermiteStep:
         # H(q) v' = q'' - H(q') v
         second -= self.form.second_rates(q, v, np.zeros_like(v))
         return np.concatenate([self.form.tangents(q[k], second[k : k + 1]) for k in range(len(q))])
-
-
-class CutStep:
-    """The part of a step up to ``end`` (s), which may be shortly after the step's own."""
-
-    def __init__(self, whole: Step, end: float) -> None:
-        self._whole, self.start, self.end = whole, whole.start, end
-
-    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        return self._whole(times)
-
-    def accelerations(self, times: Floats) -> Floats:
-        """v' (s, n_v) at times inside the step."""
-        return self._whole.accelerations(times)
 
 
 class Dop853Step:
