@@ -62,8 +62,7 @@ class JointForceBatch(Batch):
 
     def gaps(self, discrete: Discrete, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         values, rates, _ = self.coordinates.measure(q, v)
-        turns = np.floor((values - discrete.angles[self.numbers]) / kernels.TURN + 0.5)
-        values -= np.where(self.coordinates.is_angle, kernels.TURN * turns, 0.0)
+        values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
         which, sense, limits = self.limits
         return sense * (values[:, which] - limits), sense * rates[:, which]
 

@@ -123,7 +123,8 @@ class NumberedModel(VelocityCoordinates):
     @cached_property
     def has_gaps(self) -> bool:
         """Whether there are any."""
-        return self.gaps(self.q0[None], self.v0[None])[0].size > 0
+        none = np.empty((0, self.n_q)), np.empty((0, self.n_v))
+        return self.gaps(*none)[0].shape[1] > 0
 
     @property
     def breakpoints(self) -> list[float]:
