@@ -124,7 +124,7 @@ class NumberedModel(VelocityCoordinates):
     def has_gaps(self) -> bool:
         """Whether there are any."""
         none = np.empty((0, self.n_q)), np.empty((0, self.n_v))
-        return self.gaps(*none)[0].shape[1] > 0
+        return bool(self.gaps(*none)[0].shape[1])
 
     @property
     def breakpoints(self) -> list[float]:
