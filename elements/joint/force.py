@@ -47,6 +47,10 @@ class JointForce(Item):
         """The numbers of its law, as in ``joint_force_kernels.laws``."""
         raise NotImplementedError
 
+    def limits(self) -> list[tuple[float, float]]:
+        """(sense, value): where the law changes at once, ``sense`` being 1 if it does so below the value, -1 above."""
+        return []
+
     def input(self) -> Input | None:
         """What its law takes that changes with time and state."""
         return None

@@ -14,7 +14,8 @@ from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.differences import Difference, check_times, differences
 from femb.analysis.simulate import simulate
 from femb.base.errors import FembError, ModelError
-from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
+from femb.base.methods import METHODS
+from femb.base.options import FORMULATIONS, METHODS_OF, Run
 from femb.base.progress import Reporter
 from femb.model.model import Model
 from femb.results.results import Results

@@ -91,7 +91,7 @@ def _positions(now: "_Instant", t: float) -> Floats:
 
     end = newton(
         q,
-        lambda q: system.gaps(system.inputs_at(t, q, now.v), q, now.v),
+        lambda q: system.position_residual(system.inputs_at(t, q, now.v), q, now.v),
         correction,
         system.retract,
         lambda it: it.within(POSITION, rounding=1e3 * POSITION),
@@ -128,7 +128,7 @@ class _Instant:
                 f"the mechanism is in a singular posture at t = {t:.6g} s: its constraints leave "
                 f"{n_v - rows.rank} degree(s) of freedom there"
             )
-        drive = system.gap_rates(u, q, np.zeros(n_v))
+        drive = system.velocity_residual(u, q, np.zeros(n_v))
         self.v = self._agreed(system, rows, -drive, "velocities")
         self.u = system.inputs_at(t, q, self.v)
         gamma = system.constraints(self.u[None], q[None], self.v[None])[1][0]

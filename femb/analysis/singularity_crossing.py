@@ -171,9 +171,9 @@ class Passage:
         q, v = system.projected(u, q, v)
         # once more, since what is left open counts 1/s times
         factors, x = mass_factors(system, u, q), np.zeros(system.n_v + system.n_c)
-        x[system.n_v :] = -system.gaps(u, q, v)
+        x[system.n_v :] = -system.position_residual(u, q, v)
         q = system.retract(q, factors.solve(x)[: system.n_v])
-        x[: system.n_v], x[system.n_v :] = 0.0, -system.gap_rates(u, q, v)
+        x[: system.n_v], x[system.n_v :] = 0.0, -system.velocity_residual(u, q, v)
         v = v + factors.solve(x)[: system.n_v]
         a, multipliers = system.forward(u, q, v)
         power = system.power(u[None], q[None], v[None], multipliers[None])

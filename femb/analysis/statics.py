@@ -111,7 +111,7 @@ class Statics:
             state, force = self.forces(q, load)
             if not twin.n_c:
                 return Unbalanced(state, force, force)
-            gaps = twin.gaps(state[0], q, np.zeros(n_v))
+            gaps = twin.position_residual(state[0], q, np.zeros(n_v))
             return Unbalanced(state, force, np.concatenate([force + self.reactions(state[0], q, multipliers), gaps]))
 
         def correction(it: Iteration[tuple[Floats, Floats], Unbalanced]) -> Floats | None:

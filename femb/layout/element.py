@@ -18,6 +18,7 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
+from femb.layout.discrete import Discrete
 
 
 class TrialError(SolveError):
@@ -114,6 +115,14 @@ class Batch:
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
         self.force_tangent(u, q, v, damping, stiffness)
+
+    def gaps(self, discrete: Discrete, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Functions (s, k) of the state that are zero where the stiffness changes at once, and their rates.
+
+        Steps end where one of them passes through zero. Of an element without such a place k is 0, as it is where the
+        change is spread over a range that steps can follow.
+        """
+        return np.empty((len(q), 0)), np.empty((len(q), 0))
 
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""

@@ -21,7 +21,9 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 11. keep constraints on velocities inside a step, and project the state on all constraints after it; multipliers have no
     history and no part in the error test;
 12. read ``form`` afresh in each step: between steps the driver replaces it by one in another discrete state;
-13. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
+13. with error control, end a step where a gap closes (``femb.steppers.contacts``) and begin anew there; steps
+    of fixed length may pass over it;
+14. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
 """
 
 import math
@@ -38,9 +40,6 @@ from femb.layout.element import InputError, TrialError
 
 # A step shorter than this many spacings of the clock cannot be told from none.
 SMALLEST_STEP = 16.0
-# Matrices kept from a contact that has ended make every change of Newton's iteration small, and none of them less than
-# this part of the one before.
-TOO_STIFF = 0.5
 # Cause of a failure that no evaluation gives a better one for.
 ABOVE_TOLERANCE = "the error estimate stayed above the tolerance"
 

@@ -48,7 +48,7 @@ def consistent_start(
     u = system.inputs_at(0.0, q, v)
     rates, wanted, owners = _joint_rates(system, q)
     J = vstack([system.jacobian(u, q), rates], format="csr")
-    drive = system.gap_rates(u, q, np.zeros(system.n_v))
+    drive = system.velocity_residual(u, q, np.zeros(system.n_v))
     right = np.concatenate([-drive, wanted])
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:

@@ -50,11 +50,11 @@ class Constrained(Protocol):
         """Mass, block data."""
         ...
 
-    def gaps(self, u: Floats, q: Floats, v: Floats) -> Floats:
+    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """Phi (n_c,)."""
         ...
 
-    def gap_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
+    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """J v + Phi_t (n_c,)."""
         ...
 
@@ -94,9 +94,9 @@ def _projected(
         return mass_factors(system, u, x, dependent)
 
     limit, words = max(POSITION, system.resolution), "stays open by {:.3g}"
-    on = _closed(system, lambda x: system.gaps(u, x, v), q, system.retract, limit, words, factors, metric)
+    on = _closed(system, lambda x: system.position_residual(u, x, v), q, system.retract, limit, words, factors, metric)
     limit, words = VELOCITY * (1.0 + largest(v)), "opens at {:.3g} per s"
-    rates, add = (lambda x: system.gap_rates(u, on, x)), (lambda x, c, part: x + c)
+    rates, add = (lambda x: system.velocity_residual(u, on, x)), (lambda x, c, part: x + c)
     return on, _closed(system, rates, v, add, limit, words, factors, lambda x: metric(on))
 
 

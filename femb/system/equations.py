@@ -156,12 +156,12 @@ class Equations(NumberedModel):
         self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
         return rates
 
-    def gaps(self, u: Floats, q: Floats, v: Floats) -> Floats:
+    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """Phi (n_c,) at one state."""
         gaps: Floats = self.constraints(u[None], q[None], v[None])[0][0]
         return gaps
 
-    def gap_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
+    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """J v + Phi_t (n_c,) at one state."""
         rates: Floats = self.constraint_rates(u[None], q[None], v[None])[0]
         return rates

@@ -29,7 +29,7 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     """
     v = np.zeros(system.n_v)
     u = system.inputs_at(0.0, q, v)
-    left = system.gaps(u, q, v)
+    left = system.position_residual(u, q, v)
     if np.max(np.abs(left)) > TYPED and not rough:
         raise ModelError(
             *gap_problems(
@@ -50,7 +50,7 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     try:
         end = newton(
             q,
-            lambda q: system.gaps(u, q, v),
+            lambda q: system.position_residual(u, q, v),
             correction,
             system.retract,
             lambda it: it.within(ASSEMBLED),

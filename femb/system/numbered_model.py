@@ -114,6 +114,18 @@ class NumberedModel(VelocityCoordinates):
         """Whether a stiffness may change at once, so that a matrix kept from before says nothing of it."""
         return any(batch.switches for batch in self.batches) or any(each.differentiated for each in self.inputs)
 
+    def gaps(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Functions (s, k) that pass through zero where a stiffness changes at once, and their rates, at s states."""
+        found = [batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches]
+        empty = np.empty((len(q), 0))
+        return np.hstack([empty, *(g for g, _ in found)]), np.hstack([empty, *(rate for _, rate in found)])
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether there are any."""
+        none = np.empty((0, self.n_q)), np.empty((0, self.n_v))
+        return bool(self.gaps(*none)[0].shape[1])
+
     @property
     def breakpoints(self) -> list[float]:
         """Instants where an input is not smooth, sorted."""

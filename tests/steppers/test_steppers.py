@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ellipj
 
-import femb.steppers.radau as radau_module
+import femb.steppers.radau_equations as radau_module
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
 from femb.analysis.simulate import simulate
 from femb.analysis.time_loop import Event, Outcome, integrate
