@@ -1,12 +1,22 @@
-"""Kernels are compiled once, on both cores, before the workers of a whole run start: see compile_first."""
+"""Before the workers start: a folder for the runs that they share, and, where all tests are asked for, kernels that are
+compiled once, on both cores (see compile_first)."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="femb_tests_")
+        os.environ["FEMB_TEST_RUNS"] = folder  # workers inherit it
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

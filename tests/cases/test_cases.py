@@ -1,14 +1,14 @@
 """Every case of ``cases/`` runs, has a page, and does what that page says of it."""
 
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from checkout import ROOT
 from scipy.integrate import simpson, solve_ivp
+from shared_runs import results_of as run
 
-from femb import Results, load_case, simulate
+from femb import Results, load_case
 from femb.analysis.simulate import mass_properties
 from femb.numerics import rotations
 from femb.profiles import Versine
@@ -16,13 +16,6 @@ from femb.system.system import System
 
 CASES = sorted((ROOT / "cases").glob("*.toml"))
 SATELLITES = ("satellite_free", "satellite_forced")
-
-
-@cache
-def run(name: str, *overrides: str) -> Results:
-    """Results of a case, whole, or as changed by overrides."""
-    case = load_case(ROOT / "cases" / f"{name}.toml", overrides)
-    return simulate(case.model, case.run, case_text=case.text)
 
 
 def euler_peak(results: Results) -> tuple[float, float]:

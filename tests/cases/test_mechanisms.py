@@ -1,14 +1,14 @@
 """Mechanisms: the IFToMM problems against published or independent values, loops, flexible links, a deployment."""
 
 import importlib.util
-from functools import cache
 
 import numpy as np
 import pytest
 from checkout import CASES
 from scipy.integrate import solve_ivp
+from shared_runs import results_of as run
 
-from femb import Model, Results, Tolerances, load_case, simulate
+from femb import Model, Tolerances, load_case, simulate
 from femb.elements import Ground, JointEnd, Revolute
 from femb.system.degrees_of_freedom import freedom
 from femb.system.system import System
@@ -22,13 +22,6 @@ def script(name):
     return module
 
 
-@cache
-def run(name: str) -> Results:
-    """Results of a case as it is."""
-    case = load_case(CASES / name)
-    return simulate(case.model, case.run)
-
-
 def held(results):
     """Constraints at all outputs, as the audit has them."""
     assert results.audit.constraint_position.max() < 1e-10
@@ -36,7 +29,7 @@ def held(results):
 
 
 def test_a01_pendulum():
-    results = run("iftomm_a01_pendulum.toml")
+    results = run("iftomm_a01_pendulum")
     bob = results.bodies["bob"]
     np.testing.assert_allclose(bob.position[-1, :2], [-0.2750874626, -0.9614192051], atol=1e-8)
     np.testing.assert_allclose(bob.velocity[-1, :2], [4.1755981010, -1.1947490546], atol=1e-8)
@@ -147,7 +140,7 @@ def test_a02_degrees_of_freedom():
 
 def test_a03_squeezer():
     """All seven angles at 0.03 s to 1e-7 of the published values, the crank's over two and a half turns."""
-    results = run("iftomm_a03_squeezer.py")
+    results = run("iftomm_a03_squeezer")
     start = script("iftomm_a03_squeezer").START
     turned = {name: results.joints[name].coordinates[-1, 0] for name in results.joints}
     got = [
@@ -174,7 +167,7 @@ def test_a03_squeezer():
 
 def test_a04_bricard():
     """It moves although its 30 rows hold 30 velocities, and keeps its energy."""
-    results = run("iftomm_a04_bricard.py")
+    results = run("iftomm_a04_bricard")
     assert np.abs(results.audit.energy_error).max() < 1e-8
     system = System(load_case(CASES / "iftomm_a04_bricard.py").model)
     assert freedom(system, system.q0).degrees == 1
@@ -208,7 +201,7 @@ def test_a04_within_coarse_steps(options, bound, most):
 
 def test_a05_governor():
     """Stiff springs keep the balls in; energy balances with what the dampers take."""
-    results = run("iftomm_a05_governor.toml")
+    results = run("iftomm_a05_governor")
     audit = results.audit
     assert np.abs(audit.energy_error).max() < 1e-5 * audit.kinetic_energy[0]
     assert audit.work[-1] < 0.0
@@ -220,7 +213,7 @@ def test_a05_governor():
 
 def test_slider_crank():
     """The rigid one: energy, and the closed form of the slider's place by the crank's angle."""
-    results = run("slider_crank_rigid.toml")
+    results = run("slider_crank_rigid")
     angle = results.joints["bearing"].coordinates[:, 0]
     wanted = 0.15 * np.cos(angle) + np.sqrt(0.3**2 - (0.15 * np.sin(angle)) ** 2)
     np.testing.assert_allclose(results.bodies["slider"].position[:, 0], wanted, atol=1e-9)
@@ -231,7 +224,7 @@ def test_slider_crank():
 
 def test_flexible_rod_bends_and_follows_the_rigid_one():
     """Its ends keep their distance to the bending's shortening, and its middle bends away."""
-    results = run("slider_crank_flexible.toml")
+    results = run("slider_crank_flexible")
     position = results.beams["rod"].position
     chord = np.linalg.norm(position[:, -1] - position[:, 0], axis=1)
     sag = np.linalg.norm(position[:, 2] - 0.5 * (position[:, 0] + position[:, -1]), axis=1)
@@ -243,7 +236,7 @@ def test_flexible_rod_bends_and_follows_the_rigid_one():
 
 def test_misaligned_linkage_turns_by_bending():
     """Joint c, off by five degrees, forces the coupler out of its plane; the rocker follows the crank."""
-    results = run("four_bar_misaligned.toml")
+    results = run("four_bar_misaligned")
     crank, rocker = results.joints["drive"].coordinates[-1, 0], results.joints["d"].coordinates[-1, 0]
     assert crank == pytest.approx(1.2, abs=1e-9)
     assert abs(rocker) == pytest.approx(crank, rel=0.05)
@@ -253,7 +246,7 @@ def test_misaligned_linkage_turns_by_bending():
 
 
 def test_flexible_double_pendulum():
-    results = run("double_pendulum_flexible.toml")
+    results = run("double_pendulum_flexible")
     lower, upper = results.beams["lower"].position, results.beams["upper"].position
     np.testing.assert_allclose(lower[:, 0], upper[:, -1], atol=1e-10)
     assert np.abs(results.audit.energy_error).max() < 1e-6
@@ -283,7 +276,7 @@ def test_hinged_panel_for_a_thousand_seconds():
 @pytest.mark.slow
 def test_deployment():
     """Six latches, in pairs; energy lost positive; everything straight at the end, and no momentum from nothing."""
-    results = run("satellite_deployment.py")
+    results = run("satellite_deployment")
     for k in (1, 2, 3):
         times = [results.arrays[f"events/latches.{side}_hinge_{k}/time"] for side in ("right", "left")]
         losses = [results.arrays[f"events/latches.{side}_hinge_{k}/energy_loss"] for side in ("right", "left")]

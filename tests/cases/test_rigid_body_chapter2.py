@@ -133,9 +133,9 @@ def test_torque_stays_finite_on_the_way():
     np.testing.assert_allclose(body.angular_velocity[-1], [6.40, 5.55, 27.67], atol=0.01)
 
 
-@pytest.mark.parametrize("method", ["rk", "radau"])
-def test_from_rest_there_is_no_singularity(method):
-    results = run("dual_euler_torque", AT_REST, "run.duration=10.0", f"run.method={method}")
+@pytest.mark.parametrize(("method", "duration"), [("rk", 10.0), ("radau", 2.0)])
+def test_from_rest_there_is_no_singularity(method, duration):
+    results = run("dual_euler_torque", AT_REST, f"run.duration={duration}", f"run.method={method}")
     assert results.status == "complete"
     angle = middle_angle(results)
     assert np.cos(angle).min() > 0.999
