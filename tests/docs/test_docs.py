@@ -16,6 +16,7 @@ import pytest
 import shared_runs
 from checkout import ROOT
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 from oracles import page_numbers
 
 from femb import Results, load_case
@@ -50,9 +51,18 @@ def commands_of(text: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
-    """A folder like a checkout, where pages may write."""
+    """A folder like a checkout, where pages may write; figures are small and roughly laid out, for time."""
     (tmp_path / "cases").symlink_to(ROOT / "cases")
     monkeypatch.chdir(tmp_path)
+    save = Figure.savefig
+
+    def saved(figure, *arguments, **options):
+        if "format" not in options:  # no frame of an animation
+            figure.set_layout_engine("none")
+            options["dpi"] = 30
+        save(figure, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", saved)
     return tmp_path
 
 
