@@ -1,24 +1,16 @@
 """What the pages of the structural cases say of them: four arms, a right-angle frame, a rotor, a snake arm."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from checkout import CASES
 from scipy.linalg import eigh
 from scipy.optimize import brentq, least_squares
+from shared_runs import results_of as run
 
-from femb import Beam, Model, Results, RigidBody, Section, load_case, simulate
+from femb import Beam, Model, RigidBody, Section, load_case
 from femb.analysis.equilibrium import steady_start
 from femb.analysis.simulate import mass_properties
 from femb.system.system import System
-
-
-@cache
-def run(name: str, *overrides: str) -> Results:
-    """Results of a case, whole, or as changed by overrides."""
-    case = load_case(CASES / f"{name}.toml", overrides)
-    return simulate(case.model, case.run, case_text=case.text)
 
 
 def section_of(name: str, beam: str) -> Section:
