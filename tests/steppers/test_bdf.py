@@ -145,7 +145,7 @@ def test_history_samples_its_polynomial_anew(order):
 class FixedStep(bdf.Bdf):
     """Constant step and order, from a history that is given."""
 
-    def _error(self, trial):
+    def _error(self, trial, h):
         return 0.0
 
     def _plan(self, h, error, trial):
@@ -155,7 +155,7 @@ class FixedStep(bdf.Bdf):
         """Go on at t = order h with ``values`` (order + 1, n), newest first."""
         for j in range(order + 1):
             self.history.D[j] = sum((-1) ** i * comb(j, i) * values[i] for i in range(j + 1))
-        self.history.h, self.history.order, self._h, self.t = h, order, h, order * h
+        self.history.h, self.history.order, self.h, self.t = h, order, h, order * h
         self.q, self.v = values[0, : self.form.n_q].copy(), values[0, self.form.n_q : -1].copy()
 
 
