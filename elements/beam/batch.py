@@ -39,9 +39,9 @@ class BeamBatch(Batch):
             shape, section = beam.shape, model.section_of(beam)
             for k in range(beam.elements):
                 frames = [where.stations[k].frame, where.stations[k + 1].frame]
-                strains = where.strains[k]
+                strains = where.internal["strain"][k]
                 numbers = (layout.frame_q[frames], layout.frame_v[frames])
-                index.append(np.concatenate([*numbers, layout.strain_q[strains], layout.strain_v[strains]]))
+                index.append(np.concatenate([*numbers, layout.internal_q[strains], layout.internal_v[strains]]))
                 ends.append([_end_row(where.stations[k], shape.corners[k]), _end_row(where.stations[k + 1])])
                 data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
                 if not shape.straight:

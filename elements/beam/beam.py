@@ -16,6 +16,7 @@ from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
+from femb.layout.internal import InternalQuantity
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
 
@@ -23,6 +24,7 @@ from femb.numerics import rotations
 MOST_ELEMENTS = 100_000
 # Pieces of an element in which the turning of a path is counted.
 PIECES = 8
+STRAIN = InternalQuantity("strain", "-")
 TURNED = ", wanted less than 180 degrees: give it more elements"
 
 
@@ -47,6 +49,7 @@ class Beam(Item):
 
     table: ClassVar[str] = "beams"
     kind: ClassVar[str] = "beam"
+    has_dofs: ClassVar[bool] = True
 
     name: str
     section: Section | str
@@ -190,7 +193,7 @@ class Beam(Item):
                 stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, clamps[end])))
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)
-        layout.beams[self.name] = BeamLayout(stations, ends)
+        layout.beams[self.name] = BeamLayout(stations, {"strain": ends})
         for k in range(self.elements):
             layout.couple((stations[k].frame, stations[k + 1].frame), ends[k])
 
@@ -201,17 +204,16 @@ class Beam(Item):
             k = end * self.elements
             label, frame = f"{self.name}, node {k}", stations[k].frame
             if clamp is not None and self.share_strain:
-                if frame not in layout.shared_strain:
-                    layout.shared_strain[frame] = layout.add_strain(label, frame)
-                strains[-end, end] = layout.shared_strain[frame]
+                strains[-end, end] = layout.add_internal(label, STRAIN, frame, self.table, shared=True)
             else:
                 # a body's block stays 6 x 6: the strain of a clamped end is eliminated with the node next to it
                 inward = stations[1 - 2 * end + k].frame
-                strains[-end, end] = layout.add_strain(label, frame if clamp is None else inward)
+                strains[-end, end] = layout.add_internal(label, STRAIN, frame if clamp is None else inward, self.table)
         for k in range(1, self.elements):
             label, frame = f"{self.name}, node {k}", stations[k].frame
-            strains[k - 1, 1] = layout.add_strain(label, frame)
-            strains[k, 0] = layout.add_strain(f"{label}, towards the end", frame) if k in jumps else strains[k - 1, 1]
+            strains[k - 1, 1] = strains[k, 0] = layout.add_internal(label, STRAIN, frame, self.table)
+            if k in jumps:
+                strains[k, 0] = layout.add_internal(f"{label}, towards the end", STRAIN, frame, self.table)
         return strains
 
     @staticmethod

@@ -62,7 +62,7 @@ class _Recorded:
         found = motions_of(self.layout, self.where.stations, frames)
         nodes = found["position"]
         found["position"] = self.layout.origin + nodes
-        found["strain"] = frames.q[:, self.layout.strain_q[self.where.strains]]
+        found["strain"] = frames.q[:, self.layout.internal_q[self.where.internal["strain"]]]
         found["rotation"] = rotations.multiply(found["quaternion"], rotations.conjugate(self.quaternion))
         found["deflection"] = self._deflection(nodes, frames)
         return found

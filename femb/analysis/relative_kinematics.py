@@ -87,8 +87,8 @@ class RelativeKinematics(RelativeCoordinates):
             H2_rate[j : j + 3] = rates[line] + lever @ rates[turn] + lever_rate @ rows[turn]
             if freedom == 6:
                 H2[j + 3 : j + 6], H2_rate[j + 3 : j + 6] = rows[turn], rates[turn]
-        _, j, count = self._strains
-        H2[self.layout.strain_v, np.arange(j, j + count)] = 1.0
+        _, j, count = self._internal
+        H2[self.layout.internal_v, np.arange(j, j + count)] = 1.0
         return motion, parts, H2, H2_rate
 
     def _balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats, Floats, Floats]:
@@ -255,7 +255,7 @@ def relative_kinematics(model: Model, speeds: Speeds = "fixed") -> RelativeKinem
     speeds : of joints that turn about three axes and of free bodies, "fixed" (relative angular velocity in the joint's
     axes in the parent), "body" (in its axes in the body) or "angles" (rates of the 1-2-3 angles between both,
     which lock where the second is a right angle). Strokes, and the one or two angles of other joints, are the same in
-    all three. Nodes of beams are free bodies, their strains coordinates.
+    all three. Nodes of beams are free bodies, their internal coordinates are coordinates.
 
     Raises ModelError: closed loops by the joints that make them, joints without coordinates, an unknown choice;
     SolveError where angles are locked at the start. Source: docs/theory/relative.md; Kamman, *Multibody Dynamics -

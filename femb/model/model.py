@@ -99,7 +99,7 @@ class Model:
     def problems(self) -> list[Problem]:
         """What is wrong with the model as a whole; empty if nothing is."""
         found: list[Problem] = []
-        if not self.bodies and not self.beams:
+        if not any(item.has_dofs for item in self.items()):
             found.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
         for beam in self.beams.values():
             place = ("beams", beam.name)

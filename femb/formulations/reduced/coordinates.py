@@ -42,7 +42,7 @@ class TreeCoordinates:
             else:
                 count = each.q.stop - each.angles.start
                 angles += [(each.angles.start + k, each.u.start + strokes + k, -1) for k in range(count)]
-        (q, u), count = self.tree.strains, self.n_q - self.tree.strains[0].start
+        (q, u), count = self.tree.internal, self.n_q - self.tree.internal[0].start
         strains = [(q.start + k, u.start + k, 1) for k in range(count)]
         self._groups = (lengths, angles, [(*each, 4) for each in balls], strains)
         pairs = np.array(turning, dtype=np.int64).reshape(-1, 2).T
