@@ -27,6 +27,8 @@ class BeamBatch(Batch):
     slices[name] are the rows of a beam's elements, in their order along it.
     """
 
+    slow_to_compile = True
+
     def __init__(self, beams: list[Any], layout: Layout, model: Any) -> None:
         index: list[Floats] = []
         ends: list[list[Floats]] = []
@@ -52,6 +54,7 @@ class BeamBatch(Batch):
         self.data: Floats = np.array(data, dtype=float)
         # whether the mass of some section lies beside its axis; None is a type of its own to numba
         self.beside = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
+        self.undamped = not np.all(self.data[:, columns.DAMPING])
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)

@@ -15,6 +15,7 @@ from femb.formulations.relative_angles import angle_rates, gimbal_distance
 from femb.formulations.relative_columns import RelativeColumns
 from femb.formulations.relative_tree import Placement
 from femb.formulations.tree_frame import TreeFrame
+from femb.layout.dof_index import internal_tolerances
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
@@ -223,11 +224,11 @@ class RelativeCoordinates(RelativeColumns):
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Tolerances of coordinates and speeds one by one: of positions for strokes, of quaternions for turns."""
-        position, turn, strain = atol.values(rtol)
+        position, turn, _ = atol.values(rtol)
         of_q, of_v = np.full(self.n_q, turn), np.full(self.n_v, turn)
         for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
             of_q[i : i + len(each.strokes)] = of_v[j : j + len(each.strokes)] = position
-        of_q[self._internal[0] :] = of_v[self._internal[1] :] = strain
+        of_q[self._internal[0] :] = of_v[self._internal[1] :] = internal_tolerances(self.layout, atol, rtol)[0]
         found = []
         for scale, time in ((of_q, 1.0), (of_v, atol.time)):
             places = np.arange(len(scale))

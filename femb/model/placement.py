@@ -11,7 +11,8 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
-from femb.elements import Attachment, Beam, Ground, PointMass
+from femb.elements import Attachment, Ground, PointMass
+from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -69,7 +70,7 @@ class Placement:
                 self.bodies[name] = self._own_pose(name)
 
     def in_order(self, items: list[Any]) -> list[Any]:
-        """Items of one kind, a beam after those it is clamped to."""
+        """Items of one table, a beam after those it is clamped to."""
         rank = {name: k for k, name in enumerate(self.beams)}
         return sorted(items, key=lambda item: rank[item.name] if item.table == "beams" else 0)
 
@@ -134,11 +135,11 @@ class Placement:
         positions, turns = self.model.beams[str(end.beam)].reference()
         return at + rotations.rotate(axes, positions[end.node]), rotations.multiply(axes, turns[end.node])
 
-    def _known(self, beam: Beam) -> bool:
+    def _known(self, beam: LineItem) -> bool:
         ends = [end for end in beam.attached if end is not None]
         return not ends or any(self._placed(end) for end in ends)
 
-    def _place_at_origin(self, beams: list[Beam]) -> None:
+    def _place_at_origin(self, beams: list[LineItem]) -> None:
         for beam in beams:
             for end in beam.attached:
                 if end is not None and end.body is not None:
@@ -151,7 +152,7 @@ class Placement:
         position, quaternion = self._host(end)
         return position + rotations.rotate(quaternion, end.at)
 
-    def _place_beam(self, beam: Beam) -> None:
+    def _place_beam(self, beam: LineItem) -> None:
         start, end = beam.attached
         known_start, known_end = self._placed(start), self._placed(end)
         if known_start:
@@ -178,13 +179,13 @@ class Placement:
                 self._check_direction(beam, word, each, section)
         self.clamps[beam.name] = (self._clamp_rotation(start, axes), self._clamp_rotation(end, tip_axes))
 
-    def _start_of(self, beam: Beam, tip: Floats, tip_axes: Floats) -> Pose:
+    def _start_of(self, beam: LineItem, tip: Floats, tip_axes: Floats) -> Pose:
         """Pose of the start of a beam whose end has this pose."""
         positions, turns = beam.reference()
         axes = rotations.multiply(tip_axes, rotations.conjugate(turns[-1]))
         return tip - rotations.rotate(axes, positions[-1]), axes
 
-    def _path_section(self, beam: Beam, end: Attachment) -> Floats | None:
+    def _path_section(self, beam: LineItem, end: Attachment) -> Floats | None:
         """The section at one end of a beam whose path says it, in the axes in which the path is given."""
         first = beam.shape.first
         if first is None or end is beam.start:
@@ -192,7 +193,7 @@ class Placement:
         by_start = beam.start is not None and beam.start.clamped
         return None if by_start else rotations.multiply(first, beam.shape.quaternions[-1])
 
-    def _section_at(self, beam: Beam, end: Attachment, other_known: bool) -> Floats:
+    def _section_at(self, beam: LineItem, end: Attachment, other_known: bool) -> Floats:
         """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
         own = self._path_section(beam, end)
         if own is not None:
@@ -213,7 +214,7 @@ class Placement:
             f"is missing: the tangent of the beam from start to end, in the axes of {end.host}",
         )
 
-    def _place_body_at(self, beam: Beam, end: Attachment, point: Floats, axes: Floats) -> None:
+    def _place_body_at(self, beam: LineItem, end: Attachment, point: Floats, axes: Floats) -> None:
         """Put a body so that its attachment point is at ``point`` and its attachment axes agree with the section."""
         name = str(end.body)
         quaternion = self.model.body(name).start_pose().quaternion
@@ -231,7 +232,7 @@ class Placement:
             return None
         return rotations.multiply(rotations.conjugate(self._host(end)[1]), axes)
 
-    def _check_tip(self, beam: Beam, end: Attachment, tip: Floats) -> None:
+    def _check_tip(self, beam: LineItem, end: Attachment, tip: Floats) -> None:
         gap = self._clamp_point(end) - tip
         if np.linalg.norm(gap) > 1e-6 * beam.shape.length:
             raise ModelError.at(
@@ -241,7 +242,7 @@ class Placement:
                 "check length, direction and the position of the body, or leave that position out",
             )
 
-    def _check_direction(self, beam: Beam, word: str, end: Attachment, axes: Floats) -> None:
+    def _check_direction(self, beam: LineItem, word: str, end: Attachment, axes: Floats) -> None:
         if end.direction is None:
             return
         x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))

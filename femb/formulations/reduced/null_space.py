@@ -52,6 +52,6 @@ class NullSpace:
         return self.matrices(swept[2][0], swept[3][0], swept[4][0], swept[5][0])[0]
 
     def matrix(self, flat: Floats, of_internal: float) -> Any:
-        """(system.n_v, n_u), scipy.sparse, of entries as kernels fill them, and of one value for all strains."""
+        """(system.n_v, n_u), scipy.sparse, of entries as kernels fill them, and one value for internal coordinates."""
         data = np.append(flat, np.full(self._internal, of_internal))
         return csr_array((data[self._order], self._columns, self._first), shape=self.shape)
