@@ -10,6 +10,7 @@ Source: docs/theory/beam.md, equations (4) to (11).
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -42,12 +43,12 @@ def integrals(x: Floats, upper: Floats) -> Floats:
 FINE = 0.5 + 0.5 * np.polynomial.legendre.leggauss(20)[0]
 
 
-def slope_formula(n2, n3, n4, X):
+def slope_formula(n2: Any, n3: Any, n4: Any, X: Any) -> tuple[Any, Any, Any]:
     """The components of r' in the axes of the first section; n2, n3, n4 : a row of ``slopes``."""
     return n3 * X[0] + n2 * X[3] + n4 * X[4], n3 * X[1] + n4 * X[5], n3 * X[2] + n4 * X[6]
 
 
-def swing_formula(t1, t2, t3):
+def swing_formula(t1: Any, t2: Any, t3: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
     """The y and z axes, one after the other, of the section swung from the first one to the tangent t."""
     y2, y3 = t2 / (1.0 + t1), t3 / (1.0 + t1)
     return -t2, 1.0 - y2 * t2, -y2 * t3, -t3, -y3 * t2, 1.0 - y3 * t3

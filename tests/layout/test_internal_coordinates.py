@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from finite_differences import residual_change
+from oracles.finite_differences import residual_change
 
 import femb
 import femb.elements
 import femb.model.model
-import femb.system.system
+import femb.system.numbered_model
 from femb.analysis.linear import linearize
 from femb.analysis.simulate import summary
 from femb.base.errors import ModelError
@@ -118,7 +118,7 @@ class Rotors(Batch):
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
     extended = (*femb.elements.CATALOGUE, Rotor)
-    for module in (femb.elements, femb.model.model, femb.system.system):
+    for module in (femb.elements, femb.model.model, femb.system.numbered_model):
         monkeypatch.setattr(module, "CATALOGUE", extended)
 
 
