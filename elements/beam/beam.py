@@ -46,6 +46,7 @@ class Beam(LineItem):
     """
 
     kind: ClassVar[str] = "beam"
+    slow_to_compile: ClassVar[bool] = True
 
     name: str
     section: Section | str

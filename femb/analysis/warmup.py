@@ -32,7 +32,7 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     """
     from femb.numerics.compile import cache_place, is_compiled
 
-    if is_compiled() or not model.beams:
+    if is_compiled() or not any(item.slow_to_compile for item in model.items()):
         return
     if cache_place().folder is None:
         # A second process could not hand on what it compiles.

@@ -96,7 +96,7 @@ class Batch:
     first_input: int = 0
     # Whether vibrations of the elements go on for ever, or nearly, for want of damping.
     undamped: bool = False
-    # Whether the kernels take so long to compile that two processes share it at the first use on a machine.
+    # As of the items.
     slow_to_compile: ClassVar[bool] = False
     # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
     switches: bool = False
