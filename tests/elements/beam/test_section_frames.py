@@ -1,12 +1,16 @@
 """Sections between nodes: pictures and meshes show the interpolation that forces are computed with."""
 
 import numpy as np
+import pytest
 
+from femb.base.errors import ResultError
 from femb.elements.beam import strain as beam_strain
 from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.section_frames import beam_sections, section_frames
+from femb.export.parts import BeamLine
 from femb.numerics import rotations
 from femb.numerics.compile import kernel
+from femb.results.groups import Beam
 
 LENGTH = 0.7
 POSITION = np.array([[0.3, -0.2, 1.0], [0.75, 0.2, 1.3]])
@@ -84,3 +88,9 @@ def test_velocities_are_the_rates_of_positions():
     xi = np.linspace(0.0, 1.0, 5)
     before, now, after = (beam_sections(recorded(t), xi) for t in (-h, 0.0, h))
     np.testing.assert_allclose((after.position - before.position) / (2 * h), now.velocity, atol=1e-9)
+
+
+def test_a_beam_of_another_kind_is_not_drawn_as_one_of_ours():
+    beam = Beam("beams/b", {"beams/b/element_length": np.array([LENGTH])}, {"beams/b": {"kind": "rope"}})
+    with pytest.raises(ResultError, match=r"beams/b: is of the kind 'rope', which is not in the catalogue here"):
+        BeamLine(beam, 2)
