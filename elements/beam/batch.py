@@ -27,6 +27,8 @@ class BeamBatch(Batch):
     slices[name] are the rows of a beam's elements, in their order along it.
     """
 
+    slow_to_compile = True
+
     def __init__(self, beams: list[Any], layout: Layout, model: Any) -> None:
         index: list[Floats] = []
         ends: list[list[Floats]] = []
@@ -39,9 +41,9 @@ class BeamBatch(Batch):
             shape, section = beam.shape, model.section_of(beam)
             for k in range(beam.elements):
                 frames = [where.stations[k].frame, where.stations[k + 1].frame]
-                strains = where.strains[k]
+                strains = where.internal["strain"][k]
                 numbers = (layout.frame_q[frames], layout.frame_v[frames])
-                index.append(np.concatenate([*numbers, layout.strain_q[strains], layout.strain_v[strains]]))
+                index.append(np.concatenate([*numbers, layout.internal_q[strains], layout.internal_v[strains]]))
                 ends.append([_end_row(where.stations[k], shape.corners[k]), _end_row(where.stations[k + 1])])
                 data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
                 if not shape.straight:
@@ -52,6 +54,7 @@ class BeamBatch(Batch):
         self.data: Floats = np.array(data, dtype=float)
         # whether the mass of some section lies beside its axis; None is a type of its own to numba
         self.beside = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
+        self.undamped = not np.all(self.data[:, columns.DAMPING])
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)

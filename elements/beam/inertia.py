@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from femb.elements.beam.interpolation import slope, swing
 from femb.elements.beam.mass_axis import offset_force
 from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
 from femb.numerics.compile import inner
@@ -50,20 +51,15 @@ def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):
 def section_axes(X, i, spin_symmetric, t, m, n):
     """Axes t, m, n (3,) of the section at strain point i and the length of r' there.
 
-    The swung section turned by alpha times xi; where the section's y and z inertia are equal the turn does not
+    The swung section turned by alpha times xi, which differs from ``section_at`` by what parallel transport adds, of
+    second order in the bend; its rates are closed. Where the section's y and z inertia are equal the turn does not
     matter and is left out.
     """
-    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
-    t[0] = n3 * X[0] + n2 * X[3] + n4 * X[4]
-    t[1] = n3 * X[1] + n4 * X[5]
-    t[2] = n3 * X[2] + n4 * X[6]
+    t[0], t[1], t[2] = slope(HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], X)
     g = math.sqrt(dot(t, t))
     for k in range(3):
         t[k] /= g
-    y2 = t[1] / (1.0 + t[0])
-    y3 = t[2] / (1.0 + t[0])
-    m[0], m[1], m[2] = -t[1], 1.0 - y2 * t[1], -y2 * t[2]
-    n[0], n[1], n[2] = -t[2], -y3 * t[1], 1.0 - y3 * t[2]
+    m[0], m[1], m[2], n[0], n[1], n[2] = swing(t[0], t[1], t[2])
     if not spin_symmetric:
         c, s = math.cos(POINTS[i] * X[7]), math.sin(POINTS[i] * X[7])
         for k in range(3):

@@ -8,22 +8,9 @@ Source: docs/theory/beam.md, equations (29) to (33).
 
 import numpy as np
 
-from femb.elements.beam.strain import POINTS
+from femb.elements.beam.strain import HERMITE_VALUES
 from femb.numerics.compile import inner
 from femb.numerics.vector3 import cross, dot
-
-# The Hermite functions N1 to N4 at the strain points: positions by (r_I, g_I, r_II, g_II).
-HERMITE_VALUES = np.ascontiguousarray(
-    np.stack(
-        [
-            1.0 - 3.0 * POINTS**2 + 2.0 * POINTS**3,
-            POINTS * (1.0 - POINTS) ** 2,
-            3.0 * POINTS**2 - 2.0 * POINTS**3,
-            POINTS**2 * (POINTS - 1.0),
-        ],
-        axis=1,
-    )
-)
 
 
 @inner

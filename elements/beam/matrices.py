@@ -70,25 +70,24 @@ def scatter_ends(local, offset, stride, data):
 
 
 @inner
+def spread(a, sign, b):
+    """b (14,) += sign times a (11,), whose first three coordinates are r_II - r_I."""
+    for j in range(3):
+        b[j] -= sign * a[j]
+        b[7 + j] += sign * a[j]
+    for j in range(3, 7):
+        b[j] += sign * a[j]
+    for j in range(7, 11):
+        b[j + 3] += sign * a[j]
+
+
+@inner
 def expand(A, B):
     """B (14, 14) += A (11, 11), whose first three coordinates are r_II - r_I."""
     for i in range(11):
-        i2 = i if 3 <= i < 7 else (i + 7 if i < 3 else i + 3)
-        for j in range(3):
-            B[i2, j] -= A[i, j]
-            B[i2, 7 + j] += A[i, j]
-        for j in range(3, 7):
-            B[i2, j] += A[i, j]
-        for j in range(7, 11):
-            B[i2, j + 3] += A[i, j]
-    for i in range(3):
-        for j in range(3):
-            B[i, j] += A[i, j]
-            B[i, 7 + j] -= A[i, j]
-        for j in range(3, 7):
-            B[i, j] -= A[i, j]
-        for j in range(7, 11):
-            B[i, j + 3] -= A[i, j]
+        spread(A[i], 1.0, B[i if 3 <= i < 7 else (i + 7 if i < 3 else i + 3)])
+        if i < 3:
+            spread(A[i], -1.0, B[i])
 
 
 @inner

@@ -24,8 +24,9 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
         static[f"{path}/element_length"] = beam.shape.lengths
         static[f"{path}/corner"] = beam.shape.corners
         static[f"{path}/outline"] = system.model.section_of(beam).outline()
+        attributes[path] = {"kind": beam.kind}
         if part.deflection_body is not None:
-            attributes[path] = {"deflection_body": part.deflection_body}
+            attributes[path]["deflection_body"] = part.deflection_body
 
     def series(frames: Frames) -> dict[str, Floats]:
         return {
@@ -62,7 +63,8 @@ class _Recorded:
         found = motions_of(self.layout, self.where.stations, frames)
         nodes = found["position"]
         found["position"] = self.layout.origin + nodes
-        found["strain"] = frames.q[:, self.layout.strain_q[self.where.strains]]
+        for word, numbers in self.where.internal.items():
+            found[word] = frames.q[:, self.layout.internal_q[numbers]]
         found["rotation"] = rotations.multiply(found["quaternion"], rotations.conjugate(self.quaternion))
         found["deflection"] = self._deflection(nodes, frames)
         return found

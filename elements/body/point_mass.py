@@ -27,6 +27,7 @@ class PointMass(Item):
 
     table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "point_mass"
+    has_dofs: ClassVar[bool] = True
     acts_on_attitude: ClassVar[bool] = True
 
     name: str

@@ -39,6 +39,7 @@ class RigidBody(Item):
 
     table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "rigid"
+    has_dofs: ClassVar[bool] = True
 
     name: str
     mass: float

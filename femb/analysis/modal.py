@@ -37,9 +37,9 @@ class ModalModel:
     velocity, in its own axes; the others are the rates of elastic coordinates. ``rigid`` of them are of the first kind;
     p (m,) has zeros in their place.
 
-    shapes (n_v, m) : the velocities of all bodies, nodes and strains by the speeds at p = 0, in the order and units of
-    ``velocities``: rates of positions in inertial axes, angular velocities in those of the body or node. q (n_q,) : the
-    System's coordinates there. origin (3,), axes (3, 3) : where the frame is, axes as columns, m.
+    shapes (n_v, m) : the velocities of all bodies, nodes and internal coordinates by the speeds at p = 0, in the order
+    and units of ``velocities``: rates of positions in inertial axes, angular velocities in those of the body or node.
+    q (n_q,) : the System's coordinates there. origin (3,), axes (3, 3) : where the frame is, axes as columns, m.
     mass, damping, stiffness (m, m). mass_change (m, m, m) : D, mass[a, b] changes by D[a, b, c] p_c. quadratic (m, m,
     m) : G[k, i, j] x_i x_j is the force on speed k, symmetric in i and j; exact at p = 0. forces (m, i) : F, by the
     inputs (i,), the factors of loads and motors.

@@ -99,7 +99,7 @@ def relative_kinematics(model: Model, speeds: Speeds = "fixed") -> RelativeKinem
     speeds : of joints that turn about three axes and of free bodies, "fixed" (relative angular velocity in the joint's
     axes in the parent), "body" (in its axes in the body) or "angles" (rates of the 1-2-3 angles between both,
     which lock where the second is a right angle). Strokes, and the one or two angles of other joints, are the same in
-    all three. Nodes of beams are free bodies, their strains coordinates.
+    all three. Nodes of beams are free bodies, their internal coordinates are coordinates.
 
     Raises ModelError: closed loops by the joints that make them, joints without coordinates, an unknown choice;
     SolveError where angles are locked at the start. Source: docs/theory/relative.md; Kamman, *Multibody Dynamics -

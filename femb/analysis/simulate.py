@@ -100,8 +100,12 @@ def tolerance_notes(system: "System", run: Run) -> list[str]:
     """What limits the accuracy of a run with error control more than its ``rtol`` does."""
     if not run.controls_error:
         return []
-    strain = float(np.max(np.abs(system.q0[system.layout.strain_q]), initial=0.0))
-    return run.atol.notes(run.rtol, (system.layout.extent, 1.0, strain))
+    layout = system.layout
+    sizes = {"position": layout.extent, "quaternion": 1.0, "strain": 0.0}
+    for each, value in zip(layout.internal, np.abs(system.q0[layout.internal_q]), strict=True):
+        word = each.quantity.tolerance
+        sizes[word] = max(sizes[word], float(value))
+    return run.atol.notes(run.rtol, sizes)
 
 
 def summary(model: Model, run: Run | None = None) -> str:
@@ -134,6 +138,8 @@ def summary(model: Model, run: Run | None = None) -> str:
     lines += unconnected(system.layout)
     if system.n_c:
         lines += _freedom_lines(system)
+    if not system.layout.frames:
+        return "\n".join(lines)
     mass, centre, inertia = mass_properties(system)
     lines.append(f"mass {mass:.6g} kg, mass centre at ({', '.join(f'{x:.6g}' for x in centre)}) m")
     moments = np.linalg.eigvalsh(inertia)
@@ -199,7 +205,7 @@ def _unfixed(system: "System") -> "tuple[System, Floats]":
         return system, system.q0
     twin = System(system.model, assemble=True, layout=_MovingGround())
     q = twin.q0.copy()
-    q[twin.layout.strain_q] = system.q0[layout.strain_q]
+    q[twin.layout.internal_q] = system.q0[layout.internal_q]
     for frame, i, j in zip(layout.frames, layout.frame_q, twin.layout.frame_q, strict=True):
         size = {6: 7, 3: 3, 0: 0}[frame.freedom]
         q[j : j + size] = system.q0[i : i + size]

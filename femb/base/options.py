@@ -21,6 +21,8 @@ LIMITING = 30.0
 MOST_STEPS = 1_000_000
 # The instants alone take 8 bytes each; what is recorded at them is weighed when the size of the model is known.
 MOST_OUTPUTS = 1e8
+# The kinds of quantity that have an absolute tolerance of their own.
+TOLERANCES = ("position", "quaternion", "strain")
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -41,18 +43,18 @@ class Tolerances:
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol") as check:
-            check.positive("position", "quaternion", "strain", "time")
+            check.positive(*TOLERANCES, "time")
 
     def values(self, rtol: float) -> list[float]:
         """Those of position, quaternion and strain."""
         default = max(ROUNDING, 0.1 * rtol)
-        return [default if each is None else each for each in (self.position, self.quaternion, self.strain)]
+        return [default if each is None else each for each in (getattr(self, word) for word in TOLERANCES)]
 
-    def notes(self, rtol: float, sizes: tuple[float, float, float]) -> list[str]:
-        """What limits the accuracy more than ``rtol`` does, in words; the largest position (m), quaternion and strain
-        of the start tell how much an absolute tolerance is of them."""
+    def notes(self, rtol: float, sizes: dict[str, float]) -> list[str]:
+        """What limits the accuracy more than ``rtol`` does, in words; ``sizes``, the largest quantity of each kind at
+        the start, tell how much an absolute tolerance is of them."""
         said = []
-        for word, size in zip(("position", "quaternion", "strain"), sizes, strict=True):
+        for word, size in sizes.items():
             given = getattr(self, word)
             if given is not None and given > LIMITING * rtol * max(size, 1.0):
                 said.append(

@@ -13,7 +13,7 @@ with strokes d along those axes that no row of the joint holds, and C of one of 
     spherical   C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
 
 Beams couple frames by forces alone: their nodes are free roots, on which other frames may hang. Coordinates of a frame
-are its strokes, then its angles; after all frames come the strains of beams. Parents come before children.
+are its strokes, then its angles; after all frames come the internal coordinates. Parents come before children.
 Source: docs/theory/reduced_order.md, sections 2 and 3.
 """
 
@@ -42,7 +42,8 @@ class JointTree:
     """The tree of a system.
 
     frames : TreeFrame in order. n_q, n_u : numbers of coordinates and speeds. coordinates : places of positions, angles
-    and strains in q and u, of quaternions in q and angular velocities in u, as ``femb.numerics.kinematics`` takes them.
+    and internal coordinates in q and u, of quaternions in q and angular velocities in u, as
+    ``femb.numerics.kinematics`` takes them.
     kept : numbers of the layout's rows that are of no joint of the tree: of drivers and latches. place (m,) : where
     each joint coordinate of the System is in q.
 
@@ -87,9 +88,9 @@ class JointTree:
             n_q, n_u = made.q.stop, made.u.stop
             if name is not None:
                 rows |= set(self.layout.joints[name].rows[: len(self._item(name).rows)])
-        strains = len(self.layout.strain_q)
-        self.strains = (slice(n_q, n_q + strains), slice(n_u, n_u + strains))
-        self.n_q, self.n_u = n_q + strains, n_u + strains
+        count = len(self.layout.internal)
+        self.internal = (slice(n_q, n_q + count), slice(n_u, n_u + count))
+        self.n_q, self.n_u = n_q + count, n_u + count
         self.kept = [k for k in range(len(self.layout.rows)) if k not in rows]
         self.index, self.data, self.fixed = packed(self.frames, self.layout)
         self._list_coordinates()
@@ -159,8 +160,7 @@ class JointTree:
                 balls.append((each.q.stop - 4, each.u.stop - 3))
             if each.joint is not None:
                 self._place_joint(each)
-        strains = range(self.strains[0].stop - self.strains[0].start)
-        linear += [(self.strains[0].start + k, self.strains[1].start + k) for k in strains]
+        linear += [(self.internal[0].start + k, self.internal[1].start + k) for k in range(len(self.layout.internal))]
         of_linear, of_balls = (np.array(each, dtype=np.int64).reshape(-1, 2).T for each in (linear, balls))
         # kernels want their arguments contiguous
         linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_balls))
@@ -184,9 +184,9 @@ class JointTree:
         return {k: speed_of[int(place)] for k, place in enumerate(self.place) if place >= 0}
 
     @cached_property
-    def strain_places(self) -> tuple[Ints, Ints]:
-        """Where strains are in the System's q and v."""
-        return self.layout.strain_q, self.layout.strain_v
+    def internal_places(self) -> tuple[Ints, Ints]:
+        """Where internal coordinates are in the System's q and v."""
+        return self.layout.internal_q, self.layout.internal_v
 
     # Kinematics
 
@@ -201,8 +201,8 @@ class JointTree:
         Q, V = np.empty((count, self.system.n_q)), np.empty((count, self.system.n_v))
         T, T1, B, B1 = np.zeros((4, count, n, 6, 6))
         sweep(self.index, self.data, self.fixed, q, u, Q, V, T, T1, B, B1)
-        strain_q, strain_v = self.strain_places
-        Q[:, strain_q], V[:, strain_v] = q[:, self.strains[0]], u[:, self.strains[1]]
+        internal_q, internal_v = self.internal_places
+        Q[:, internal_q], V[:, internal_v] = q[:, self.internal[0]], u[:, self.internal[1]]
         return Q, V, T, T1, B, B1
 
     def to_system(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -215,7 +215,7 @@ class JointTree:
         angles (m,) : of all joint coordinates, to count turns from; by default those of the system's discrete state.
         """
         q = np.empty(self.n_q)
-        q[self.strains[0]] = Q[self.strain_places[0]]
+        q[self.internal[0]] = Q[self.internal_places[0]]
         for each in self.frames:
             (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (each.above, each.below))
             if each.backward:
@@ -240,7 +240,7 @@ class JointTree:
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""
         u = np.empty(self.n_u)
-        u[self.strains[1]] = V[self.strain_places[1]]
+        u[self.internal[1]] = V[self.internal_places[1]]
         _, _, T, _, B, _ = self.sweep(q[None], np.zeros((1, self.n_u)))
         velocity = np.zeros((len(self.frames), 6))
         for k, each in enumerate(self.frames):

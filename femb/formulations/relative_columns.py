@@ -90,9 +90,9 @@ class RelativeColumns:
                     coordinates += [f"{title}.quaternion_{i}" for i in range(4)]
                     speeds += [f"{title}.omega_{axis}" for axis in "xyz"]
                 columns += [(6 * k + 3 + i, 1.0) for i in range(3)]
-        strains = [f"beams.{label}: strain" for label in self.layout.strain_labels]
-        self._strains = len(coordinates), len(speeds), len(strains)
-        self.coordinates, self.speeds = (*coordinates, *strains), (*speeds, *(f"{name} rate" for name in strains))
+        internal = [f"{each.table}.{each.label}: {each.quantity.name}" for each in self.layout.internal]
+        self._internal = len(coordinates), len(speeds), len(internal)
+        self.coordinates, self.speeds = (*coordinates, *internal), (*speeds, *(f"{name} rate" for name in internal))
         self.select = np.zeros((6 * len(self.names), len(self.speeds)))
         for column, (row, sign) in enumerate(columns):
             self.select[row, column] = sign

@@ -15,6 +15,7 @@ from femb.formulations.relative_angles import angle_rates, gimbal_distance
 from femb.formulations.relative_columns import RelativeColumns
 from femb.formulations.relative_tree import Placement
 from femb.formulations.tree_frame import TreeFrame
+from femb.layout.dof_index import internal_tolerances
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
@@ -90,13 +91,13 @@ class RelativeCoordinates(RelativeColumns):
             if self.layout.frames[each.frame].freedom == 6:
                 Q[i + 3 : i + 7] = self._signs[k] * turns[k]
                 V[j + 3 : j + 6] = motion.A[k].T @ motion.w[k]
-        i, j, count = self._strains
-        Q[self.layout.strain_q], V[self.layout.strain_v] = q[i : i + count], v[j : j + count]
+        i, j, count = self._internal
+        Q[self.layout.internal_q], V[self.layout.internal_v] = q[i : i + count], v[j : j + count]
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """The System's v' of s states whose speeds have the rates a (s, n_v)."""
         out = np.empty((len(q), self.system.n_v))
-        start, count = self._strains[1:]
+        start, count = self._internal[1:]
         for row in range(len(q)):
             at, u = self.placement(q[row]), self.select @ v[row]
             motion = velocities(self.tree, at, u, self.choice)
@@ -107,7 +108,7 @@ class RelativeCoordinates(RelativeColumns):
                 out[row, j : j + 3] = linear[k] - np.cross(angular[k], back) - np.cross(w, np.cross(w, back))
                 if self.layout.frames[each.frame].freedom == 6:
                     out[row, j + 3 : j + 6] = motion.A[k].T @ angular[k]
-            out[row, self.layout.strain_v] = a[row, start : start + count]
+            out[row, self.layout.internal_v] = a[row, start : start + count]
         return out
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -145,8 +146,8 @@ class RelativeCoordinates(RelativeColumns):
                 inner, outer = above @ self.tree.parent_axes[k], A @ self.tree.body_axes[k]
                 relative = w - (spin[each.parent] if each.parent >= 0 else 0.0)
                 self._free_turn(inner, outer, relative, mine[i:], speeds[j:])
-        i, j, count = self._strains
-        mine[i : i + count], speeds[j : j + count] = q[self.layout.strain_q], v[self.layout.strain_v]
+        i, j, count = self._internal
+        mine[i : i + count], speeds[j : j + count] = q[self.layout.internal_q], v[self.layout.internal_v]
         return mine, speeds
 
     def _free_turn(self, inner: Floats, outer: Floats, relative: Floats, q: Floats, u: Floats) -> None:
@@ -180,7 +181,7 @@ class RelativeCoordinates(RelativeColumns):
                 count -= 3
                 turns.append((i + count, j + count))
             plain += [(i + k, j + k) for k in range(count)]
-        i, j, count = self._strains
+        i, j, count = self._internal
         plain += [(i + k, j + k) for k in range(count)]
         return np.array(plain, dtype=np.int64).reshape(-1, 2).T, turns
 
@@ -223,11 +224,11 @@ class RelativeCoordinates(RelativeColumns):
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Tolerances of coordinates and speeds one by one: of positions for strokes, of quaternions for turns."""
-        position, turn, strain = atol.values(rtol)
+        position, turn, _ = atol.values(rtol)
         of_q, of_v = np.full(self.n_q, turn), np.full(self.n_v, turn)
         for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
             of_q[i : i + len(each.strokes)] = of_v[j : j + len(each.strokes)] = position
-        of_q[self._strains[0] :] = of_v[self._strains[1] :] = strain
+        of_q[self._internal[0] :] = of_v[self._internal[1] :] = internal_tolerances(self.layout, atol, rtol)[0]
         found = []
         for scale, time in ((of_q, 1.0), (of_v, atol.time)):
             places = np.arange(len(scale))

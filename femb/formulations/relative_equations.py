@@ -66,8 +66,8 @@ class RelativeEquations(RelativeCoordinates):
             H2_rate[j : j + 3] = rates[line] + lever @ rates[turn] + lever_rate @ rows[turn]
             if freedom == 6:
                 H2[j + 3 : j + 6], H2_rate[j + 3 : j + 6] = rows[turn], rates[turn]
-        _, j, count = self._strains
-        H2[self.layout.strain_v, np.arange(j, j + count)] = 1.0
+        _, j, count = self._internal
+        H2[self.layout.internal_v, np.arange(j, j + count)] = 1.0
         return motion, parts, H2, H2_rate
 
     def balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats, Floats, Floats]:

@@ -25,8 +25,7 @@ def coordinate_names(tree: JointTree) -> list[str]:
         joint = next(name for name, each in layout.joints.items() if each.part.start <= number < each.part.stop)
         where = layout.joints[joint]
         names[place] = f"joints.{joint}.{where.coordinates[number - where.part.start].name}"
-    for k, label in zip(range(tree.strains[1].start, tree.strains[1].stop), layout.strain_labels, strict=True):
-        names[k] = f"{label}.strain"
+    names[tree.internal[1]] = [each.name for each in layout.internal]
     return names
 
 
@@ -39,7 +38,7 @@ def position_names(tree: JointTree) -> tuple[str, ...]:
             title = own[-1].rpartition(".")[0]
             own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
         out[each.q] = own
-    out[tree.strains[0]] = names[tree.strains[1]]
+    out[tree.internal[0]] = names[tree.internal[1]]
     return tuple(out)
 
 

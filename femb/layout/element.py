@@ -95,6 +95,10 @@ class Batch:
     joins: ClassVar[bool] = False
     # first input in u, set by the system when it numbers the inputs
     first_input: int = 0
+    # Whether vibrations of the elements go on for ever, or nearly, for want of damping.
+    undamped: bool = False
+    # As of the items.
+    slow_to_compile: ClassVar[bool] = False
     # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
     switches: bool = False
     # Where the batch's equations end, a femb.layout.singularity.Posture for each vector of posture_vectors.

@@ -7,13 +7,14 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import vector
-from femb.elements import Attachment, Beam
+from femb.elements import Attachment
+from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
 from femb.model.poses import Pose, Poses
 from femb.numerics import rotations
 
 
-def place_beam(poses: Poses, beam: Beam) -> None:
+def place_beam(poses: Poses, beam: LineItem) -> None:
     """Set the pose of a beam, its clamps, and the pose of a body at its other end that has none yet.
 
     Raises ModelError where given poses contradict its length or direction.
@@ -45,14 +46,14 @@ def place_beam(poses: Poses, beam: Beam) -> None:
     poses.clamps[beam.name] = (_clamp_rotation(poses, start, axes), _clamp_rotation(poses, end, tip_axes))
 
 
-def _start_of(poses: Poses, beam: Beam, tip: Floats, tip_axes: Floats) -> Pose:
+def _start_of(poses: Poses, beam: LineItem, tip: Floats, tip_axes: Floats) -> Pose:
     """Pose of the start of a beam whose end has this pose."""
     positions, turns = beam.reference()
     axes = rotations.multiply(tip_axes, rotations.conjugate(turns[-1]))
     return tip - rotations.rotate(axes, positions[-1]), axes
 
 
-def _path_section(poses: Poses, beam: Beam, end: Attachment) -> Floats | None:
+def _path_section(poses: Poses, beam: LineItem, end: Attachment) -> Floats | None:
     """The section at one end of a beam whose path says it, in the axes in which the path is given."""
     first = beam.shape.first
     if first is None or end is beam.start:
@@ -61,7 +62,7 @@ def _path_section(poses: Poses, beam: Beam, end: Attachment) -> Floats | None:
     return None if by_start else rotations.multiply(first, beam.shape.quaternions[-1])
 
 
-def _section_at(poses: Poses, beam: Beam, end: Attachment, other_known: bool) -> Floats:
+def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool) -> Floats:
     """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
     own = _path_section(poses, beam, end)
     if own is not None:
@@ -83,7 +84,7 @@ def _section_at(poses: Poses, beam: Beam, end: Attachment, other_known: bool) ->
     )
 
 
-def _place_body_at(poses: Poses, beam: Beam, end: Attachment, point: Floats, axes: Floats) -> None:
+def _place_body_at(poses: Poses, beam: LineItem, end: Attachment, point: Floats, axes: Floats) -> None:
     """Put a body so that its attachment point is at ``point`` and its attachment axes agree with the section."""
     name = str(end.body)
     quaternion = poses.model.body(name).start_pose().quaternion
@@ -103,7 +104,7 @@ def _clamp_rotation(poses: Poses, end: Attachment | None, axes: Floats) -> Float
     return rotations.multiply(rotations.conjugate(poses.host(end)[1]), axes)
 
 
-def _check_tip(poses: Poses, beam: Beam, end: Attachment, tip: Floats) -> None:
+def _check_tip(poses: Poses, beam: LineItem, end: Attachment, tip: Floats) -> None:
     gap = poses.clamp_point(end) - tip
     if np.linalg.norm(gap) > 1e-6 * beam.shape.length:
         raise ModelError.at(
@@ -114,7 +115,7 @@ def _check_tip(poses: Poses, beam: Beam, end: Attachment, tip: Floats) -> None:
         )
 
 
-def _check_direction(poses: Poses, beam: Beam, word: str, end: Attachment, axes: Floats) -> None:
+def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, axes: Floats) -> None:
     if end.direction is None:
         return
     x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
-from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, PointMass, RigidBody, Section
+from femb.elements import CATALOGUE, Attachment, Ground, Load, PointMass, RigidBody, Section
+from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
 from femb.model.figure import Figure
@@ -63,7 +64,7 @@ class Model:
         return self.tables["bodies"]
 
     @property
-    def beams(self) -> dict[str, Beam]:
+    def beams(self) -> dict[str, LineItem]:
         """Beams, by name."""
         return self.tables["beams"]
 
@@ -94,14 +95,14 @@ class Model:
             return Ground()
         return self.bodies[name]
 
-    def section_of(self, beam: Beam) -> Section:
+    def section_of(self, beam: LineItem) -> Section:
         """The section a beam was given or named."""
         return beam.section if isinstance(beam.section, Section) else self.tables["sections"][beam.section]
 
     def problems(self) -> list[Problem]:
         """What is wrong with the model as a whole; empty if nothing is."""
         found: list[Problem] = []
-        if not self.bodies and not self.beams:
+        if not any(item.has_dofs for item in self.items()):
             found.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
         for beam in self.beams.values():
             place = ("beams", beam.name)
@@ -119,7 +120,7 @@ class Model:
             if same and beam.elements < 2:
                 found.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
         for item in self.items():
-            if not isinstance(item, Beam):
+            if not isinstance(item, LineItem):
                 for field, on in item.places.items():
                     found += self._place_problems((item.table, item.name, *field), item, on)
             if item.joint_coordinate is not None:

@@ -8,7 +8,8 @@ import heapq
 from typing import TypeVar
 
 from femb.base.errors import ModelError, Problem
-from femb.elements import Beam, Ground, PointMass
+from femb.elements import Ground, PointMass
+from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.model.beam_placement import place_beam
 from femb.model.model import Model
@@ -53,7 +54,7 @@ class Placement(Poses):
                 self.bodies[name] = self.own_pose(name)
 
     def in_order(self, items: list[AnyItem]) -> list[AnyItem]:
-        """Items of one kind, a beam after those it is clamped to."""
+        """Items of one table, a beam after those it is clamped to."""
         rank = {name: k for k, name in enumerate(self.beams)}
         return sorted(items, key=lambda item: rank[item.name] if item.table == "beams" else 0)
 
@@ -100,11 +101,11 @@ class Placement(Poses):
                 for other in self._joints_on[far.body, None]:
                     heapq.heappush(waiting, (turn if other > k else turn + 1, other))
 
-    def _known(self, beam: Beam) -> bool:
+    def _known(self, beam: LineItem) -> bool:
         ends = [end for end in beam.attached if end is not None]
         return not ends or any(self.placed(end) for end in ends)
 
-    def _place_at_origin(self, beams: list[Beam]) -> None:
+    def _place_at_origin(self, beams: list[LineItem]) -> None:
         for beam in beams:
             for end in beam.attached:
                 if end is not None and end.body is not None:

@@ -40,8 +40,7 @@ def default_max_order(form: Formulation) -> int:
 
     From order 3 on the formulas are unstable near the imaginary axis, and undamped stiff vibrations pin the step.
     """
-    beams = form.model.beams.values()
-    return 2 if any(form.model.section_of(beam).damping == 0.0 for beam in beams) else MAX_ORDER
+    return 2 if any(batch.undamped for batch in form.system.batches) else MAX_ORDER
 
 
 class Bdf(BdfEquations):

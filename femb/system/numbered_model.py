@@ -49,8 +49,9 @@ class NumberedModel(VelocityCoordinates):
         items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
         for item in model.items():
             items[type(item)].append(item)
-        for kind in CATALOGUE:
-            self.items += placement.in_order(items[kind])
+        for table in dict.fromkeys(kind.table for kind in CATALOGUE):
+            kinds = [kind for kind in CATALOGUE if kind.table == table]
+            self.items += placement.in_order([item for kind in kinds for item in items[kind]])
         for item in self.items:
             item.declare_dofs(layout, placement, model)
         layout.finish()

@@ -12,7 +12,7 @@ from femb.numerics import kinematics
 
 
 class VelocityCoordinates:
-    """q = positions, unit quaternions and axial strains; v = their velocities, angular velocities in body axes.
+    """q = positions, unit quaternions and internal coordinates; v = their velocities, angular velocities in body axes.
 
     Arrays q (s, n_q), v, a (s, n_v) hold s states at once where a method says so.
     """
@@ -50,7 +50,7 @@ class VelocityCoordinates:
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q) = H(q) a + H(q') v of s states."""
         turning = self.rates(self.rates(q, v), v)
-        turning[:, self.coordinates[0]] = 0.0  # positions and strains have no second part
+        turning[:, self.coordinates[0]] = 0.0  # positions and internal coordinates have no second part
         return self.rates(q, a) + turning
 
     def normalise(self, q: Floats) -> float:

@@ -141,7 +141,7 @@ def frame_frequencies(system, in_plane):
     """rad/s, of motion in the plane of the frame or across it, which do not couple."""
     moving = [j for k, j in enumerate(system.layout.frame_v) if system.layout.frames[k].freedom]
     places = [j + c for j in moving for c in ((0, 1, 5) if in_plane else (2, 3, 4))]
-    places += list(system.layout.strain_v) if in_plane else []
+    places += list(system.layout.internal_v) if in_plane else []
     u = system.inputs_at(0.0, system.q0, system.v0)
     mass, _, stiffness = system.matrices(u, system.q0, system.v0)
     mass, stiffness = (system.pattern.to_csc(each).toarray()[np.ix_(places, places)] for each in (mass, stiffness))

@@ -114,7 +114,7 @@ def random_state(form, seed=3):
     """u, q, v near the start, on the constraints."""
     rng = np.random.default_rng(seed)
     q = form.q0 + 0.3 * rng.standard_normal(form.n_q)
-    q[form.n_q - len(form.layout.strain_q) :] *= 0.01
+    q[form.n_q - len(form.layout.internal_q) :] *= 0.01
     form.normalise(q)
     v = form.v0 + 0.5 * rng.standard_normal(form.n_v)
     if form is form.system or len(form.q0) == form.system.n_q:

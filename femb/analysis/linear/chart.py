@@ -66,7 +66,7 @@ class Chart:
 
 
 def frames_chart(point: OperatingPoint) -> Chart:
-    """Displacements of every frame in its own axes, its turn, and strains, as if there were no constraints.
+    """Displacements of every frame in its own axes, its turn, and internal coordinates, without constraints.
 
     In axes that move with the frames a steadily turning structure has constant coefficients. The speeds are the
     velocities in the same axes, and the angular velocities.
@@ -158,8 +158,8 @@ def _names(system: System) -> tuple[str, ...]:
     for k, frame in enumerate(layout.frames):
         for i in range(frame.freedom):
             names[layout.frame_v[k] + i] = f"{bodies.get(k, frame.label)}.{words[i]}"
-    for k, label in enumerate(layout.strain_labels):
-        names[layout.strain_v[k]] = f"{label}.strain"
+    for each, place in zip(layout.internal, layout.internal_v, strict=True):
+        names[place] = each.name
     return tuple(names)
 
 

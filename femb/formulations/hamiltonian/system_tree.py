@@ -144,6 +144,8 @@ def _refuse(system: System) -> None:
 
     for name in model.beams:
         raise refused(f"beams.{name}", "bends")
+    for each in layout.internal:
+        raise refused(f"{each.table}.{each.label}", f"has an unknown of its own, {each.quantity.name}")
     for frame in layout.frames:
         if frame.freedom == 3:
             raise refused(f"bodies.{frame.label}", "is a free point mass, which has no axes to turn")

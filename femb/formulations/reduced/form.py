@@ -94,14 +94,14 @@ class ReducedForm(TreeCoordinates, Transformed):
         _, V, T, T1, B, B1 = swept
         A = np.empty_like(V)
         apply_H2(self.tree.index, T, T1, B, B1, V, v, a, A)
-        A[:, self.tree.strain_places[1]] = a[:, self.tree.strains[1]]
+        A[:, self.tree.internal_places[1]] = a[:, self.tree.internal[1]]
         return A
 
     def pulled(self, swept: Swept, force: Floats) -> Floats:
         """H2^T force (s, n_v) of forces (s, system.n_v), which then hold the sums over what hangs on each frame."""
         out = np.empty((len(force), self.n_v))
         apply_H2_T(self.tree.index, swept[2], swept[4], force, out)
-        out[:, self.tree.strains[1]] = force[:, self.tree.strain_places[1]]
+        out[:, self.tree.internal[1]] = force[:, self.tree.internal_places[1]]
         return out
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:

@@ -67,7 +67,7 @@ def rows(form: "ReducedForm", q: Floats, v: Floats) -> Rows:
             above, width = tree.index[each.parent, FRAME_V], tree.index[each.parent, SIZE]
             parent = slice(above, above + width)
             Ha[own, parent], Ha_rate[own, parent] = -T[k, :size, :width], -T1[k, :size, :width]
-    strains = tree.strain_places[1]
-    Hb[strains, np.arange(tree.strains[1].start, tree.strains[1].stop)] = 1.0
+    internal = tree.internal_places[1]
+    Hb[internal, np.arange(tree.internal[1].start, tree.internal[1].stop)] = 1.0
     Ha, Hb, Ha_rate, Hb_rate = (csc_array(each) for each in (Ha, Hb, Ha_rate, Hb_rate))
-    return Rows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *strains], dtype=int))
+    return Rows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *internal], dtype=int))
