@@ -60,14 +60,14 @@ class _Recorded:
 
     def series(self, frames: Frames) -> dict[str, Floats]:
         """Arrays (k, n, ...) by word."""
-        found = motions_of(self.layout, self.where.stations, frames)
-        nodes = found["position"]
-        found["position"] = self.layout.origin + nodes
+        result = motions_of(self.layout, self.where.stations, frames)
+        nodes = result["position"]
+        result["position"] = self.layout.origin + nodes
         for word, numbers in self.where.internal.items():
-            found[word] = frames.q[:, self.layout.internal_q[numbers]]
-        found["rotation"] = rotations.multiply(found["quaternion"], rotations.conjugate(self.quaternion))
-        found["deflection"] = self._deflection(nodes, frames)
-        return found
+            result[word] = frames.q[:, self.layout.internal_q[numbers]]
+        result["rotation"] = rotations.multiply(result["quaternion"], rotations.conjugate(self.quaternion))
+        result["deflection"] = self._deflection(nodes, frames)
+        return result
 
     def _deflection(self, position: Floats, frames: Frames) -> Floats:
         """(k, n, 3) m: nodes minus the reference shape that moves rigidly with the beam's carrier, in its axes."""

@@ -58,7 +58,7 @@ class JointForce(Item):
     def where(self, layout: Layout) -> tuple[JointLayout, int]:
         """The joint, and which of its coordinates it is."""
         joint = layout.joints[self.joint]
-        names = [each.name for each in joint.coordinates]
+        names = [coordinate.name for coordinate in joint.coordinates]
         return joint, names.index(self.coordinate) if self.coordinate is not None else 0
 
     def number(self, layout: Layout) -> int:

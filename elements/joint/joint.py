@@ -66,7 +66,7 @@ class Joint(Item):
             return
         numbers, count = as_numbers(value), len(self.coordinates)
         if numbers is None or np.size(numbers) != count or not np.all(np.isfinite(numbers)) or not count:
-            names = ", ".join(each.name for each in self.coordinates)
+            names = ", ".join(coordinate.name for coordinate in self.coordinates)
             wanted = f"{count} finite number(s): {names}" if count else "nothing: the joint has no coordinates"
             check.fail(word, f"got {shown(value)}, wanted {wanted}")
         else:

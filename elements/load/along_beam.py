@@ -27,7 +27,7 @@ class AlongBeams(Batch):
         self.index, self.ends, self.data = beams.index, beams.ends, beams.data
         self.labels, self.slices, self.fixed = beams.labels, beams.slices, beams.fixed
         first, start = 0, {}
-        for beam in (each for each in model.beams.values() if isinstance(each, Beam)):
+        for beam in (beam for beam in model.beams.values() if isinstance(beam, Beam)):
             start[beam.name] = first
             first += beam.elements
         rows = [start[name] + np.arange(model.beams[name].elements) for name in self.slices]
@@ -67,4 +67,6 @@ class AlongBeams(Batch):
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """The factor of every load, the value of its profile."""
         columns = [frames.u[:, self.first_input + k] for k in range(len(self.inputs))]
-        return {f"{each.label.replace('.', '/', 1)}/factor": u for each, u in zip(self.inputs, columns, strict=True)}
+        return {
+            f"{input_.label.replace('.', '/', 1)}/factor": u for input_, u in zip(self.inputs, columns, strict=True)
+        }

@@ -51,7 +51,7 @@ class LoadBatch(ForceBatch):
             (torque_kernels.applied, self.torques),
             (torque_kernels.applied_steady, self.steady_torques),
         )
-        self._kinds = [each for each in kinds if len(each[1].index)]
+        self._kinds = [kind for kind in kinds if len(kind[1].index)]
 
     def _input(self, load: Any, word: str, inputs: list[Input]) -> tuple[Floats, int, int]:
         """Matrix (3, 3) from the inputs to the components, first input and number of inputs."""

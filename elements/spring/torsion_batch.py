@@ -98,11 +98,11 @@ def euler_row(spring: Any, layout: Layout) -> _Row:
     def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
         """Distance from gimbal lock, and (1 + cos, sin) of every angle with a stiffness."""
         angles, rates = to_euler(p, spring.sequence), euler_rates(p, w, spring.sequence)
-        found = [lock_vector(first, axis, p, w)]
+        result = [lock_vector(first, axis, p, w)]
         for m in followed:
             cos, sin, rate = np.cos(angles[..., m]), np.sin(angles[..., m]), rates[..., m]
-            found.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
-        return found
+            result.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
+        return result
 
     def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         named = w[..., ["xyz".index(letter) for letter in spring.sequence]]

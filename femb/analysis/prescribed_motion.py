@@ -112,7 +112,7 @@ def _in_conflict(system: System, left: Floats) -> str:
     """The drivers that take part in what dependent rows disagree about, or else the row that does most."""
     limit = 1e-3 * np.max(np.abs(left))
     rows = system.layout.row_c
-    names = [name for name, each in system.layout.drivers.items() if np.max(np.abs(left[rows[each.rows]])) > limit]
+    names = [name for name, driver in system.layout.drivers.items() if np.max(np.abs(left[rows[driver.rows]])) > limit]
     return " and ".join(f"drivers.{name}" for name in names) or _widest(system, left)
 
 
@@ -159,7 +159,7 @@ class _Instant:
         """This instant as an output frame."""
         state = [each[None] for each in (self.u, self.q, self.v, self.a, self.multipliers)]
         values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
-        return Frames(*(*(np.array([each]) for each in values), unbalanced(self.system, *state)))
+        return Frames(*(*(np.array([value]) for value in values), unbalanced(self.system, *state)))
 
 
 class Rows:

@@ -128,12 +128,12 @@ def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         for at, n, start in zip(pattern.diagonal, sizes, pattern.block_start, strict=False)
         if start < pattern.n_v
     ]
-    scales = np.array([np.max(np.abs(stiffness[each])) / np.max(np.abs(mass[each])) for each in places])
+    scales = np.array([np.max(np.abs(stiffness[place])) / np.max(np.abs(mass[place])) for place in places])
     least = float(np.min(scales[scales > 0.0], initial=np.inf))
     scales[scales == 0.0] = least if np.isfinite(least) else 1.0
     out = np.zeros(pattern.size)
-    for each, scale in zip(places, scales, strict=True):
-        out[each] = scale * mass[each]
+    for place, scale in zip(places, scales, strict=True):
+        out[place] = scale * mass[place]
     return out
 
 

@@ -83,7 +83,7 @@ def simulate(
 
 def check_events(events: object) -> None:
     """Refuse what is no sequence of events."""
-    if not isinstance(events, list | tuple) or not all(isinstance(each, Event) for each in events):
+    if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
 
 

@@ -157,7 +157,7 @@ class Passage:
         _, first, a0 = self._on_constraints(system, t0, t0, y)
         rates = [first]
         for age in ages[1:]:
-            step = next(each for each in self._steps if each.end >= t0 - age)
+            step = next(step for step in self._steps if step.end >= t0 - age)
             q, v, work = step(np.array([t0 - age]))
             rates.append(self._on_constraints(system, t0 - age, t0, np.concatenate([q[0], v[0], work]))[1])
         return ages, y, np.array(rates), a0

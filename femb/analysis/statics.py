@@ -65,14 +65,14 @@ class Statics:
         if system.n_c:
             self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
         self.rigid = rigid
-        held = {id(each) for each in self.twin.constraint_set.inputs}
-        loads = [(each.width, not each.of_discrete and id(each) not in held) for each in self.twin.inputs]
+        held = {id(input_) for input_ in self.twin.constraint_set.inputs}
+        loads = [(input_.width, not input_.of_discrete and id(input_) not in held) for input_ in self.twin.inputs]
         self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)
         # what drivers prescribe is held: no rates, no accelerations
-        driven = [id(each) in held and not each.of_discrete for each in self.twin.inputs]
+        driven = [id(input_) in held and not input_.of_discrete for input_ in self.twin.inputs]
         rates = [
-            np.arange(each.width) >= max(1, each.width - 6) if on else np.zeros(each.width)
-            for each, on in zip(self.twin.inputs, driven, strict=True)
+            np.arange(input_.width) >= max(1, input_.width - 6) if on else np.zeros(input_.width)
+            for input_, on in zip(self.twin.inputs, driven, strict=True)
         ]
         self.rates = np.concatenate([[], *rates]).astype(bool)
 
@@ -186,15 +186,15 @@ def in_load_steps(
 
     Raises ``first`` where a step smaller than ``smallest`` would be needed.
     """
-    found, reached, part = start, 0.0, 0.25
+    result, reached, part = start, 0.0, 0.25
     while reached < 1.0:
         trial = min(1.0, reached + part)
         try:
-            found = solved(found, trial)
+            result = solved(result, trial)
         except SolveError:
             part *= 0.5
             if part < smallest:
                 raise first from None
             continue
         reached, part = trial, 2.0 * part
-    return found
+    return result

@@ -38,13 +38,13 @@ class Outcome:
 
     def arrays(self) -> dict[str, Floats]:
         """By the path in a result file: when each event happened, and what a latch took."""
-        found: dict[str, Floats] = {}
+        result: dict[str, Floats] = {}
         for name in dict.fromkeys(event.name for event in self.events):
             each = [event for event in self.events if event.name == name]
             path = f"events/{name.replace('/', ' per ')}"
-            found[f"{path}/time"] = np.array([event.time for event in each])
-            found[f"{path}/energy_loss"] = np.array([event.energy_loss for event in each])
-        return found
+            result[f"{path}/time"] = np.array([event.time for event in each])
+            result[f"{path}/energy_loss"] = np.array([event.energy_loss for event in each])
+        return result
 
 
 def integrate(
@@ -125,13 +125,13 @@ def _last_state(form: Formulation, stepper: StepperState) -> Frames:
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
     """Instants to step to, each with the last one that differs from it only by rounding: the time to go on from."""
-    found: list[tuple[float, float]] = []
+    result: list[tuple[float, float]] = []
     for t in [*(t for t in breakpoints if start < t < end), end]:
-        if found and t - found[-1][1] <= SAME_INSTANT * (end - start):
-            found[-1] = (found[-1][0], t)
+        if result and t - result[-1][1] <= SAME_INSTANT * (end - start):
+            result[-1] = (result[-1][0], t)
         else:
-            found.append((t, t))
-    return found
+            result.append((t, t))
+    return result
 
 
 def _values(form: Formulation, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:

@@ -133,7 +133,7 @@ class JointTree:
     def _locked(self, joint: Any) -> Floats:
         """Z of ends that do not turn: their x axes may point in opposite directions."""
         ends = [end_pose(self.layout, end, self.system.q0)[1] for end in (joint.first, joint.second)]
-        first, second = (rotations.rotation_matrix(each)[:, X] for each in ends)
+        first, second = (rotations.rotation_matrix(end)[:, X] for end in ends)
         sign = 1.0 if first @ second > 0.0 else -1.0
         return np.diag([sign, sign, 1.0])
 
@@ -143,23 +143,23 @@ class JointTree:
         """Quaternions of frames get the signs they have in the System at the start, through those of Z."""
         Q = self.to_system(self.coordinates_at(self.system.q0)[None], np.zeros((1, self.n_u)))[0][0]
         signs = np.ones(len(self.frames) + 1)
-        for k, each in enumerate(self.frames):
-            i = self.layout.frame_q[each.frame] + 3
-            if self.layout.frames[each.frame].freedom == 6:
+        for k, frame in enumerate(self.frames):
+            i = self.layout.frame_q[frame.frame] + 3
+            if self.layout.frames[frame.frame].freedom == 6:
                 signs[k] = np.copysign(1.0, Q[i : i + 4] @ self.system.q0[i : i + 4])
-            self.data[k, 14:] *= signs[k] * signs[each.parent]
+            self.data[k, 14:] *= signs[k] * signs[frame.parent]
 
     def _list_coordinates(self) -> None:
         linear: list[tuple[int, int]] = []
         balls: list[tuple[int, int]] = []
         self.place: Ints = np.full(self.system.coordinates_of_joints.count, -1)
-        for each in self.frames:
-            plain = each.q.stop - each.q.start - (4 if each.turn == SPHERICAL else 0)
-            linear += [(each.q.start + k, each.u.start + k) for k in range(plain)]
-            if each.turn == SPHERICAL:
-                balls.append((each.q.stop - 4, each.u.stop - 3))
-            if each.joint is not None:
-                self._place_joint(each)
+        for frame in self.frames:
+            plain = frame.q.stop - frame.q.start - (4 if frame.turn == SPHERICAL else 0)
+            linear += [(frame.q.start + k, frame.u.start + k) for k in range(plain)]
+            if frame.turn == SPHERICAL:
+                balls.append((frame.q.stop - 4, frame.u.stop - 3))
+            if frame.joint is not None:
+                self._place_joint(frame)
         linear += [(self.internal[0].start + k, self.internal[1].start + k) for k in range(len(self.layout.internal))]
         of_linear, of_balls = (np.array(each, dtype=np.int64).reshape(-1, 2).T for each in (linear, balls))
         # kernels want their arguments contiguous
@@ -216,20 +216,20 @@ class JointTree:
         """
         q = np.empty(self.n_q)
         q[self.internal[0]] = Q[self.internal_places[0]]
-        for each in self.frames:
-            (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (each.above, each.below))
-            if each.backward:
+        for frame in self.frames:
+            (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (frame.above, frame.below))
+            if frame.backward:
                 (r_a, p_a), (r_b, p_b) = (r_b, p_b), (r_a, p_a)
             p = rotations.multiply(rotations.conjugate(p_a), p_b)
-            q[each.q.start : each.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(each.strokes)]
+            q[frame.q.start : frame.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(frame.strokes)]
             C = rotations.rotation_matrix(p)
-            if each.turn == REVOLUTE:
-                C = C @ each.zero.T
-                q[each.angles] = np.arctan2(C[Y, X], C[X, X])
-            elif each.turn == UNIVERSAL:
-                q[each.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
-            elif each.turn == SPHERICAL:
-                q[each.angles] = rotations.normalise(p)
+            if frame.turn == REVOLUTE:
+                C = C @ frame.zero.T
+                q[frame.angles] = np.arctan2(C[Y, X], C[X, X])
+            elif frame.turn == UNIVERSAL:
+                q[frame.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
+            elif frame.turn == SPHERICAL:
+                q[frame.angles] = rotations.normalise(p)
         numbers = np.flatnonzero(self.place >= 0)
         places = self.place[numbers]
         reference = self.system.discrete.angles if angles is None else angles
@@ -243,10 +243,10 @@ class JointTree:
         u[self.internal[1]] = V[self.internal_places[1]]
         _, _, T, _, B, _ = self.sweep(q[None], np.zeros((1, self.n_u)))
         velocity = np.zeros((len(self.frames), 6))
-        for k, each in enumerate(self.frames):
-            j, freedom = self.layout.frame_v[each.frame], self.layout.frames[each.frame].freedom
+        for k, frame in enumerate(self.frames):
+            j, freedom = self.layout.frame_v[frame.frame], self.layout.frames[frame.frame].freedom
             velocity[k, :freedom] = V[j : j + freedom]
-            left = velocity[k] - (T[0, k] @ velocity[each.parent] if each.parent >= 0 else 0.0)
-            count = each.u.stop - each.u.start
-            u[each.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
+            left = velocity[k] - (T[0, k] @ velocity[frame.parent] if frame.parent >= 0 else 0.0)
+            count = frame.u.stop - frame.u.start
+            u[frame.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
         return u

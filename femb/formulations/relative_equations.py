@@ -44,7 +44,7 @@ class RelativeEquations(RelativeCoordinates):
     def _keep(self) -> None:
         """Rows of drivers and of engaged latches, which are kept as constraints."""
         engaged = self.system.discrete.engaged
-        idle = {each.row for each, on in zip(self.layout.latches, engaged, strict=True) if not on}
+        idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
         rows = [row for row in self.joints.kept if row not in idle]
         self._kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
@@ -54,10 +54,10 @@ class RelativeEquations(RelativeCoordinates):
         placement, full = self.placement(q), self.select @ v
         motion = velocities(self.tree, placement, full, self.choice)
         parts = partials(self.tree, placement, full, self.choice)
-        rows, rates = (each @ self.select for each in body_rows(motion, parts))
+        rows, rates = (body_row @ self.select for body_row in body_rows(motion, parts))
         H2, H2_rate = np.zeros((2, self.system.n_v, self.n_v))
-        for k, each in enumerate(self.joints.frames):
-            j, freedom = self.layout.frame_v[each.frame], self.layout.frames[each.frame].freedom
+        for k, frame in enumerate(self.joints.frames):
+            j, freedom = self.layout.frame_v[frame.frame], self.layout.frames[frame.frame].freedom
             line, turn = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
             # from the mass centre to the frame's origin: v - w x A c = v + A c~ (A^T w)
             lever = motion.A[k] @ rotations.cross_matrix(self._centers[k])
@@ -150,8 +150,8 @@ class RelativeEquations(RelativeCoordinates):
         """q and v where drivers and latches want them, by the smallest change weighted with the inertia."""
 
         def gaps(q: Floats) -> Floats:
-            found: Floats = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self._kept]
-            return found
+            result: Floats = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self._kept]
+            return result
 
         def retract(q: Floats, x: Floats, part: float) -> Floats:
             moved: Floats = q + part * self.rates(q[None], x[None])[0]

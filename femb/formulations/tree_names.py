@@ -22,7 +22,7 @@ def coordinate_names(tree: JointTree) -> list[str]:
         words += [f"turn_{'xyz'[k]}" for k in range(turns)]
         names[each.u] = [f"{owner}.{word}" for word in words]
     for number, place in tree.joint_speeds.items():
-        joint = next(name for name, each in layout.joints.items() if each.part.start <= number < each.part.stop)
+        joint = next(name for name, joint in layout.joints.items() if joint.part.start <= number < joint.part.stop)
         where = layout.joints[joint]
         names[place] = f"joints.{joint}.{where.coordinates[number - where.part.start].name}"
     names[tree.internal[1]] = [each.name for each in layout.internal]
@@ -32,12 +32,12 @@ def coordinate_names(tree: JointTree) -> list[str]:
 def position_names(tree: JointTree) -> tuple[str, ...]:
     """Names (n_q,) of all of q; of a spherical joint or a free body the turn is a quaternion."""
     names, out = coordinate_names(tree), [""] * tree.n_q
-    for each in tree.frames:
-        own = names[each.u]
-        if each.q.stop - each.q.start > len(own):
+    for frame in tree.frames:
+        own = names[frame.u]
+        if frame.q.stop - frame.q.start > len(own):
             title = own[-1].rpartition(".")[0]
             own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
-        out[each.q] = own
+        out[frame.q] = own
     out[tree.internal[0]] = names[tree.internal[1]]
     return tuple(out)
 

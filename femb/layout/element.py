@@ -43,8 +43,8 @@ def raised(label: str, t: float, error: Exception) -> InputError:
 
 def breakpoints_of(function: Any) -> tuple[float, ...]:
     """The instants (s) at which a profile or a user's function of time is not smooth; a user's need not say any."""
-    found: tuple[float, ...] = getattr(function, "breakpoints", ())
-    return found
+    result: tuple[float, ...] = getattr(function, "breakpoints", ())
+    return result
 
 
 @dataclass(frozen=True)

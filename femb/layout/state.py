@@ -98,7 +98,9 @@ class State:
     def _joint(self, name: str) -> JointState:
         coordinates, rates = self._joint_motion(*self._arrays)
         joint = self._layout.joints[name]
-        return JointState(tuple(each.name for each in joint.coordinates), coordinates[joint.part], rates[joint.part])
+        return JointState(
+            tuple(coordinate.name for coordinate in joint.coordinates), coordinates[joint.part], rates[joint.part]
+        )
 
     def _beam(self, name: str) -> BeamState:
         beam = self._layout.beams[name]

@@ -101,31 +101,31 @@ class Model:
 
     def problems(self) -> list[Problem]:
         """What is wrong with the model as a whole; empty if nothing is."""
-        found: list[Problem] = []
+        result: list[Problem] = []
         if not any(item.has_dofs for item in self.items()):
-            found.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
+            result.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
         for beam in self.beams.values():
             place = ("beams", beam.name)
             if isinstance(beam.section, str) and beam.section not in self.tables["sections"]:
-                found.append(self._unknown((*place, "section"), "section", beam.section, self.tables["sections"]))
+                result.append(self._unknown((*place, "section"), "section", beam.section, self.tables["sections"]))
             for word, end in (("start", beam.start), ("end", beam.end)):
                 if end is not None and end.body is not None:
-                    found += self._clamp_problems((*place, word, "body"), end)
+                    result += self._clamp_problems((*place, word, "body"), end)
                 elif end is not None and end.beam == beam.name:
-                    found.append(Problem((*place, word, "beam"), "a beam cannot be clamped to itself"))
+                    result.append(Problem((*place, word, "beam"), "a beam cannot be clamped to itself"))
                 elif end is not None and end.beam is not None:
-                    found += self._place_problems((*place, word), beam, end)
+                    result += self._place_problems((*place, word), beam, end)
             start, end = beam.attached
             same = start is not None and end is not None and start.body is not None and start.body == end.body
             if same and beam.elements < 2:
-                found.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
+                result.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
         for item in self.items():
             if not isinstance(item, LineItem):
                 for field, on in item.places.items():
-                    found += self._place_problems((item.table, item.name, *field), item, on)
+                    result += self._place_problems((item.table, item.name, *field), item, on)
             if item.joint_coordinate is not None:
-                found += self._joint_problems((item.table, item.name), *item.joint_coordinate)
-        return found
+                result += self._joint_problems((item.table, item.name), *item.joint_coordinate)
+        return result
 
     def check(self) -> None:
         """Raise ModelError with every problem of the model, if there is one."""
@@ -153,7 +153,7 @@ class Model:
             listed = ", ".join(map(repr, joints)) or "none"
             return [Problem((*place, "joint"), f"got {name!r}, which is not in the model; joints: {listed}")]
         joint = joints[name]
-        names = [each.name for each in joint.coordinates]
+        names = [coordinate.name for coordinate in joint.coordinates]
         if not names:
             return [Problem((*place, "joint"), f"got {name!r}, a {joint.kind} joint, which has no coordinates")]
         if coordinate is not None and coordinate not in names:

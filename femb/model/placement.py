@@ -45,7 +45,7 @@ class Placement(Poses):
                 try:
                     place_beam(self, beam)
                 except ModelError as error:
-                    problems += [each for each in error.problems if isinstance(each, Problem)]
+                    problems += [problem for problem in error.problems if isinstance(problem, Problem)]
                 todo.remove(beam)
         if problems:
             raise ModelError(*problems)

@@ -93,7 +93,7 @@ class Group:
     @classmethod
     def quantities(cls) -> dict[str, Quantity]:
         """The quantities of this kind of group, by name."""
-        return {name: each for name, each in vars(cls).items() if isinstance(each, Quantity)}
+        return {name: var for name, var in vars(cls).items() if isinstance(var, Quantity)}
 
     def at(self, k: int) -> dict[str, np.ndarray]:
         """Its arrays at output time k; those that do not change with time as they are."""

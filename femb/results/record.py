@@ -53,11 +53,11 @@ class Recorder:
 
     def static(self) -> dict[str, Floats]:
         """Arrays that do not change with time."""
-        return {path: array for each in self.records for path, array in each.static.items()}
+        return {path: array for record in self.records for path, array in record.static.items()}
 
     def attributes(self, case_text: str, method: str) -> dict[str, dict[str, Any]]:
         """Attributes of the file, and of its groups."""
-        found: dict[str, dict[str, Any]] = {
+        result: dict[str, dict[str, Any]] = {
             "": {
                 "femb_version": __version__,
                 "title": self.system.model.title,
@@ -69,16 +69,16 @@ class Recorder:
         }
         figures = self.system.model.figures
         if figures:
-            found[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
-        for each in self.records:
-            found |= each.attributes
-        return found
+            result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
+        for record in self.records:
+            result |= record.attributes
+        return result
 
     def block(self, frames: Frames) -> dict[str, Floats]:
         """The named arrays of k output instants."""
         block: dict[str, Floats] = {"time": frames.time}
-        for each in self.records:
-            block |= each.series(frames)
+        for record in self.records:
+            block |= record.series(frames)
         for batch in self.system.batches:
             block |= batch.records(frames, self.system.batches)
         self._energies(block, frames)

@@ -13,8 +13,8 @@ from femb.steppers.contract import F, Stepper, located
 
 def load(entry: Entry) -> type:
     """The class of a stepper, made with (form, run)."""
-    found: type = getattr(import_module(entry.module), entry.name)
-    return found
+    result: type = getattr(import_module(entry.module), entry.name)
+    return result
 
 
 def needs(entry: Entry) -> type:

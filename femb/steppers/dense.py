@@ -38,7 +38,7 @@ Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
-    instants, values = (np.asarray(each) for each in nodes)
+    instants, values = (np.asarray(node) for node in nodes)
     weights = np.ones((len(times), len(instants)))
     for k, instant in enumerate(instants):
         others = np.delete(instants, k)

@@ -82,7 +82,7 @@ class Augmented:
 
 
 def _bordered(mass: csc_array, borders: list[csr_array]) -> csc_array:
-    there = [each for each in borders if each.shape[0]]
+    there = [border for border in borders if border.shape[0]]
     blocks: list[list[Sparse | None]] = [[mass, *(each.T for each in there)]]
     blocks += [[each, *[None] * len(there)] for each in there]
     return csc_array(block_array(blocks, format="csc"))

@@ -152,7 +152,7 @@ def _rigid_motions(
         columns += [own] * len(given)
     if not values:
         return coo_array((0, system.n_v)).tocsr()
-    rows = np.repeat(np.arange(len(values)), [len(each) for each in values])
+    rows = np.repeat(np.arange(len(values)), [len(value) for value in values])
     entries = (np.concatenate(values), (rows, np.concatenate(columns)))
     return coo_array(entries, shape=(len(values), system.n_v)).tocsr()
 

@@ -181,11 +181,11 @@ def least_multipliers(system: Constrained, u: Floats, q: Floats, multipliers: Fl
         return multipliers
     J = system.jacobian(u, q)
     force = J.T @ multipliers
-    found: Floats
+    result: Floats
     if system.n_c <= DENSE:
-        found = np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
+        result = np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
     else:
         from scipy.sparse.linalg import lsqr
 
-        found = lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
-    return found
+        result = lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
+    return result

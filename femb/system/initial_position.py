@@ -44,8 +44,8 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     def correction(it: Iteration[Floats, Floats]) -> Floats:
         mass, damping, stiffness = system.matrices(u, it.x, v)
         x = np.concatenate([np.zeros(system.n_v), -it.residual])
-        found: Floats = system.solver.factorise(mass + damping + stiffness).solve(x)[: system.n_v]
-        return found
+        result: Floats = system.solver.factorise(mass + damping + stiffness).solve(x)[: system.n_v]
+        return result
 
     try:
         end = newton(

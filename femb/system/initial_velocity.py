@@ -118,28 +118,28 @@ def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -
     for a, b in layout.rows:
         neighbours.setdefault(component[a], []).append(component[b])
         neighbours.setdefault(component[b], []).append(component[a])
-    found = {group: group for group in twists}
+    result = {group: group for group in twists}
     queue = deque(twists)
     while queue:
         group = queue.popleft()
         for other in neighbours.get(group, ()):
-            if other not in found and other not in fixed:
-                found[other] = found[group]
+            if other not in result and other not in fixed:
+                result[other] = result[group]
                 queue.append(other)
-    return found
+    return result
 
 
 def _given(model: Model, layout: Layout) -> list[Given]:
     """Items that state a velocity: position, and velocity and angular velocity, inertial axes, where given."""
-    found = []
+    result = []
     for item in model.items():
         motion = item.start_motion(layout)
         if motion is None:
             continue
         frame, omega = layout.frames[motion.station.frame], motion.angular_velocity
         spin = None if omega is None else rotations.rotate(frame.quaternion, omega)
-        found.append((item, motion, (frame.position, motion.velocity, spin)))
-    return found
+        result.append((item, motion, (frame.position, motion.velocity, spin)))
+    return result
 
 
 def _or_zero(x: Floats | None) -> Floats:

@@ -66,7 +66,7 @@ class NumberedModel(VelocityCoordinates):
         inputs: list[Input] = []
         parts: list[Batch | ConstraintSet] = [*self.batches, self.constraint_set]
         for part in parts:
-            part.first_input = sum(each.width for each in inputs)
+            part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
             part.allocate(self.pattern)
         self._take(inputs)
@@ -105,15 +105,17 @@ class NumberedModel(VelocityCoordinates):
 
     def _take(self, inputs: list[Input]) -> None:
         """Number the inputs: each has its part of u (n_u,)."""
-        ends = np.cumsum([each.width for each in inputs], dtype=int).tolist()
+        ends = np.cumsum([input_.width for input_ in inputs], dtype=int).tolist()
         self.inputs, self.n_u = inputs, ends[-1] if ends else 0
-        self.parts_of_inputs = [(each, slice(end - each.width, end)) for each, end in zip(inputs, ends, strict=True)]
-        self.inputs_of_state = any(each.of_state for each in inputs)
+        self.parts_of_inputs = [
+            (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
+        ]
+        self.inputs_of_state = any(input_.of_state for input_ in inputs)
 
     @cached_property
     def switches(self) -> bool:
         """Whether a stiffness may change at once, so that a matrix kept from before says nothing of it."""
-        return any(batch.switches for batch in self.batches) or any(each.differentiated for each in self.inputs)
+        return any(batch.switches for batch in self.batches) or any(input_.differentiated for input_ in self.inputs)
 
     def gaps(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Functions (s, k) that pass through zero where a stiffness changes at once, and their rates, at s states."""
@@ -130,7 +132,7 @@ class NumberedModel(VelocityCoordinates):
     @property
     def breakpoints(self) -> list[float]:
         """Instants where an input is not smooth, sorted."""
-        return sorted({t for each in self.inputs for t in each.breakpoints})
+        return sorted({t for input_ in self.inputs for t in input_.breakpoints})
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies, beams and joints at an instant."""

@@ -140,13 +140,13 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
     still = np.zeros((1, system.n_v))
     base = system.constraint_rates(point.u[None], point.q[None], still)[0]
     at = system.constraint_set.first_input
-    for each in system.constraint_set.inputs:
-        if each.width == 3 and not each.of_discrete:
+    for input_ in system.constraint_set.inputs:
+        if input_.width == 3 and not input_.of_discrete:
             u = point.u.copy()
             u[at + 1] += 1.0
             columns.append(system.constraint_rates(u[None], point.q[None], still)[0] - base)
-            names.append(each.label.removesuffix(".motion"))
-        at += each.width
+            names.append(input_.label.removesuffix(".motion"))
+        at += input_.width
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
 
 

@@ -160,7 +160,7 @@ def _flow(
     inner = (length * (np.arange(intervals)[:, None] + NODES)).ravel()
     times = np.concatenate([[0.0], inner, [period]])
     frames = list(integrate(system, make_stepper(system, run), times, Outcome([])))
-    q, v = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v"))
+    q, v = (np.concatenate([getattr(frame, word) for frame in frames]) for word in ("q", "v"))
     Phi: Floats | None = None
     for k in range(intervals):
         A = []

@@ -215,7 +215,7 @@ def _gone_on(balance: Balance, time: float) -> Floats:
 
 def _with_steady_loads(point: OperatingPoint) -> System:
     """The system of a point with its loads as they are at that time; drivers go on."""
-    t, held = point.t, {id(each) for each in point.system.constraint_set.inputs}
+    t, held = point.t, {id(input_) for input_ in point.system.constraint_set.inputs}
 
     def later(function: Callable[[float], object]) -> Callable[[float], object]:
         return lambda s: function(t + s)
@@ -227,13 +227,13 @@ def _with_steady_loads(point: OperatingPoint) -> System:
         return lambda s: value
 
     inputs: list[Input] = []
-    for each in point.system.inputs:
-        if each.of_discrete:
-            inputs.append(each)
-        elif id(each) in held:
+    for input_ in point.system.inputs:
+        if input_.of_discrete:
+            inputs.append(input_)
+        elif id(input_) in held:
             inputs.append(
-                replace(each, function=later(each.function), breakpoints=tuple(b - t for b in each.breakpoints))
+                replace(input_, function=later(input_.function), breakpoints=tuple(b - t for b in input_.breakpoints))
             )
         else:
-            inputs.append(replace(each, function=now(each.function, each.of_state), breakpoints=()))
+            inputs.append(replace(input_, function=now(input_.function, input_.of_state), breakpoints=()))
     return point.system.with_inputs(inputs)

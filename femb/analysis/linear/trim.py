@@ -98,8 +98,8 @@ def _nearest(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     """The steady state nearest to a point; ``stepped`` gives a step from a state. Raises SolveError."""
 
     def step(balance: Balance) -> Step:
-        found = stepped(balance.made_steady())
-        return replace(found, extent=balance.extent(found.change))
+        result = stepped(balance.made_steady())
+        return replace(result, extent=balance.extent(result.change))
 
     def moved(balance: Balance, change: Floats, _: float) -> Balance:
         point = balance.point

@@ -97,7 +97,7 @@ class MomentumForm(Transformed):
         force, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
         for batch in self._others:
             batch.residual(u[None], Q, V, still, force)
-        at_q, at_v = (each[:, None] for each in self._frames)
+        at_q, at_v = (frame[:, None] for frame in self._frames)
         turns = rotations.normalise(Q[0, at_q + np.arange(3, 7)])
         torque = rotations.rotate(turns, force[0, at_v + np.arange(3, 6)])
         return self._rows, np.concatenate([self._points, -force[0, at_v + np.arange(3)], -torque], axis=1)
@@ -160,7 +160,7 @@ class MomentumForm(Transformed):
         """v' in velocity coordinates of s states whose momenta have the rates a."""
         Q, V = self.to_system(q, v)
         out = np.zeros_like(V)
-        at_q, at_v = (each[:, None] for each in self._frames)
+        at_q, at_v = (frame[:, None] for frame in self._frames)
         rows = self._rows
         for k in range(len(q)):
             found = self.momentum_equations.changing(q[k], v[k], a[k])

@@ -25,7 +25,7 @@ class TreeCoordinates:
     def __init__(self, tree: JointTree) -> None:
         self.tree = tree
         self.n_q, self.n_v = tree.n_q, tree.n_u
-        self._body_roots = [each for each in tree.frames if each.body_velocity]
+        self._body_roots = [frame for frame in tree.frames if frame.body_velocity]
         self._group()
 
     def _group(self) -> None:
@@ -45,7 +45,7 @@ class TreeCoordinates:
         q, u = self.tree.internal
         signs = [-1 if each.quantity.unit == "rad" else 1 for each in self.tree.layout.internal]
         internal = [(q.start + k, u.start + k, size) for k, size in enumerate(signs)]
-        self._groups = (lengths, angles, [(*each, 4) for each in balls], internal)
+        self._groups = (lengths, angles, [(*ball, 4) for ball in balls], internal)
         pairs = np.array(turning, dtype=np.int64).reshape(-1, 2).T
         self.corotated_frames = (np.ascontiguousarray(pairs[0]), turned_places(pairs[1] - 3))
 

@@ -62,7 +62,7 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     def _keep(self) -> None:
         engaged = self.system.discrete.engaged
-        idle = {each.row for each, on in zip(self.layout.latches, engaged, strict=True) if not on}
+        idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
         rows = [row for row in self.tree.kept if row not in idle]
         self.kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
@@ -117,9 +117,9 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     def _all_multipliers(self, multipliers: Floats) -> Floats:
         """The System's multipliers (s, system.n_c), with zero for the rows of joints."""
-        found = np.zeros((len(multipliers), self.system.n_c))
-        found[:, self.kept] = multipliers
-        return found
+        result = np.zeros((len(multipliers), self.system.n_c))
+        result[:, self.kept] = multipliers
+        return result
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """v' (n_v,) and the multipliers (n_c,) of kept rows, at one state: (10). Raises TrialError."""

@@ -22,9 +22,9 @@ class NullSpace:
         self.tree = tree
         index = tree.index
         paths: list[list[int]] = []
-        for each in tree.frames:
-            above = paths[each.parent] if each.parent >= 0 else []
-            paths.append(above + list(range(each.u.start, each.u.stop)))
+        for frame in tree.frames:
+            above = paths[frame.parent] if frame.parent >= 0 else []
+            paths.append(above + list(range(frame.u.start, frame.u.stop)))
         self.width: Ints = np.array([len(path) for path in paths], dtype=np.int64)
         first_v, size = index[:, FRAME_V], index[:, SIZE]
         sizes = size * self.width
