@@ -60,7 +60,7 @@ class Item:
     # The model
 
     @property
-    def places(self) -> Mapping[tuple[str, ...], Marker]:
+    def markers(self) -> Mapping[tuple[str, ...], Marker]:
         """The places on bodies and beam nodes that it names, by field; the field () means the item's own fields."""
         return {}
 

@@ -110,7 +110,7 @@ class BeamBatch(Batch):
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)
             self._check(forces(*self._elements, *state, False, False, -1.0, out, NO_SECTION))

@@ -162,5 +162,5 @@ def _degrees(angle: float) -> str:
 
 def _nodes_in_use(beam: Beam, model: Any) -> set[int]:
     """Nodes of a beam that an item of the model is on: a load, a mass, a spring, the end of another beam."""
-    places = [place for item in model.items() for place in item.places.values()]
+    places = [place for item in model.items() for place in item.markers.values()]
     return {place.node % (beam.elements + 1) for place in places if place.beam == beam.name}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 
 
 def cubics(x: Floats) -> Floats:
@@ -55,10 +55,10 @@ def swing_formula(t1: Any, t2: Any, t3: Any) -> tuple[Any, Any, Any, Any, Any, A
 
 
 # Kernels take numbers; the functions themselves also take arrays.
-slope, swing = inner(slope_formula), inner(swing_formula)
+slope, swing = inlined(slope_formula), inlined(swing_formula)
 
 
-@inner
+@inlined
 def section_at(X, n2, n3, n4, psi, S):
     """S (3, 3): tangent, y and z axes, as columns, of the section where ``slopes`` are n2, n3, n4, turned by psi about
     its tangent; returns the length of r'."""

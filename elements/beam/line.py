@@ -93,7 +93,7 @@ class LineItem(Item):
         return tuple(e if e is not None and e.clamped else None for e in ends)  # type: ignore[return-value]
 
     @property
-    def places(self) -> dict[tuple[str, ...], Attachment]:
+    def markers(self) -> dict[tuple[str, ...], Attachment]:
         """Its ends that are on something."""
         return {(word,): e for word, e in zip(("start", "end"), self.attached, strict=True) if e is not None}
 

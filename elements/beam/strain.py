@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from femb.elements.beam.interpolation import FINE, cubics, integrals, slope, slopes
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import product_left_back
 
 SHAPE = 8  # natural coordinates
@@ -53,7 +53,7 @@ def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):
     X[7] = 2.0 * math.atan2(Q[2, 1] - Q[1, 2], 1.0 + Q[0, 0] + Q[1, 1] + Q[2, 2])
 
 
-@inner
+@inlined
 def twist_rule(X):
     """First and last + 1 of the points that an element of this shape needs."""
     bend = max(max(abs(X[1]), abs(X[2])), max(abs(X[5]), abs(X[6])))
@@ -62,7 +62,7 @@ def twist_rule(X):
     return FEW, TWIST_POINTS.size
 
 
-@inner
+@inlined
 def twist_angles(X, turned, rows):
     """Turn of the section about the tangent, relative to the swung section of end I, at the strain points.
 
@@ -197,7 +197,7 @@ def strains(X, length, source, turned, rows, e, E):
     return True
 
 
-@inner
+@inlined
 def twist_directions(Q, beta, gamma):
     """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in its own section's axes."""
     c = 1.0 / (1.0 + Q[0, 0])
@@ -208,7 +208,7 @@ def twist_directions(Q, beta, gamma):
         gamma[i] = Q[0, i] * c
 
 
-@inner
+@inlined
 def end_gradient(X, Q, beta, gamma, length, n, out):
     """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
 
@@ -229,7 +229,7 @@ def end_gradient(X, Q, beta, gamma, length, n, out):
     out[10] = length * (Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6])
 
 
-@inner
+@inlined
 def shape_gradient(X, Q, beta, gamma, length, B):
     """B (8, 11), the gradient of the natural coordinates by the ends' motion, as a matrix."""
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
@@ -249,7 +249,7 @@ def shape_gradient(X, Q, beta, gamma, length, B):
     B[3, 6] = length
 
 
-@inner
+@inlined
 def geometric_stiffness(X, Q, beta, gamma, length, n, K):
     """K (11, 11) += the change of B^T n with the ends' motion at constant n (8,): the director-stress part.
 

@@ -8,7 +8,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.frame_index import pair_starts, with_inputs
 from femb.elements.joint import force_kernels as kernels
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.layout import Layout
 
@@ -59,7 +59,7 @@ class JointForceBatch(ForceBatch):
         kernels.laws(self.index, self.data, u, values, rates, found)
         return values, rates, gradients, found
 
-    def gaps(self, discrete: Discrete, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         values, rates, _ = self.coordinates.measure(q, v)
         values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
         which, sense, limits = self.limits
@@ -77,7 +77,7 @@ class JointForceBatch(ForceBatch):
             damping, stiffness,
         )  # fmt: skip
 
-    def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         out += np.sum(self.measure(u, q, v)[3][..., kernels.ENERGY], axis=1)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:

@@ -73,7 +73,7 @@ class Joint(Item):
             object.__setattr__(self, word, np.atleast_1d(numbers))
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names, by field."""
         return {("first",): self.first, ("second",): self.second}
 

@@ -51,7 +51,7 @@ class AlongBeams(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self.force(u, q, 1.0, out, NO_SECTION)
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self.force(u, q, -1.0, out, NO_SECTION)
 
     def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:

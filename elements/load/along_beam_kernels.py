@@ -8,11 +8,11 @@ from femb.elements.beam.columns import LENGTH
 from femb.elements.beam.ends import end_pose, force_to_frame
 from femb.elements.beam.matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
 from femb.elements.beam.strain import natural_coordinates
-from femb.numerics.compile import inner
+from femb.numerics.compile import inlined
 from femb.numerics.vector3 import turn, turn_back
 
 
-@inner
+@inlined
 def locate(index, ends, data, q, fixed, r, R, X):
     """Axes R (5, 3, 3) and natural coordinates X (8,) of one element at q (n_q,); r (2, 3) its ends."""
     end_pose(index[0], ends[0], q, fixed, r[0], R[0], R[1])
@@ -20,7 +20,7 @@ def locate(index, ends, data, q, fixed, r, R, X):
     natural_coordinates(r[0], R[1], q[index[4]], r[1], R[3], q[index[5]], data[LENGTH], R[4], X)
 
 
-@inner
+@inlined
 def add_force(index, ends, R, f, sign, work, out):
     """out (n_v,) += sign times a force f (14,) on the ends: axes of the first section, spins in own axes.
 
@@ -39,7 +39,7 @@ def add_force(index, ends, R, f, sign, work, out):
         out[index[6 + end]] += sign * f[o + 6]
 
 
-@inner
+@inlined
 def add_section_force(R, f, sign, work, section):
     """section (2, 6) += the share of a residual force sign f in the section forces (see ``beam_force.forces``)."""
     F, own = work[0], work[1]
@@ -52,7 +52,7 @@ def add_section_force(R, f, sign, work, section):
             section[end, 3 + i] += outward * f[o + 3 + i]
 
 
-@inner
+@inlined
 def add_tangent(ends, offset, stride, R, T, f, A, out):
     """Add the change A (14, 14) of the residual force f (14,) with the ends' motion to block data; changes A.
 

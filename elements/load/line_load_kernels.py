@@ -17,11 +17,11 @@ from femb.elements.beam.columns import LENGTH
 from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, end_gradient, twist_angles, twist_directions
 from femb.elements.load.along_beam_kernels import add_force, add_section_force, locate
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import turn, turn_back
 
 
-@inner
+@inlined
 def spin_gradient(i, g, S, rows, W):
     """W (3, 8): spin of the section at strain point i against the first one, by the natural coordinates.
 
@@ -47,7 +47,7 @@ def spin_gradient(i, g, S, rows, W):
             W[2, m] += t1 * b - t2 * a + t3 * swing
 
 
-@inner
+@inlined
 def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n, M1):
     """Forces on the centreline G (4, 3), conjugate to (r_I, g_I, r_II, g_II), on the natural coordinates n (8,) and,
     besides both, on the spin of end I M1 (3,)."""
@@ -70,7 +70,7 @@ def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n
                 M1[k] += c[k]
 
 
-@inner
+@inlined
 def local_vectors(R, kind, values, weight, S, f, c):
     """f, c (3,): weighted force and moment at one point in the axes of the first section."""
     if kind == 0:
@@ -84,7 +84,7 @@ def local_vectors(R, kind, values, weight, S, f, c):
         c[k] *= weight
 
 
-@inner
+@inlined
 def ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f):
     """f (14,) minus the force on the two ends, so that it is a residual: axes of the first section, spins in own."""
     s1 = X[3]

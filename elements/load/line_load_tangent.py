@@ -24,11 +24,11 @@ from femb.elements.beam.strain import (
 from femb.elements.beam.tangent_strain import AXIS, SHAPE, twist_hessian
 from femb.elements.load.along_beam_kernels import add_tangent, locate
 from femb.elements.load.line_load_kernels import ends_force, local_vectors, row_force, spin_gradient
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import dot, turn_back
 
 
-@inner
+@inlined
 def vector_changes(f, spin, follows, change):
     """change (3, 11): of a vector in the axes of the first section; spin (3, 11) of the section against them."""
     for j in range(11):
@@ -42,7 +42,7 @@ def vector_changes(f, spin, follows, change):
         change[2, j] = a * f[1] - b * f[0]
 
 
-@inner
+@inlined
 def centreline_tangent(Q, length, s1, s2, G, dG, D):
     """D (14, 11) += change of the force on the ends by forces G (4, 3) on the centreline.
 
@@ -171,7 +171,7 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
     return -1
 
 
-@inner
+@inlined
 def spin_change(i, g, S, rows, second, c, H):
     """H (8, 8) += the transpose of d(W^T c)/dX at a held moment c (3,), W as in ``spin_gradient``.
 

@@ -25,7 +25,7 @@ from femb.elements.beam.strain import (
 )
 from femb.elements.beam.tangent_strain import strain_changes, twist_hessian
 from femb.elements.load.along_beam_kernels import add_force, add_section_force, add_tangent, locate
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 
 
 @kernel
@@ -64,7 +64,7 @@ def thermal_strains(free, length, curvature, off, source, out):
     return -1
 
 
-@inner
+@inlined
 def thermal_force(data, thermal, E, n):
     """n (8,) = minus length sum w E^T D e_T: the residual force on the natural coordinates."""
     n[:] = 0.0
@@ -78,7 +78,7 @@ def thermal_force(data, thermal, E, n):
                 n[m] += stress * E[i, j, m]
 
 
-@inner
+@inlined
 def ends_force(X, Q, beta, gamma, length, n, f11, f):
     """f (14,): force on the two ends of a force n (8,) on the natural coordinates."""
     f11[:] = 0.0

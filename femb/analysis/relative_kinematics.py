@@ -74,21 +74,21 @@ class RelativeKinematics(RelativeEquations):
         options : of ``femb.Run``, such as rtol and output_interval. Raises SolveError where angles lock
         on the way; what was computed is in ``error.results``.
         """
-        from femb.analysis.time_loop import Outcome, integrate
+        from femb.analysis.time_loop import RunSummary, integrate
         from femb.results.recording import Recording
         from femb.steppers import make_stepper
 
         run = Run(duration=duration, **{"method": "rk", **options})
         if run.method != "rk":
             raise ModelError(f"relative kinematics: is integrated by method 'rk', got {run.method!r}")
-        outcome = Outcome([])
+        summary = RunSummary([])
         with Recording(self.system, run.method, None, "") as recording:
             stepper = make_stepper(self, run)
             try:
-                for frames in integrate(self, stepper, run.output_times(), outcome, max_steps=run.most_steps):
+                for frames in integrate(self, stepper, run.output_times(), summary, max_steps=run.most_steps):
                     recording.add(frames)
             finally:
-                recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()
+                recording.statistics, recording.arrays = stepper.statistics.as_dict(), summary.arrays()
         results: Results = recording.results()
         return results
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.events import Event
-from femb.analysis.time_loop import Outcome, integrate
+from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
 from femb.base.progress import Reporter
@@ -61,7 +61,7 @@ def simulate(
     check_figures(model)
     check_memory(system, run)
     system = started(system, run)
-    form, outcome = make_formulation(system, run.formulation), Outcome([])
+    form, outcome = make_formulation(system, run.formulation), RunSummary([])
     with Recording(system, run.method, out, case_text) as recording:
         stepper = make_stepper(form, run)
         try:
@@ -198,7 +198,7 @@ def _unfixed(system: "System") -> "tuple[System, Floats]":
     from femb.system.system import System
 
     layout = system.layout
-    places = [place for item in system.model.bodies.values() for place in item.places.values()]
+    places = [place for item in system.model.bodies.values() for place in item.markers.values()]
     massive = {layout.station(place).frame for place in places}
     massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
     if all(layout.frames[frame].freedom for frame in massive):

@@ -17,7 +17,7 @@ from femb.base.types import Floats, Ints
 from femb.formulations.relative import Partials, Speeds, Velocities, body_rows, partials, velocities
 from femb.formulations.relative_angles import GIMBAL
 from femb.formulations.relative_coordinates import RelativeCoordinates
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.layout.state import State
 from femb.numerics import rotations
@@ -36,7 +36,7 @@ class RelativeEquations(RelativeCoordinates):
     def __init__(self, system: "System", choice: Speeds) -> None:
         super().__init__(system, choice)
         self.breakpoints, self.inputs_of_state = system.breakpoints, system.inputs_of_state
-        self.watched = system.watched
+        self.singular_batches = system.singular_batches
         self._keep()
         if not self.n_v:
             raise ModelError("relative_kinematics: the joints leave nothing free to move")
@@ -135,16 +135,16 @@ class RelativeEquations(RelativeCoordinates):
         other.system = self.system.at(self.to_system(q[None], np.zeros((1, self.n_v)))[0][0])
         return other
 
-    def with_discrete(self, discrete: Discrete) -> Self:
+    def with_discrete(self, discrete: DiscreteState) -> Self:
         """The same in another discrete state."""
         other = copy(self)
         other.system = self.system.with_discrete(discrete)
         other._keep()
         return other
 
-    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+    def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Look for postures that a motion cannot go on through."""
-        self.system.watch(t, *self.to_system(q, v), last)
+        self.system.check_singularities(t, *self.to_system(q, v), last)
 
     def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v where drivers and latches want them, by the smallest change weighted with the inertia."""

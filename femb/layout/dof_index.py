@@ -9,11 +9,11 @@ from femb.numerics import rotations
 
 
 def turned_places(first: Ints) -> Ints:
-    """(F, 2) for ``Places.corotated_frames`` of frames whose translational velocities begin at first (F,)."""
+    """(F, 2) for ``DofIndex.corotated_frames`` of frames whose translational velocities begin at first (F,)."""
     return np.stack([first, np.full(len(first), -1)], axis=1)
 
 
-class Places:
+class DofIndex:
     """Numbers of components by kind of quantity.
 
     coordinates : places in q and in v of what is linear, then of quaternions and of angular velocities, as the kernels

@@ -18,7 +18,7 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 
 
 class TrialError(SolveError):
@@ -53,7 +53,7 @@ class Input:
 
     With ``of_discrete`` it is function(discrete), of the discrete state (femb.layout.discrete): constant within a step.
     differentiated : whether what is ``of_state`` holds its own derivatives, which the batch's tangents take; where a
-    user's function left them out, the value is an Underived. label says in messages what it is.
+    user's function left them out, the value is a WithoutDerivatives. label says in messages what it is.
     """
 
     width: int
@@ -77,13 +77,13 @@ class Input:
         )
 
 
-class Underived(tuple[float, ...]):
+class WithoutDerivatives(tuple[float, ...]):
     """A value and zeros in the place of derivatives that are not known."""
 
 
 def with_derivatives(value: Any) -> Any:
     """A number with two zeros for its unknown derivatives, or the three numbers given."""
-    return Underived((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
+    return WithoutDerivatives((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
 
 
 class Batch:
@@ -101,8 +101,8 @@ class Batch:
     slow_to_compile: ClassVar[bool] = False
     # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
     switches: bool = False
-    # Where the batch's equations end, a femb.layout.singularity.Posture for each vector of posture_vectors.
-    postures: tuple[Any, ...] = ()
+    # Where the batch's equations end, a femb.layout.singularity.Singularity for each vector of singularity_vectors.
+    singularities: tuple[Any, ...] = ()
 
     @staticmethod
     def joined(batches: list[Any]) -> "Batch":
@@ -120,7 +120,7 @@ class Batch:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
         self.force_tangent(u, q, v, damping, stiffness)
 
-    def gaps(self, discrete: Discrete, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Functions (s, k) of the state that are zero where the stiffness changes at once, and their rates.
 
         Steps end where one of them passes through zero. Of an element without such a place k is 0, as it is where the
@@ -142,7 +142,7 @@ class Batch:
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
 
-    def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s,) += potential energy that depends on inputs, such as that of unwrapped angles."""
 
     def records(self, frames: Any, batches: "list[Batch]") -> dict[str, Floats]:
@@ -152,18 +152,18 @@ class Batch:
         """
         return {}
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
 
     def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += what loads along beams add to the section forces at both ends of all n elements."""
 
-    def input_energy(self, u: Floats, q: Floats, out: Floats) -> None:
+    def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         """out (s,) += energy that the inputs make of the potential energy (a heated part's is of what is left of its
         strain), which they have then done as work."""
 
-    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Vectors (s, k, m) that must not vanish in a motion, and their rates; k as in ``postures``."""
+    def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Vectors (s, k, m) that must not vanish in a motion, and their rates; k as in ``singularities``."""
         raise NotImplementedError
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
@@ -188,7 +188,7 @@ class ForceBatch(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self.add_forces(u, q, v, 1.0, 1.0, out)
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self.add_forces(u, q, v, 0.0, -1.0, out)
 
 

@@ -121,7 +121,7 @@ class Model:
                 result.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
         for item in self.items():
             if not isinstance(item, LineItem):
-                for field, on in item.places.items():
+                for field, on in item.markers.items():
                     result += self._place_problems((item.table, item.name, *field), item, on)
             if item.joint_coordinate is not None:
                 result += self._joint_problems((item.table, item.name), *item.joint_coordinate)

@@ -62,7 +62,7 @@ class Placement(Poses):
         for name, body in self.model.bodies.items():
             if body.start_pose().position is not None:
                 self.bodies[name] = self.own_pose(name)
-        used = {place.body for item in self.model.items() for place in item.places.values()}
+        used = {place.body for item in self.model.items() for place in item.markers.values()}
         if "ground" in used and "ground" not in self.bodies:
             self.bodies["ground"] = self.own_pose("ground")
         if self.bodies:

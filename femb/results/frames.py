@@ -19,7 +19,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
-from femb.steppers.contract import Step, before, located
+from femb.steppers.contract import Step, left_limit, located
 from femb.system.block_lu import SingularError
 from femb.system.constraints import least_multipliers
 from femb.system.system import System
@@ -78,7 +78,7 @@ def step_frames(form: Formulation, step: Step, times: Floats) -> Frames:
     of_motion = form.accelerations_to_system(states, v, step.accelerations(times))
     q, v = form.to_system(states, v)
     systems = [_counting(form, state) for state in states]
-    instants = np.minimum(times, before(step.end, step.start))
+    instants = np.minimum(times, left_limit(step.end, step.start))
     u = _inputs(systems, instants, q, v)
     try:
         q, v = _corrected(systems, u, q, v, of_motion, STIFF / (step.end - step.start))

@@ -94,7 +94,7 @@ class Recorder:
         values = self.system.energy_momentum(frames.q, frames.v, frames.u)
         stored = np.zeros(len(frames.time))
         for batch in self.system.batches:
-            batch.input_energy(frames.u, frames.q, stored)
+            batch.prestress_energy(frames.u, frames.q, stored)
         if self.first_energy is None:
             self.first_stored = float(stored[0])
         kinetic, potential, work = values[:, 0], values[:, 1] + stored, frames.work + stored - self.first_stored

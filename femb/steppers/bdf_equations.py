@@ -7,10 +7,10 @@ import numpy as np
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
-from femb.numerics.kinematics import solution_limits
+from femb.numerics.kinematics import newton_tolerance
 from femb.steppers.bdf_history import ALPHA, History
 from femb.steppers.bdf_kernels import correct, implicit_coordinates
-from femb.steppers.contract import before
+from femb.steppers.contract import left_limit
 from femb.steppers.implicit import Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import frame_turns, turn_frames_back
 
@@ -67,8 +67,8 @@ class BdfEquations(ImplicitStepper[Solution]):
     def _solve(self, h: float, end: float) -> Solution | None:
         self.history.change(h, self.order)
         trial = self._newton(h, end, full=False) or self._newton(h, end, full=True)
-        if trial and self.form.watched:
-            self.form.watch(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
+        if trial and self.form.singular_batches:
+            self.form.check_singularities(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
         return trial
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
@@ -96,8 +96,8 @@ class BdfEquations(ImplicitStepper[Solution]):
             self._factorise(mu)
         turns = np.empty((1, len(places), 4))
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
-        solution_limits(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
-        t, u, multipliers = before(end, self.t), None, self.multipliers
+        newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
+        t, u, multipliers = left_limit(end, self.t), None, self.multipliers
         doubted = self.tolerance if not full and form.system.switches else 0.0
         diverging = np.inf if full else DIVERGING
         newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, diverging)

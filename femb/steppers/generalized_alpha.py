@@ -27,7 +27,7 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.numerics.kinematics import error_norm
-from femb.steppers.contract import Step, before
+from femb.steppers.contract import Step, left_limit
 from femb.steppers.dense import HermiteStep
 from femb.steppers.generalized_alpha_kernels import moved
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
@@ -107,8 +107,8 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
         trial = self._newton(h, end)
         if trial is not None:
             q, v = trial.end = self.form.projected(trial.u, trial.q, trial.v, self._factored)
-            if self.form.watched:
-                self.form.watch(self.t, np.stack([self.q, q]), np.stack([self.v, v]))
+            if self.form.singular_batches:
+                self.form.check_singularities(self.t, np.stack([self.q, q]), np.stack([self.v, v]))
         return trial
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
@@ -128,7 +128,7 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
                 self.a, self.multipliers = form.forward(self._u, self.q, self.v)
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
-        multipliers, t = self.multipliers, before(end, self.t)
+        multipliers, t = self.multipliers, left_limit(end, self.t)
         kept = not self._fresh and form.system.switches
         newton = Convergence(SOLVED, np.inf, NEGLIGIBLE * SOLVED if kept else 0.0, restoring=1.0)
         u = None

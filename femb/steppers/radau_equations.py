@@ -12,8 +12,8 @@ from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics import tableaux
-from femb.numerics.kinematics import solution_limits
-from femb.steppers.contract import before
+from femb.numerics.kinematics import newton_tolerance
+from femb.steppers.contract import left_limit
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import finish_iteration, start_stages, to_eigenvectors
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
@@ -106,8 +106,9 @@ class RadauEquations(ImplicitStepper[Stages]):
     def _solve(self, h: float, end: float) -> Stages | None:
         try:
             trial = self._newton(h, end)
-            if trial is not None and self.form.watched:
-                self.form.watch(self.t, np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]]))
+            if trial is not None and self.form.singular_batches:
+                Q, V = np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
+                self.form.check_singularities(self.t, Q, V)
         except (TrialError, SingularError):
             if not self._leave_nearly_dependent():
                 raise
@@ -128,7 +129,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         form = self.form
         self._factorise(h)
         t = self.t
-        times = t + C[0] * h, t + C[1] * h, before(end, t)
+        times = t + C[0] * h, t + C[1] * h, left_limit(end, t)
         _, V, K, Q, L = stages = self._stages
         real, pair, turns = self._real, self._pair, self._turns
         of_real, of_pair = self._factors
@@ -139,7 +140,7 @@ class RadauEquations(ImplicitStepper[Stages]):
             *form.coordinates, turned_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
             *stages, turns,
         )  # fmt: skip
-        solution_limits(self.scale_q, self.scale_v, *state, h, self._scale[2])
+        newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         finish = (*form.coordinates, turned_v, A, INVERSE, T, h, self._scale, *state, turns, real, pair, *stages)
         u = None
         kept = not self._fresh and form.system.switches

@@ -17,7 +17,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
-from femb.steppers.contract import Statistics, Step, before
+from femb.steppers.contract import Statistics, Step, left_limit
 from femb.steppers.dense import Dop853Step, End, HermiteStep
 from femb.steppers.diagnosis import largest_frequency
 from femb.steppers.variable_step import VariableStep
@@ -75,7 +75,7 @@ class _Explicit:
         """Show the states of a step to the form; ``last`` where no shorter one can be made."""
         y = np.array(states)
         q, v = np.ascontiguousarray(y[:, : self.n_q]), np.ascontiguousarray(y[:, self.n_q : -1])
-        self.form.watch(self.t, q, v, last)
+        self.form.check_singularities(self.t, q, v, last)
 
     def _state(self, y: Floats, rate: Floats) -> End:
         """(q, v, a, work, power) for the dense output."""
@@ -104,13 +104,13 @@ class RungeKutta4(_Explicit):
             with np.errstate(over="ignore", invalid="ignore"):
                 k2 = self._rate(middle, y0 + 0.5 * h * k1)
                 k3 = self._rate(middle, y0 + 0.5 * h * k2)
-                k4 = self._rate(before(end, start), y0 + h * k3)
+                k4 = self._rate(left_limit(end, start), y0 + h * k3)
                 y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
             if not np.all(np.isfinite(y)):
                 raise TrialError("the state is not finite")
-            if self.form.watched:
+            if self.form.singular_batches:
                 self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
-            rate = self._project(before(end, start), y)
+            rate = self._project(left_limit(end, start), y)
         except TrialError as problem:
             said = f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem})"
             if isinstance(problem, InputError):
@@ -173,8 +173,8 @@ class Dop853(_Explicit, VariableStep[Formulation, _Trial]):
     def _solve(self, h: float, end: float) -> _Trial:
         K = self._stages(h, end)
         y = self.y + h * (dop.B @ K[: dop.STAGES])
-        K[dop.STAGES] = self._rate(before(end, self.t), y)
-        if self.form.watched:
+        K[dop.STAGES] = self._rate(left_limit(end, self.t), y)
+        if self.form.singular_batches:
             stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
             self._watch([*stages[IN_TIME], y], last=False)
         return _Trial(K, y)
@@ -188,7 +188,7 @@ class Dop853(_Explicit, VariableStep[Formulation, _Trial]):
     def _complete(self, trial: _Trial, h: float, end: float) -> bool:
         y = trial.y
         trial.step = Dop853Step(self.form, self._rate, (self.t, end), (self.y, y.copy()), trial.K)
-        trial.rate = self._project(before(end, self.t), y) if self.form.n_c else trial.K[dop.STAGES]
+        trial.rate = self._project(left_limit(end, self.t), y) if self.form.n_c else trial.K[dop.STAGES]
         self.form.normalise(y[: self.n_q])
         return True
 
@@ -205,7 +205,7 @@ class Dop853(_Explicit, VariableStep[Formulation, _Trial]):
         K = np.empty((dop.EXTENDED, self.y.size))
         K[0] = self.rate
         for s in range(1, dop.STAGES):
-            t = before(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
+            t = left_limit(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
             K[s] = self._rate(t, self.y + h * (dop.A[s, :s] @ K[:s]))
         return K
 

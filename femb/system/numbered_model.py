@@ -19,7 +19,7 @@ from femb.elements import CATALOGUE, Ground
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, InputError, merged, raised
 from femb.layout.layout import Layout
 from femb.layout.state import State
@@ -61,7 +61,7 @@ class NumberedModel(VelocityCoordinates):
         self.batches = merged(
             [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
         )
-        self.watched = [batch for batch in self.batches if batch.postures]
+        self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)
         inputs: list[Input] = []
         parts: list[Batch | ConstraintSet] = [*self.batches, self.constraint_set]
@@ -79,18 +79,18 @@ class NumberedModel(VelocityCoordinates):
             return self
         return self.with_discrete(replace(self.discrete, angles=self.joint_motion(q, np.zeros(self.n_v))[0]))
 
-    def with_discrete(self, discrete: Discrete) -> Self:
+    def with_discrete(self, discrete: DiscreteState) -> Self:
         """The same system in another discrete state."""
         other = copy(self)
         other.discrete = discrete
         return other
 
-    def discrete_at(self, q: Floats) -> Discrete:
+    def discrete_at(self, q: Floats) -> DiscreteState:
         """The discrete state at a start: angles within half a turn, latches as given, holding what is there."""
         latches = self.layout.latches
         angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
         engaged = np.array([float(latch.item.engaged) for latch in latches])
-        return Discrete(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
+        return DiscreteState(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
 
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Coordinates, unwrapped, and rates (m,) of all joints at one state, as in ``coordinates_of_joints``."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
-from femb.layout.dof_index import Places
+from femb.layout.dof_index import DofIndex
 from femb.layout.layout import Layout
 from femb.numerics import kinematics
 
@@ -20,8 +20,8 @@ class VelocityCoordinates:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
-        self.places = Places(layout)
-        self.coordinates, self.corotated_frames = self.places.coordinates, self.places.corotated_frames
+        self.dof_index = DofIndex(layout)
+        self.coordinates, self.corotated_frames = self.dof_index.coordinates, self.dof_index.corotated_frames
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """H(q) v (s, n_q)."""
@@ -59,8 +59,8 @@ class VelocityCoordinates:
 
     def rigid_velocities(self, q: Floats) -> Floats:
         """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes."""
-        return self.places.rigid_velocities(q)
+        return self.dof_index.rigid_velocities(q)
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
-        return self.places.error_scale(rtol, atol)
+        return self.dof_index.error_scale(rtol, atol)

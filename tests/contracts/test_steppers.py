@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import femb
-from femb.analysis.time_loop import Event, Outcome, integrate
+from femb.analysis.time_loop import Event, RunSummary, integrate
 from femb.base.methods import METHODS, STEPPERS, TABLEAUX, Method
 from femb.base.options import Run, Tolerances
 from femb.elements import Load, PointMass, RigidBody
@@ -220,7 +220,7 @@ def test_restart_after_a_jump(name):
     system = pushed()
     stepper = make_stepper(system, run(name, 1.0))
     assert system.breakpoints == [0.4]
-    frames = list(integrate(system, stepper, np.array([0.0, 0.4, 1.0]), Outcome([])))
+    frames = list(integrate(system, stepper, np.array([0.0, 0.4, 1.0]), RunSummary([])))
     x, v, work = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v", "work"))
     np.testing.assert_allclose(x[:, 0], [0.0, 0.28, 1.36], atol=1e-7)
     np.testing.assert_allclose(v[:, 0], [0.5, 0.9, 2.7], atol=1e-7)
@@ -255,7 +255,7 @@ def test_jump(name):
 @every_stepper
 def test_events(name):
     """A zero inside a step is found by the dense output; a terminal event ends the run there."""
-    system, outcome = pushed(), Outcome([])
+    system, outcome = pushed(), RunSummary([])
     events = (
         Event("passed", lambda t, state: state.bodies["m"].position[0] - 0.1, terminal=False),
         Event("there", lambda t, state: state.bodies["m"].position[0] - 0.3),
@@ -292,7 +292,7 @@ def test_another_discrete_state_is_read_in_the_next_step(name):
 def test_explicit_steppers_integrate_relative_coordinates(name, speeds):
     form = femb.relative_kinematics(top().model, speeds)
     stepper = make_stepper(form, run(name, 0.5, 0.02))
-    frames = list(integrate(form, stepper, np.array([0.0, 0.123, 0.5]), Outcome([])))
+    frames = list(integrate(form, stepper, np.array([0.0, 0.123, 0.5]), RunSummary([])))
     p, omega = attitude(0.123)
     got = frames[-1] if len(frames[-1].time) > 1 else frames[1]
     np.testing.assert_allclose(got.q[0, 3:], p, atol=1e-6)

@@ -197,7 +197,7 @@ def test_tangent_of_the_rotor():
 
 def test_errors_are_scaled_by_the_quantity():
     system = System(in_body())
-    (start, size, scale, _), (_, _, rates, _) = system.places.error_scale(
+    (start, size, scale, _), (_, _, rates, _) = system.dof_index.error_scale(
         1e-6, Tolerances(position=1.0, quaternion=2.0, strain=3.0, time=0.5)
     )
     assert list(start[-2:]) == list(system.layout.internal_q)

@@ -14,7 +14,7 @@ from scipy.special import ellipj
 import femb.steppers.radau_equations as radau_module
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
 from femb.analysis.simulate import simulate
-from femb.analysis.time_loop import Event, Outcome, integrate
+from femb.analysis.time_loop import Event, RunSummary, integrate
 from femb.elements import JointEnd, Revolute, Spherical
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
@@ -392,7 +392,7 @@ def test_lands_on_breakpoints(name):
         return done
 
     stepper.step = watched
-    for _ in integrate(system, stepper, np.array([0.0, 1.0]), Outcome([])):
+    for _ in integrate(system, stepper, np.array([0.0, 1.0]), RunSummary([])):
         pass
     assert set(spy.breakpoints) <= set(ends)
     assert ends[-1] == 1.0
@@ -445,7 +445,7 @@ def test_step_to_limits_leaves_no_sliver():
 def run_events(model, events, duration, **options):
     system = System(model)
     stepper = make_stepper(system, Run(duration=duration, **options))
-    outcome = Outcome([])
+    outcome = RunSummary([])
     frames = list(integrate(system, stepper, np.array([0.0, duration]), outcome, tuple(events)))
     return outcome, np.concatenate([each.time for each in frames]), np.concatenate([each.q for each in frames])
 

@@ -17,7 +17,7 @@ from femb.analysis.array_file import write_arrays
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
-from femb.analysis.time_loop import Outcome, integrate
+from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Run, Tolerances
 from femb.base.types import Complexes, Floats
@@ -159,7 +159,7 @@ def _flow(
     length = period / intervals
     inner = (length * (np.arange(intervals)[:, None] + NODES)).ravel()
     times = np.concatenate([[0.0], inner, [period]])
-    frames = list(integrate(system, make_stepper(system, run), times, Outcome([])))
+    frames = list(integrate(system, make_stepper(system, run), times, RunSummary([])))
     q, v = (np.concatenate([getattr(frame, word) for frame in frames]) for word in ("q", "v"))
     Phi: Floats | None = None
     for k in range(intervals):

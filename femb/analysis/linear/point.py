@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Sparse
-from femb.layout.element import Batch, Underived
+from femb.layout.element import Batch, WithoutDerivatives
 from femb.system.reaction_stiffness import reaction_stiffness
 from femb.system.system import System
 
@@ -40,7 +40,9 @@ class OperatingPoint:
         system = system.at(q)
         state = system.state(t, q, v)
         for input_ in system.inputs:
-            if input_.of_state and (not input_.differentiated or isinstance(input_.function(t, state), Underived)):
+            if not input_.of_state:
+                continue
+            if not input_.differentiated or isinstance(input_.function(t, state), WithoutDerivatives):
                 raise ModelError(
                     f"{input_.label}: is a function of the state whose derivatives are not known, so that it cannot be "
                     "linearised; springs and motors may return (force, by length, by rate); of other loads take an "

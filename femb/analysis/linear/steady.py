@@ -197,7 +197,7 @@ def fastest(balance: Balance) -> str:
 
 def _gone_on(balance: Balance, time: float) -> Floats:
     """The free speeds (P,) after a time, shortened where an unstable motion would let rounding grow."""
-    from femb.analysis.time_loop import Outcome, integrate
+    from femb.analysis.time_loop import RunSummary, integrate
     from femb.base.options import Run, Tolerances
     from femb.steppers import make_stepper
 
@@ -209,7 +209,7 @@ def _gone_on(balance: Balance, time: float) -> Floats:
     tolerance = Tolerances(position=1e-9 * balance.size, quaternion=1e-9, strain=1e-10, time=time)
     run = Run(duration=time, rtol=1e-9, atol=tolerance)
     system = _with_steady_loads(point).starting_at(point.q, point.v)
-    frames = list(integrate(system, make_stepper(system, run), np.array([0.0, time]), Outcome([])))
+    frames = list(integrate(system, make_stepper(system, run), np.array([0.0, time]), RunSummary([])))
     return balance.chart.speeds_at(frames[-1].q[-1], frames[-1].v[-1])
 
 

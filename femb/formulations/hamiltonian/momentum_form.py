@@ -22,7 +22,7 @@ from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEqua
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
 from femb.formulations.transformed import Transformed
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, TrialError
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
@@ -189,7 +189,7 @@ class MomentumForm(Transformed):
         other.system = self.system.at(Q[0])
         return other
 
-    def _take(self, before: Discrete) -> None:
+    def _take(self, before: DiscreteState) -> None:
         self._list_held()
 
     def normalise(self, q: Floats) -> float:
@@ -240,4 +240,4 @@ def _does_work(batch: Batch) -> bool:
     """Whether a batch may have power: not if it is made of springs alone."""
     if isinstance(batch, JointForceBatch):
         return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
-    return type(batch).applied is not Batch.applied
+    return type(batch).nonconservative_force is not Batch.nonconservative_force

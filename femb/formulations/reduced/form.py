@@ -27,7 +27,7 @@ from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.transformed import Transformed
 from femb.formulations.tree_frame import Root
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.system.block_lu import SingularError
 from femb.system.linear_solver import Factors, Matrix, Solver
@@ -219,7 +219,7 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     # States
 
-    def _take(self, before: Discrete) -> None:
+    def _take(self, before: DiscreteState) -> None:
         """Engaged latches are kept rows."""
         if np.any(before.engaged != self.system.discrete.engaged):
             self._keep()

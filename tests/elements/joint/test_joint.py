@@ -193,7 +193,7 @@ def section():
 
 
 def jointed(kind, place, seed=0, **words):
-    """A joint in a random posture between two things; a body that it can place is placed by it."""
+    """A joint in a random singularity between two things; a body that it can place is placed by it."""
     rng = np.random.default_rng(seed)
     model = Model(gravity=GRAVITY)
     angles = {"euler_angles": rng.uniform(-1.0, 1.0, 3), "euler_sequence": "xyz"}

@@ -54,7 +54,7 @@ def added_acceleration(system, u, q, v):
     """What the loads alone accelerate (the model undamped, so that only loads are applied)."""
     force = np.zeros((1, system.n_v))
     for batch in system.batches:
-        batch.applied(u[None], q[None], v[None], force)
+        batch.nonconservative_force(u[None], q[None], v[None], force)
     return system.solver.factorise(system.mass_data(q)).solve(force[0])
 
 
