@@ -20,6 +20,10 @@ SYMMETRIC = 1e-7
 ROUGH = 1e-2
 FIRST_SHIFT = -1.0  # (rad/s)2, and smaller and smaller parts of it until the lowest mode is near
 SEED = 1
+# Below this number of freedoms, and where most modes are wanted, all of them are computed at once.
+SMALL = 60
+# A condition depends on the others where it leaves this part.
+DEPENDENT = 1e-11
 
 
 def real_modes(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
@@ -28,24 +32,30 @@ def real_modes(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floa
     The signs of shapes make their largest entry positive. Negative values are of an unstable state.
     Raises ModelError: more modes than there are; a stiffness that is not symmetric. Raises SolveError.
     """
-    check_count(motion, free, count)
+    most = check_count(motion, free, count)
     check_symmetric(motion)
-    shift = 0.0
-    # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
-    if free.count or motion.system.n_c:
-        shift = FIRST_SHIFT
-        for _ in range(6):
-            lowest = float(_lanczos(motion, free, 1, shift, ROUGH)[0][0])
-            better = -BELOW * abs(lowest)
-            near = abs(better) >= 0.01 * abs(shift)
-            shift = better
-            if near:
-                break
-    squares, shapes = _lanczos(motion, free, count, shift, 0.0)
+    if 2 * count > most or most < SMALL:
+        squares, shapes = _dense(motion, free, count)
+    else:
+        squares, shapes = _lanczos(motion, free, count, _shift(motion, free), 0.0)
     order = np.argsort(squares)
     squares, shapes = squares[order], shapes[:, order]
     largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)]
     return squares, shapes * np.where(largest < 0.0, -1.0, 1.0)
+
+
+def _shift(motion: SmallMotion, free: FreeMotions) -> float:
+    """A shift below the lowest eigenvalue; zero where the stiffness of every block is regular by itself."""
+    # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
+    if not (free.count or motion.system.n_c):
+        return 0.0
+    shift = FIRST_SHIFT
+    for _ in range(6):
+        lowest = float(_lanczos(motion, free, 1, shift, ROUGH)[0][0])
+        previous, shift = shift, -BELOW * abs(lowest)
+        if abs(shift) >= 0.01 * abs(previous):
+            break
+    return shift
 
 
 def freedoms(motion: SmallMotion) -> int:
@@ -57,11 +67,12 @@ def freedoms(motion: SmallMotion) -> int:
     return int(np.sum(~motion.held)) - rows
 
 
-def check_count(motion: SmallMotion, free: FreeMotions, count: int) -> None:
-    """Refuse more modes than there are."""
+def check_count(motion: SmallMotion, free: FreeMotions, count: int) -> int:
+    """How many elastic modes there are; refuses more than these."""
     most = freedoms(motion) - free.count
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise ModelError(f"modes: got {count!r}, wanted a whole number from 1 to {most}, the elastic freedoms there are")
+    return most
 
 
 def check_symmetric(motion: SmallMotion) -> None:
@@ -97,9 +108,6 @@ def _lanczos(
 
     start = inverse(mass(np.random.default_rng(SEED).standard_normal(n)))
     operators = [LinearOperator((n, n), matvec=f, dtype=np.float64) for f in (mass, mass, inverse)]
-    most = freedoms(motion) - free.count
-    if count >= min(most, n - 1) or most < 3:
-        return _dense(inverse, mass, most, count, shift, motion)
     try:
         squares, shapes = eigsh(
             operators[0],
@@ -109,29 +117,27 @@ def _lanczos(
             OPinv=operators[2],
             v0=start,
             tol=tolerance,
-            ncv=min(most, max(2 * count + 1, 20)),
+            ncv=min(n - 1, max(2 * count + 1, 20)),
         )
     except ArpackNoConvergence as error:
         raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
     return squares, shapes
 
 
-def _dense(inverse, mass, most, count, shift, motion):  # type: ignore[no-untyped-def]
-    """All modes of a small model."""
-    from scipy.linalg import eigh
+def _dense(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The same where most of all modes are wanted: in a basis of the motions that the constraints leave."""
+    from scipy.linalg import eigh, qr
 
-    basis: list[Floats] = []
-    momenta: list[Floats] = []
-    generator = np.random.default_rng(SEED)
-    while len(basis) < most:
-        x = inverse(mass(generator.standard_normal(motion.system.n_v)))
-        for _ in range(3):
-            for shape, momentum in zip(basis, momenta, strict=True):
-                x = x - shape * (momentum @ x)
-        x = x / np.sqrt(x @ mass(x))
-        basis.append(x)
-        momenta.append(mass(x))
-    B = np.array(basis).T
-    K = B.T @ np.array([motion.times(motion.stiffness, x) for x in basis]).T
-    squares, parts = eigh(0.5 * (K + K.T))
-    return squares[:count], (B @ parts)[:, :count]
+    n, moving = motion.system.n_v, ~motion.held
+    mass, stiffness, rows = (motion.dense(data) for data in (motion.mass, motion.stiffness, motion.jacobian))
+    conditions = np.vstack([rows[n:, :n], free.momenta.T])[:, moving]
+    basis = np.eye(conditions.shape[1])
+    if len(conditions):
+        whole, triangle, _ = qr(conditions.T, pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        basis = whole[:, int(np.sum(sizes > DEPENDENT * sizes[0])) :]
+    M, K = (basis.T @ part[:n, :n][np.ix_(moving, moving)] @ basis for part in (mass, stiffness))
+    squares, parts = eigh(0.5 * (K + K.T), 0.5 * (M + M.T), subset_by_index=(0, count - 1))
+    shapes = np.zeros((n, count))
+    shapes[moving] = basis @ parts
+    return squares, shapes

@@ -1,4 +1,4 @@
-"""Small motions about a state at rest, as sparse block data of any number of elements.
+"""Small motions about a state at rest or in steady rotation, as sparse block data of any number of elements.
 
     M p'' + C p' + K p + J^T mu = F,    J p = 0
 
@@ -10,73 +10,96 @@ Source: docs/theory/modes.md, section 1.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.analysis.modes.spinning import in_own_axes
 from femb.analysis.statics import CoupledLayout
 from femb.base.types import Floats
-from femb.layout.layout import Layout
 from femb.system.block_lu import Factorisation
 from femb.system.system import System
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 Flags = NDArray[np.bool_]
 
 
 class FreeLayout(CoupledLayout):
-    """A layout in which nothing is fixed: the ground has velocities, which ``SmallMotion`` holds."""
+    """A layout in which nothing is fixed: the frames of the ground, ``grounded``, have velocities too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grounded: list[int] = []
 
     def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
         """A new frame; a fixed one gets six velocities."""
-        self.grounded = getattr(self, "grounded", [])
+        frame = super().add_frame(label, position, quaternion, freedom or 6)
         if freedom == 0:
-            self.grounded.append(len(self.frames))
-        return super().add_frame(label, position, quaternion, freedom or 6)
+            self.grounded.append(frame)
+        return frame
 
 
 @dataclass(frozen=True, eq=False)
 class SmallMotion:
     """Matrices of small motions as block data of the pattern of ``system``.
 
-    q (n_q,) : the state. held (n_v,) : velocities of frames that do not move. grounded : frames of the ground.
+    q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial velocities
+    by those in the frames' own axes, where the state spins, and None at rest.
     """
 
     system: System
     q: Floats
+    v: Floats
     mass: Floats
     damping: Floats
     stiffness: Floats
     jacobian: Floats
     held: Flags
-    grounded: tuple[int, ...]
+    axes: "csc_array | None"
 
     @classmethod
     def of(cls, system: System, loaded: bool) -> "SmallMotion":
-        """About the start of a System at rest.
+        """About the start of a System.
 
-        loaded : whether its weight, loads and reactions are in the stiffness; the start is then their equilibrium.
+        loaded : whether weight, loads, reactions and the rotation of the start count; the start is then an equilibrium
+        or a steady rotation. Otherwise it is at rest and without loads. Raises ModelError: a start that is not steady.
         """
         layout = FreeLayout()
-        free = System(system.model, assemble=True, layout=layout)
-        free = free.with_discrete(system.discrete)
-        grounded = tuple(getattr(layout, "grounded", ()))
-        q = _coordinates(system, free)
-        v, a = np.zeros((2, free.n_v))
+        free = System(system.model, assemble=True, layout=layout).with_discrete(system.discrete)
+        q, v, a = _state(system, free)
         free = free.at(q)
         u = free.inputs_at(0.0, q, v)
         multipliers = np.zeros(free.n_c)
+        spinning = bool(np.any(v))
         if loaded:
-            still = np.zeros(system.n_v)
-            multipliers = system.at(system.q0).forward(system.inputs_at(0.0, system.q0, still), system.q0, still)[1]
+            inputs = system.inputs_at(0.0, system.q0, system.v0)
+            start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
+            if spinning:
+                a = _velocities(system, free, start)
         else:
-            u = _without_loads(free, u)
+            u, v, spinning = _without_loads(free, u), np.zeros_like(v), False
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
+        mass, axes = free.mass_data(q).copy(), None
+        if spinning:
+            mass, damping, stiffness, jacobian, axes = in_own_axes(free, q, v, a, mass, damping, stiffness, jacobian)
         held = np.zeros(free.n_v, dtype=bool)
-        motion = cls(free, q, free.mass_data(q).copy(), damping, stiffness, jacobian, held, grounded)
-        return motion.holding(*grounded)
+        motion = cls(free, q, v, mass, damping, stiffness, jacobian, held, axes)
+        return motion.holding(*layout.grounded)
+
+    @property
+    def spinning(self) -> bool:
+        """Whether the state is a steady rotation; displacements are then in each frame's own axes."""
+        return self.axes is not None
+
+    def inertial(self, shapes: Floats) -> Floats:
+        """Displacements (n_v, k) in the System's velocities: along inertial axes."""
+        return shapes if self.axes is None else np.asarray(self.axes @ shapes)
 
     def holding(self, *frames: int) -> "SmallMotion":
         """The same with more frames held."""
@@ -128,20 +151,34 @@ class SmallMotion:
         whole = np.append(x, np.zeros(self.system.n_c))
         return self.system.solver.multiply(data, whole)[: self.system.n_v]
 
+    def dense(self, data: Floats) -> Floats:
+        """(n_v + n_c, n_v + n_c) of block data, dense."""
+        whole: Floats = self.system.pattern.to_csc(data).toarray()
+        return whole
+
     def gaps(self, x: Floats) -> Floats:
         """J x (n_c,)."""
         whole = np.append(x, np.zeros(self.system.n_c))
         return self.system.solver.multiply(self.jacobian, whole)[self.system.n_v :]
 
 
-def _coordinates(system: System, free: System) -> Floats:
-    """The start of a System in the coordinates of its twin whose ground has coordinates too."""
+def _state(system: System, free: System) -> tuple[Floats, Floats, Floats]:
+    """The start of a System in the coordinates and velocities of its twin whose ground has them too; a of zero."""
     q, layout = free.q0.copy(), system.layout
     q[free.layout.strain_q] = system.q0[layout.strain_q]
     for frame, i, j in zip(layout.frames, layout.frame_q, free.layout.frame_q, strict=True):
         size = {6: 7, 3: 3, 0: 0}[frame.freedom]
         q[j : j + size] = system.q0[i : i + size]
-    return q
+    return q, _velocities(system, free, system.v0), np.zeros(free.n_v)
+
+
+def _velocities(system: System, free: System, v: Floats) -> Floats:
+    """Velocities or accelerations (n_v,) of a System as those of its twin."""
+    out, layout = np.zeros(free.n_v), system.layout
+    out[free.layout.strain_v] = v[layout.strain_v]
+    for frame, i, j in zip(layout.frames, layout.frame_v, free.layout.frame_v, strict=True):
+        out[j : j + frame.freedom] = v[i : i + frame.freedom] if frame.freedom else 0.0
+    return out
 
 
 def _without_loads(system: System, u: Floats) -> Floats:
@@ -153,6 +190,3 @@ def _without_loads(system: System, u: Floats) -> Floats:
             u[at : at + entry.width] = 0.0
         at += entry.width
     return u
-
-
-__all__ = ["Layout", "SmallMotion"]
