@@ -11,7 +11,7 @@ import numpy as np
 from femb.analysis.modes.eigen import freedoms, real_modes
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.rigid import free_motions, groups_of
-from femb.analysis.modes.small_motion import SmallMotion
+from femb.analysis.modes.small_motion import Flags, SmallMotion
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.numerics import rotations
@@ -28,17 +28,26 @@ class Appendage:
 
 def appendages(motion: SmallMotion) -> list[Appendage]:
     """The appendages of what is held, in the order of the model."""
-    layout = motion.system.layout
+    layout, model = motion.system.layout, motion.system.model
     held = {k for k in range(len(layout.frames)) if motion.held[motion.velocities_of(k)].any()}
     found = []
     for frames in groups_of(layout, springs=True, rows=True, without=held):
         items = tuple(_items(motion, set(frames)))
         if items:
-            found.append(Appendage(items[0].partition(".")[2], tuple(frames), items))
+            # named by what it is connected by
+            at_root = [
+                item.name
+                for item in model.items()
+                if f"{item.table}.{item.name}" in items
+                and any(layout.station(marker).frame in held for marker in item.places.values())
+            ]
+            found.append(Appendage((at_root or [items[0].partition(".")[2]])[0], tuple(frames), items))
     return found
 
 
-def participation(motion: SmallMotion, appendage: Appendage, root: int, count: int | None, damping: float):
+def participation(
+    motion: SmallMotion, appendage: Appendage, root: int, count: int | None, damping: float
+) -> Participation:
     """The modes of an appendage with all else held, and their coupling with the motion of the frame ``root``.
 
     count : by default all. Raises ModelError: it can move without stiffness.
@@ -52,7 +61,6 @@ def participation(motion: SmallMotion, appendage: Appendage, root: int, count: i
         )
     most = freedoms(alone)
     squares, shapes = real_modes(alone, free, min(most, count or most))
-    _refuse_unstable(appendage.name, squares)
     point, axes = root_frame(motion, appendage, root)
     D = rigid_motions(motion, point, axes)
     inside = ~alone.held
@@ -73,9 +81,7 @@ def participation(motion: SmallMotion, appendage: Appendage, root: int, count: i
     clamped -= coupled.T @ np.array([alone.solve(factors, column) for column in coupled.T]).T
     frequencies = np.sqrt(squares) / (2.0 * np.pi)
     ratios = np.full(len(squares), damping)
-    return Participation(
-        appendage.name, point, axes, frequencies, ratios, shapes.T @ momenta, whole, clamped, shapes
-    )
+    return Participation(appendage.name, point, axes, frequencies, ratios, shapes.T @ momenta, whole, clamped, shapes)
 
 
 def rigid_motions(motion: SmallMotion, point: Floats, axes: Floats) -> Floats:
@@ -117,18 +123,10 @@ def _items(motion: SmallMotion, frames: set[int]) -> Iterator[str]:
             yield f"springs.{name}"
 
 
-def _elements_of(motion: SmallMotion, inside: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Iterator[tuple[Ints, Floats]]:
+def _elements_of(motion: SmallMotion, inside: Flags) -> Iterator[tuple[Ints, Floats]]:
     """Places and masses of the elements with a velocity inside."""
     for batch in motion.system.batches:
         for places, mass in batch.element_masses(motion.q):
             own = np.any(inside[places], axis=1)
             if np.any(own):
                 yield places[own], mass[own]
-
-
-def _refuse_unstable(name: str, squares: Floats) -> None:
-    if np.any(squares < 0.0):
-        raise ModelError(
-            f"modes: {name!r} is unstable in this state: {int(np.sum(squares < 0.0))} of its motions have a negative "
-            "stiffness, as beyond a buckling load"
-        )

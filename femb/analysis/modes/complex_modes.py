@@ -9,6 +9,7 @@ Source: docs/theory/modes.md, section 4.
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.analysis.modes.rigid import FreeMotions
 from femb.analysis.modes.small_motion import SmallMotion
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
@@ -20,11 +21,12 @@ SEED = 1
 REAL = 1e-9
 
 
-def complex_modes(motion: SmallMotion, count: int, shift: float) -> tuple[Complex, Complex]:
+def complex_modes(motion: SmallMotion, free: FreeMotions, count: int, shift: float) -> tuple[Complex, Complex]:
     """The ``count`` eigenvalues lambda (k,), 1/s, nearest to ``shift`` > 0 (rad/s), and shapes (n_v, k).
 
-    Of each conjugate pair the one with a positive imaginary part; sorted by size. Shapes have phi^H M phi = 1, and
-    their largest entry is real and positive. Raises SolveError.
+    free : motions that neither stiffness nor damping resists, which are left out. Of each conjugate pair the one with a
+    positive imaginary part is given; sorted by size. Shapes have phi^H M phi = 1, and their largest entry is real and
+    positive. Raises SolveError.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
@@ -35,17 +37,18 @@ def complex_modes(motion: SmallMotion, count: int, shift: float) -> tuple[Comple
         raise SolveError(f"modes: the matrices are singular at the shift {shift:.6g} rad/s") from error
 
     def inverse(b: Floats) -> Floats:
-        first, second = b[:n], b[n:]
+        first, second = (free.without(np.where(motion.held, 0.0, part)) for part in (b[:n], b[n:]))
         force = motion.times(motion.damping, first) + motion.times(motion.mass, shift * first + second)
-        x = motion.solve(factors, -force)
-        return np.concatenate([x, np.where(motion.held, 0.0, first) + shift * x])
+        x = free.without(motion.solve(factors, free.without_force(-force)))
+        return np.concatenate([x, first + shift * x])
 
-    start = np.tile(np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal(n)), 2)
-    start = inverse(start)
+    start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
     wanted = min(2 * count + 2, 2 * n - 2)
     try:
-        values, vectors = eigs(operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20))
+        values, vectors = eigs(
+            operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20)
+        )
     except ArpackNoConvergence as error:
         raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
     chosen = np.flatnonzero(values.imag >= -REAL * np.abs(values))

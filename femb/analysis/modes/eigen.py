@@ -9,6 +9,7 @@ import numpy as np
 
 from femb.analysis.modes.rigid import FreeMotions
 from femb.analysis.modes.small_motion import SmallMotion
+from femb.base.checks import shown
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.system.block_lu import SingularError
@@ -29,19 +30,30 @@ DEPENDENT = 1e-11
 def real_modes(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
     """The ``count`` lowest omega^2 (k,), rad2/s2, and shapes (n_v, k) beside the motions without stiffness.
 
-    The signs of shapes make their largest entry positive. Negative values are of an unstable state.
-    Raises ModelError: more modes than there are; a stiffness that is not symmetric. Raises SolveError.
+    The signs of shapes make their largest entry positive.
+    Raises ModelError: more modes than there are; a stiffness that is not symmetric; an unstable state. Raises
+    SolveError.
     """
-    most = check_count(motion, free, count)
     check_symmetric(motion)
-    if 2 * count > most or most < SMALL:
-        squares, shapes = _dense(motion, free, count)
-    else:
-        squares, shapes = _lanczos(motion, free, count, _shift(motion, free), 0.0)
-    order = np.argsort(squares)
-    squares, shapes = squares[order], shapes[:, order]
+    squares, shapes = lowest(motion, free, count)
+    if squares[0] < 0.0:
+        moved = int(np.argmax(np.abs(shapes[:, 0])))
+        raise ModelError(
+            f"modes: the state is unstable: {int(np.sum(squares < 0.0))} of its motions have a negative stiffness, as "
+            f"beyond a buckling load; {motion.system.layout.velocity_labels()[moved]!r} moves most: reduce the load"
+        )
     largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)]
     return squares, shapes * np.where(largest < 0.0, -1.0, 1.0)
+
+
+def lowest(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The same of any state, sorted; values are negative where the state is unstable."""
+    most = check_count(motion, free, count)
+    if 2 * count > most or most < SMALL:
+        return _dense(motion, free, count)
+    squares, shapes = _lanczos(motion, free, count, _shift(motion, free), 0.0)
+    order = np.argsort(squares)
+    return squares[order], shapes[:, order]
 
 
 def _shift(motion: SmallMotion, free: FreeMotions) -> float:
@@ -71,7 +83,7 @@ def check_count(motion: SmallMotion, free: FreeMotions, count: int) -> int:
     """How many elastic modes there are; refuses more than these."""
     most = freedoms(motion) - free.count
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
-        raise ModelError(f"modes: got {count!r}, wanted a whole number from 1 to {most}, the elastic freedoms there are")
+        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
     return most
 
 

@@ -33,6 +33,16 @@ class FreeMotions:
         """r, the number of these motions."""
         return int(self.shapes.shape[1])
 
+    def undamped(self, motion: SmallMotion) -> "FreeMotions":
+        """Those that no damping and no rotation resists, orthonormal in the mass."""
+        if not self.count:
+            return self
+        values, sizes = np.zeros_like(self.shapes), motion.times(np.abs(motion.damping), np.max(np.abs(self.shapes), 1))
+        for k, shape in enumerate(self.shapes.T):
+            values[:, k] = motion.times(motion.damping, shape)
+        kept = _null(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+        return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
+
     def without(self, x: Floats) -> Floats:
         """x (n_v,) less its part along these motions: equation (1)."""
         projected: Floats = x - self.shapes @ (self.momenta.T @ x)
@@ -139,7 +149,7 @@ def _null(A: Floats) -> Floats:
 
 
 def _orthonormal(motion: SmallMotion, columns: Floats, count: int) -> tuple[Floats, Floats]:
-    """The first ``count`` independent columns of (n_v, d), in order, made orthonormal in the mass, and their momenta."""
+    """The first ``count`` independent columns of (n_v, d), made orthonormal in the mass in order, and their momenta."""
     found: list[Floats] = []
     momenta: list[Floats] = []
     for column in columns.T:

@@ -46,8 +46,8 @@ class FreeLayout(CoupledLayout):
 class SmallMotion:
     """Matrices of small motions as block data of the pattern of ``system``.
 
-    q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial velocities
-    by those in the frames' own axes, where the state spins, and None at rest.
+    q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
+    velocities by those in the frames' own axes, where the state spins, and None at rest.
     """
 
     system: System
@@ -97,7 +97,7 @@ class SmallMotion:
         """Whether the state is a steady rotation; displacements are then in each frame's own axes."""
         return self.axes is not None
 
-    def inertial(self, shapes: Floats) -> Floats:
+    def inertial(self, shapes: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Displacements (n_v, k) in the System's velocities: along inertial axes."""
         return shapes if self.axes is None else np.asarray(self.axes @ shapes)
 

@@ -30,7 +30,8 @@ def in_own_axes(
 ) -> tuple[Floats, Floats, Floats, Floats, csc_array]:
     """Block data of M, C + G, K and J of a state q, v with accelerations a, and H: inertial velocities by own speeds.
 
-    mass, damping, stiffness, jacobian : block data in the System's coordinates. Raises ModelError where the state is not steady.
+    mass, damping, stiffness, jacobian : block data in the System's coordinates. Raises ModelError where the state is
+    not steady.
     """
     H, eta_p, alpha_p, alpha_w, E = _derivatives(system, q, v, a)
     pattern, n = system.pattern, system.n_v

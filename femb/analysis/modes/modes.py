@@ -1,0 +1,159 @@
+"""Modes of any model: natural frequencies, shapes, and what each appendage does to the hub.
+
+Source: docs/theory/modes.md.
+"""
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.analysis.modes.appendages import appendages, participation
+from femb.analysis.modes.complex_modes import Complex, complex_modes
+from femb.analysis.modes.eigen import lowest, real_modes
+from femb.analysis.modes.participation import Participation
+from femb.analysis.modes.rigid import free_motions
+from femb.analysis.modes.small_motion import SmallMotion
+from femb.base.checks import shown
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.model.model import Model
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+DAMPING = 0.005  # of every mode where nothing else is given
+# The shift of complex modes, as part of the lowest natural frequency.
+BELOW = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The k lowest modes of a state.
+
+    state : "unloaded", "loaded" or "spinning". held : the body that is held, or None.
+    rigid, joint : number of motions without stiffness: of free structures, of joints.
+    eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
+    names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
+    order, phi^H M phi = 1 (kg m2). energy (k, items) : share of each item in ``items`` of the kinetic energy.
+    appendages : of a held body, each with its modes about its root.
+    """
+
+    state: str
+    held: str | None
+    rigid: int
+    joint: int
+    eigenvalues: NDArray[np.complex128]
+    names: tuple[str, ...]
+    shapes: Complex
+    items: tuple[str, ...]
+    energy: Floats
+    appendages: tuple[Participation, ...]
+
+    @property
+    def frequencies(self) -> Floats:
+        """(k,) Hz: |lambda| / 2 pi."""
+        return np.asarray(np.abs(self.eigenvalues) / (2.0 * np.pi))
+
+    @property
+    def damping(self) -> Floats:
+        """(k,) ratios: -Re lambda / |lambda|."""
+        return np.asarray(0.0 - self.eigenvalues.real / np.maximum(np.abs(self.eigenvalues), np.finfo(float).tiny))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(k,) the item that moves most in each mode, by kinetic energy."""
+        return tuple(self.items[k] for k in np.argmax(self.energy, axis=1))
+
+
+def modes(
+    model: "Model | System",
+    count: int = 10,
+    *,
+    held: str | None = None,
+    start: str = "as_given",
+    damping: float = DAMPING,
+    damped: bool = False,
+) -> Modes:
+    """The ``count`` lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
+
+    start : the state, as ``run.start`` of a case says. "equilibrium" is the one that weight, loads and the start's
+    rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are taken at
+    rest and without loads.
+    held : the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
+    damping : ratio of every mode with its root held, for ``Modes.appendages`` and what is made of them.
+    damped : whether the model's own dampers count; modes are then complex, as they are in a rotation.
+
+    Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
+    a start that is not steady; SolveError: no equilibrium.
+    """
+    from femb.analysis.simulate import started
+    from femb.base.options import Run
+    from femb.system.system import System
+
+    system = model if isinstance(model, System) else System(model, assemble=start == "assembled")
+    loaded = start == "equilibrium"
+    if loaded:
+        system = started(system, Run(duration=1.0, start=start))
+    elif np.any(system.model.gravity):
+        weightless = copy(system.model)
+        weightless.gravity = np.zeros(3)
+        system = System(weightless, assemble=start == "assembled")
+    motion = SmallMotion.of(system, loaded)
+    layout = motion.system.layout
+    if held is not None:
+        if held not in layout.bodies:
+            raise ModelError(f"modes: held: got {shown(held)}, wanted one of {', '.join(layout.bodies) or 'no body'}")
+        motion = motion.holding(layout.bodies[held])
+    state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
+    free = free_motions(motion)
+    if motion.spinning or damped:
+        eigenvalues, shapes = complex_modes(motion, free.undamped(motion), count, _shift(motion))
+    else:
+        squares, real = real_modes(motion, free, count)
+        eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
+    parts: tuple[Participation, ...] = ()
+    if held is not None and not motion.spinning:
+        root = layout.bodies[held]
+        parts = tuple(participation(motion, part, root, count, damping) for part in appendages(motion))
+    items, energy = _energy(motion, shapes)
+    return Modes(
+        state,
+        held,
+        free.rigid,
+        free.count - free.rigid,
+        eigenvalues,
+        tuple(motion.system.layout.velocity_labels()),
+        motion.inertial(shapes),
+        items,
+        energy,
+        parts,
+    )
+
+
+def _shift(motion: SmallMotion) -> float:
+    """A shift for complex modes, rad/s: below the lowest frequency that stiffness and mass alone have."""
+    still = replace(motion, axes=None)
+    squares, _ = lowest(still, free_motions(still), 1)
+    return max(BELOW * float(np.sqrt(abs(squares[0]))), np.finfo(float).tiny)
+
+
+def _energy(motion: SmallMotion, shapes: Complex) -> tuple[tuple[str, ...], Floats]:
+    """Names of items and the share (k, items) that each has of the kinetic energy of the shapes (n_v, k)."""
+    layout = motion.system.layout
+    owner = np.full(motion.system.n_v, -1)
+    names = [f"bodies.{name}" for name in layout.bodies] + [f"beams.{name}" for name in layout.beams]
+    frames = [[frame] for frame in layout.bodies.values()]
+    frames += [[station.frame for station in beam.stations] for beam in layout.beams.values()]
+    for k, own in enumerate(frames):
+        for frame in own:
+            where = motion.velocities_of(frame)
+            owner[where] = np.where(owner[where] < 0, k, owner[where])
+    share = np.zeros((shapes.shape[1], len(names)))
+    for part in (np.real(shapes), np.imag(shapes)):
+        for j, phi in enumerate(np.ascontiguousarray(part.T)):
+            products = phi * motion.times(motion.mass, phi)
+            share[j] += np.bincount(owner[owner >= 0], products[owner >= 0], len(names))
+    return tuple(names), share / np.maximum(np.sum(share, axis=1, keepdims=True), np.finfo(float).tiny)
