@@ -2,5 +2,6 @@
 
 from femb.analysis.modes.modes import Modes, modes
 from femb.analysis.modes.participation import Participation
+from femb.analysis.modes.sweep import ModeSweep, mode_sweep
 
-__all__ = ["Modes", "Participation", "modes"]
+__all__ = ["ModeSweep", "Modes", "Participation", "mode_sweep", "modes"]

@@ -86,7 +86,7 @@ def participation(
 
 def rigid_motions(motion: SmallMotion, point: Floats, axes: Floats) -> Floats:
     """(n_v, 6): velocities of all frames in unit motions along axes (3, 3) and about them through a point (3,) m."""
-    whole = motion.system.rigid_velocities(motion.q)
+    whole = motion.rigid_motions()
     turns = whole[3:] - np.cross(np.eye(3), point - motion.system.layout.origin) @ whole[:3]
     return np.hstack([whole[:3].T @ axes, turns.T @ axes])
 

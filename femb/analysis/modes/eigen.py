@@ -138,7 +138,7 @@ def _lanczos(
 
 def _dense(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
     """The same where most of all modes are wanted: in a basis of the motions that the constraints leave."""
-    from scipy.linalg import eigh, qr
+    from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
 
     n, moving = motion.system.n_v, ~motion.held
     mass, stiffness, rows = (motion.dense(data) for data in (motion.mass, motion.stiffness, motion.jacobian))
@@ -149,7 +149,17 @@ def _dense(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, 
         sizes = np.abs(np.diag(triangle))
         basis = whole[:, int(np.sum(sizes > DEPENDENT * sizes[0])) :]
     M, K = (basis.T @ part[:n, :n][np.ix_(moving, moving)] @ basis for part in (mass, stiffness))
-    squares, parts = eigh(0.5 * (K + K.T), 0.5 * (M + M.T), subset_by_index=(0, count - 1))
+    M, K = 0.5 * (M + M.T), 0.5 * (K + K.T)
+    try:
+        # of the inverse, whose largest eigenvalues are those of the lowest modes: the others cannot round these
+        last = len(K) - 1
+        inverses, parts = eigh(M, K, subset_by_index=(last - count + 1, last))
+        squares = 1.0 / inverses[::-1]
+        parts = parts[:, ::-1] * np.sqrt(squares)
+    except LinAlgError:  # the stiffness is not positive
+        squares, parts = eigh(K, M, subset_by_index=(0, count - 1))
+    # of unit mass and orthogonal to the last bits
+    parts = solve_triangular(cholesky(parts.T @ M @ parts, lower=True), parts.T, lower=True).T
     shapes = np.zeros((n, count))
     shapes[moving] = basis @ parts
     return squares, shapes

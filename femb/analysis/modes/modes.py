@@ -14,7 +14,7 @@ from femb.analysis.modes.appendages import appendages, participation
 from femb.analysis.modes.complex_modes import Complex, complex_modes
 from femb.analysis.modes.eigen import lowest, real_modes
 from femb.analysis.modes.participation import Participation
-from femb.analysis.modes.rigid import free_motions
+from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.modes.small_motion import SmallMotion
 from femb.base.checks import shown
 from femb.base.errors import ModelError
@@ -89,6 +89,67 @@ def modes(
     Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
     a start that is not steady; SolveError: no equilibrium.
     """
+    found = solution(model, count, held=held, start=start, damped=damped)
+    motion = found.motion
+    parts: tuple[Participation, ...] = ()
+    if held is not None and not motion.spinning:
+        root = motion.system.layout.bodies[held]
+        parts = tuple(participation(motion, part, root, count, damping) for part in appendages(motion))
+    items, energy = found.energy
+    return Modes(
+        found.state,
+        held,
+        found.free.rigid,
+        found.free.count - found.free.rigid,
+        found.eigenvalues,
+        tuple(motion.system.layout.velocity_labels()),
+        motion.inertial(found.shapes),
+        items,
+        energy,
+        parts,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Eigenvalues (k,) and shapes (n_v, k) of the small motions of a state, in its coordinates."""
+
+    motion: SmallMotion
+    free: FreeMotions
+    state: str
+    eigenvalues: Complex
+    shapes: Complex
+
+    @property
+    def energy(self) -> tuple[tuple[str, ...], Floats]:
+        """Names of items and the share (k, items) that each has of the kinetic energy of each mode."""
+        return _energy(self.motion, self.shapes)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(k,) the item that moves most in each mode, by kinetic energy."""
+        items, energy = self.energy
+        return tuple(items[k] for k in np.argmax(energy, axis=1))
+
+    def ordered(self, order: NDArray[np.intp]) -> "Solution":
+        """The modes of these numbers alone, in this order."""
+        return replace(self, eigenvalues=self.eigenvalues[order], shapes=self.shapes[:, order])
+
+    def first(self, count: int) -> "Solution":
+        """The first modes."""
+        return self.ordered(np.arange(count))
+
+
+def solution(
+    model: "Model | System",
+    count: int,
+    *,
+    held: str | None = None,
+    start: str = "as_given",
+    damped: bool = False,
+    own_axes: bool = False,
+) -> Solution:
+    """The modes of a state as ``modes`` computes them; own_axes : along the axes of each frame also at rest."""
     from femb.analysis.simulate import started
     from femb.base.options import Run
     from femb.system.system import System
@@ -101,42 +162,26 @@ def modes(
         weightless = copy(system.model)
         weightless.gravity = np.zeros(3)
         system = System(weightless, assemble=start == "assembled")
-    motion = SmallMotion.of(system, loaded)
+    motion = SmallMotion.of(system, loaded, own_axes)
     layout = motion.system.layout
     if held is not None:
         if held not in layout.bodies:
             raise ModelError(f"modes: held: got {shown(held)}, wanted one of {', '.join(layout.bodies) or 'no body'}")
         motion = motion.holding(layout.bodies[held])
-    state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
     free = free_motions(motion)
     if motion.spinning or damped:
         eigenvalues, shapes = complex_modes(motion, free.undamped(motion), count, _shift(motion))
     else:
         squares, real = real_modes(motion, free, count)
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
-    parts: tuple[Participation, ...] = ()
-    if held is not None and not motion.spinning:
-        root = layout.bodies[held]
-        parts = tuple(participation(motion, part, root, count, damping) for part in appendages(motion))
-    items, energy = _energy(motion, shapes)
-    return Modes(
-        state,
-        held,
-        free.rigid,
-        free.count - free.rigid,
-        eigenvalues,
-        tuple(motion.system.layout.velocity_labels()),
-        motion.inertial(shapes),
-        items,
-        energy,
-        parts,
+    return Solution(
+        motion, free, "spinning" if motion.spinning else "loaded" if loaded else "unloaded", eigenvalues, shapes
     )
 
 
 def _shift(motion: SmallMotion) -> float:
     """A shift for complex modes, rad/s: below the lowest frequency that stiffness and mass alone have."""
-    still = replace(motion, axes=None)
-    squares, _ = lowest(still, free_motions(still), 1)
+    squares, _ = lowest(motion, free_motions(motion), 1)
     return max(BELOW * float(np.sqrt(abs(squares[0]))), np.finfo(float).tiny)
 
 

@@ -97,7 +97,7 @@ def groups_of(
 def _rigid_motions(motion: SmallMotion, groups: list[list[int]]) -> Floats:
     """(n_v, 6 g) motions as rigid bodies of all groups without a held frame, about the mean of their positions."""
     system, layout = motion.system, motion.system.layout
-    whole = system.rigid_velocities(motion.q)
+    whole = motion.rigid_motions()
     columns = [np.zeros((system.n_v, 0))]
     for group in groups:
         moving = np.zeros(system.n_v, dtype=bool)

@@ -47,7 +47,7 @@ class SmallMotion:
     """Matrices of small motions as block data of the pattern of ``system``.
 
     q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
-    velocities by those in the frames' own axes, where the state spins, and None at rest.
+    velocities by those in the frames' own axes where displacements are along these, as in a rotation; else None.
     """
 
     system: System
@@ -61,11 +61,12 @@ class SmallMotion:
     axes: "csc_array | None"
 
     @classmethod
-    def of(cls, system: System, loaded: bool) -> "SmallMotion":
+    def of(cls, system: System, loaded: bool, own_axes: bool = False) -> "SmallMotion":
         """About the start of a System.
 
         loaded : whether weight, loads, reactions and the rotation of the start count; the start is then an equilibrium
-        or a steady rotation. Otherwise it is at rest and without loads. Raises ModelError: a start that is not steady.
+        or a steady rotation. Otherwise it is at rest and without loads. own_axes : whether displacements are along each
+        frame's own axes, as they are in a rotation. Raises ModelError: a start that is not steady.
         """
         layout = FreeLayout()
         free = System(system.model, assemble=True, layout=layout).with_discrete(system.discrete)
@@ -86,7 +87,7 @@ class SmallMotion:
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         mass, axes = free.mass_data(q).copy(), None
-        if spinning:
+        if spinning or own_axes:
             mass, damping, stiffness, jacobian, axes = in_own_axes(free, q, v, a, mass, damping, stiffness, jacobian)
         held = np.zeros(free.n_v, dtype=bool)
         motion = cls(free, q, v, mass, damping, stiffness, jacobian, held, axes)
@@ -94,8 +95,13 @@ class SmallMotion:
 
     @property
     def spinning(self) -> bool:
-        """Whether the state is a steady rotation; displacements are then in each frame's own axes."""
-        return self.axes is not None
+        """Whether the state is a steady rotation."""
+        return bool(np.any(self.v))
+
+    def rigid_motions(self) -> Floats:
+        """(6, n_v): displacements of all frames in translations along, then rotations about, the inertial axes."""
+        motions = self.system.rigid_velocities(self.q)
+        return motions if self.axes is None else np.asarray((self.axes.T @ motions.T).T)
 
     def inertial(self, shapes: NDArray[np.complex128]) -> NDArray[np.complex128]:
         """Displacements (n_v, k) in the System's velocities: along inertial axes."""

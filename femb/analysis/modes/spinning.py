@@ -57,7 +57,7 @@ def _derivatives(system: System, q: Floats, v: Floats, a: Floats) -> tuple[csc_a
     """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.analysis.linear.chart``, sparse."""
     layout = system.layout
     points = [frame.label for frame in layout.frames if frame.freedom == 3]
-    if points:
+    if points and np.any(v):
         raise ModelError(
             f"modes: {points[0]!r} is a free point mass, which has no axes that turn with a steady rotation: "
             "fix it to a body, or give it an inertia as a rigid body"

@@ -46,5 +46,7 @@ def participation_table(part: Participation) -> str:
     lines.append(f"{'root':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in clamped))
     poor = [word for word, x, share in zip(DIRECTIONS, total, clamped, strict=True) if x < ENOUGH * (1.0 - share)]
     if poor:
-        lines.append(f"below {100.0 * ENOUGH:.0f} % in {', '.join(poor)}: ask for more modes where these directions count")
+        lines.append(
+            f"below {100.0 * ENOUGH:.0f} % in {', '.join(poor)}: ask for more modes where these directions count"
+        )
     return "\n".join(lines)
