@@ -3,7 +3,7 @@
     (lambda^2 M + lambda (C + G) + K) phi + J^T mu = 0,   J phi = 0
 
 In first order, with x = (phi, lambda phi), (A - s)^-1 takes one factorisation of s^2 M + s (C + G) + K.
-Source: docs/theory/modes.md, section 4.
+Source: docs/theory/modes.md, equation (9).
 """
 
 import numpy as np

@@ -4,7 +4,7 @@ Modes are matched from value to value by the modal assurance criterion with the 
 
     MAC_ij = |a_i^H W b_j|^2 / ((a_i^H W a_i) (b_j^H W b_j)),   W = diag(s^2 M, M) of states (phi, lambda phi)
 
-Source: docs/theory/modes.md, section 5.
+Source: docs/theory/modes.md, equation (10).
 """
 
 from collections.abc import Callable, Sequence
