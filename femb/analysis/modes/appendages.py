@@ -26,6 +26,31 @@ class Appendage:
     items: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A held body: its name, point (3,) m, inertial, axes (3, 3) as columns, and its mass (6, 6) about and along these,
+    with what is fixed to it but without appendages."""
+
+    name: str
+    point: Floats
+    axes: Floats
+    mass: Floats
+
+
+def root_of(motion: SmallMotion, name: str, frame: int) -> Root:
+    """The held body ``name``."""
+    layout = motion.system.layout
+    i = layout.frame_q[frame]
+    point, axes = motion.q[i : i + 3] + layout.origin, rotations.rotation_matrix(motion.q[i + 3 : i + 7])
+    own = np.zeros(motion.system.n_v, dtype=bool)
+    own[motion.velocities_of(frame)] = True
+    D, mass = rigid_motions(motion, point, axes), np.zeros((6, 6))
+    for places, element in _elements_of(motion, own):
+        alone = np.all(own[places], axis=1)
+        mass += np.einsum("eni,enj->ij", D[places[alone]], element[alone] @ D[places[alone]])
+    return Root(name, point, axes, mass)
+
+
 def appendages(motion: SmallMotion) -> list[Appendage]:
     """The appendages of what is held, in the order of the model."""
     layout, model = motion.system.layout, motion.system.model

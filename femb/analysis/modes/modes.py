@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from femb.analysis.modes.appendages import appendages, participation
+from femb.analysis.modes.appendages import Root, appendages, participation, root_of
 from femb.analysis.modes.complex_modes import Complex, complex_modes
 from femb.analysis.modes.eigen import lowest, real_modes
 from femb.analysis.modes.participation import Participation
@@ -38,7 +38,7 @@ class Modes:
     eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
     order, phi^H M phi = 1 (kg m2). energy (k, items) : share of each item in ``items`` of the kinetic energy.
-    appendages : of a held body, each with its modes about its root.
+    root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
     """
 
     state: str
@@ -50,6 +50,7 @@ class Modes:
     shapes: Complex
     items: tuple[str, ...]
     energy: Floats
+    root: Root | None
     appendages: tuple[Participation, ...]
 
     @property
@@ -91,10 +92,11 @@ def modes(
     """
     found = solution(model, count, held=held, start=start, damped=damped)
     motion = found.motion
-    parts: tuple[Participation, ...] = ()
+    root, parts = None, []
     if held is not None and not motion.spinning:
-        root = motion.system.layout.bodies[held]
-        parts = tuple(participation(motion, part, root, count, damping) for part in appendages(motion))
+        frame = motion.system.layout.bodies[held]
+        root = root_of(motion, held, frame)
+        parts = [participation(motion, part, frame, count, damping) for part in appendages(motion)]
     items, energy = found.energy
     return Modes(
         found.state,
@@ -106,7 +108,8 @@ def modes(
         motion.inertial(found.shapes),
         items,
         energy,
-        parts,
+        root,
+        tuple(parts),
     )
 
 

@@ -60,6 +60,11 @@ class Participation:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(turn / line)
 
+    def first(self, count: int) -> "Participation":
+        """The same with the ``count`` lowest modes."""
+        words = ("frequencies", "damping", "coupling")
+        return replace(self, shapes=self.shapes[:, :count], **{word: getattr(self, word)[:count] for word in words})
+
     def about(self, point: ArrayLike, axes: ArrayLike | None = None) -> "Participation":
         """The same about another point (3,) m, inertial, along other axes (3, 3): equation (5)."""
         point = np.asarray(point, dtype=float)
