@@ -28,8 +28,8 @@ FORCES = tuple(f"hub.force.{axis}" for axis in "xyz") + tuple(f"hub.torque.{axis
 class HybridCoordinates:
     """A hub and its appendages, all about the hub's origin and along its axes.
 
-    hub : its name. point (3,) m, inertial, and axes (3, 3), as columns. hub_mass (6, 6) : of the hub alone. appendages :
-    with participation and rigid masses about the hub's origin. state : "unloaded" or "loaded".
+    hub : its name. point (3,) m, inertial, and axes (3, 3), as columns. hub_mass (6, 6) : of the hub alone.
+    appendages : with participation and rigid masses about the hub's origin. state : "unloaded" or "loaded".
     """
 
     hub: str
@@ -59,9 +59,10 @@ class HybridCoordinates:
         return HybridCoordinates(self.hub, self.point, self.axes, self.hub_mass, parts, self.state)
 
     def state_space(self) -> StateSpace:
-        """States: displacement and rotation of the hub, modal coordinates, and their rates; inputs: force and torque on it.
+        """States: displacement and rotation of the hub, modal coordinates, and their rates.
 
-        Outputs are the first six states and their rates, in the hub's axes. Small motions about rest: equation (12).
+        Inputs are force and torque on the hub, outputs the first six states and their rates, in the hub's axes. For
+        small motions about rest: equation (12).
         """
         L = np.vstack([np.zeros((0, 6)), *(part.coupling for part in self.appendages)])
         omega = 2.0 * np.pi * np.concatenate([[], *(part.frequencies for part in self.appendages)])
