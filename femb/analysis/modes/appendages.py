@@ -64,7 +64,7 @@ def appendages(motion: SmallMotion) -> list[Appendage]:
                 item.name
                 for item in model.items()
                 if f"{item.table}.{item.name}" in items
-                and any(layout.station(marker).frame in held for marker in item.places.values())
+                and any(layout.station(marker).frame in held for marker in item.markers.values())
             ]
             found.append(Appendage((at_root or [items[0].partition(".")[2]])[0], tuple(frames), items))
     return found
@@ -124,7 +124,7 @@ def root_frame(motion: SmallMotion, appendage: Appendage, root: int) -> tuple[Fl
     points = []
     for item in system.model.items():
         if f"{item.table}.{item.name}" in appendage.items:
-            for marker in item.places.values():
+            for marker in item.markers.values():
                 station = system.layout.station(marker)
                 if station.frame == root:
                     points.append(station.offset)
@@ -144,7 +144,7 @@ def _items(motion: SmallMotion, frames: set[int]) -> Iterator[str]:
         if joint.first.frame in frames or joint.second.frame in frames:
             yield f"joints.{name}"
     for name, spring in model.springs.items():
-        if any(layout.station(marker).frame in frames for marker in spring.places.values()):
+        if any(layout.station(marker).frame in frames for marker in spring.markers.values()):
             yield f"springs.{name}"
 
 

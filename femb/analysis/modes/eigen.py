@@ -9,9 +9,9 @@ import numpy as np
 
 from femb.analysis.modes.rigid import FreeMotions
 from femb.analysis.modes.small_motion import SmallMotion
-from femb.base.checks import shown
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.system.block_lu import SingularError
 
 # The shift below the lowest eigenvalue, as part of it, where there are motions without stiffness.

@@ -16,9 +16,9 @@ from femb.analysis.modes.eigen import lowest, real_modes
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.modes.small_motion import SmallMotion
-from femb.base.checks import shown
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.model.model import Model
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ class Participation:
     @property
     def effective_mass(self) -> Floats:
         """(k, 6, 6) kg, kg m and kg m2: equation (3)."""
-        return np.einsum("ki,kj->kij", self.coupling, self.coupling)
+        return np.asarray(np.einsum("ki,kj->kij", self.coupling, self.coupling))
 
     @property
     def residual_mass(self) -> Floats:

@@ -122,7 +122,7 @@ class SmallMotion:
             held[self.velocities_of(frame)] = False
         for on, strains in layout.couplings:
             if not set(frames).isdisjoint(on):
-                held[layout.strain_v[list(strains)]] = False
+                held[layout.internal_v[list(strains)]] = False
         return replace(self, held=held | self.held)
 
     def velocities_of(self, frame: int) -> slice:
@@ -171,7 +171,7 @@ class SmallMotion:
 def _state(system: System, free: System) -> tuple[Floats, Floats, Floats]:
     """The start of a System in the coordinates and velocities of its twin whose ground has them too; a of zero."""
     q, layout = free.q0.copy(), system.layout
-    q[free.layout.strain_q] = system.q0[layout.strain_q]
+    q[free.layout.internal_q] = system.q0[layout.internal_q]
     for frame, i, j in zip(layout.frames, layout.frame_q, free.layout.frame_q, strict=True):
         size = {6: 7, 3: 3, 0: 0}[frame.freedom]
         q[j : j + size] = system.q0[i : i + size]
@@ -181,7 +181,7 @@ def _state(system: System, free: System) -> tuple[Floats, Floats, Floats]:
 def _velocities(system: System, free: System, v: Floats) -> Floats:
     """Velocities or accelerations (n_v,) of a System as those of its twin."""
     out, layout = np.zeros(free.n_v), system.layout
-    out[free.layout.strain_v] = v[layout.strain_v]
+    out[free.layout.internal_v] = v[layout.internal_v]
     for frame, i, j in zip(layout.frames, layout.frame_v, free.layout.frame_v, strict=True):
         out[j : j + frame.freedom] = v[i : i + frame.freedom] if frame.freedom else 0.0
     return out

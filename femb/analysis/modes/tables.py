@@ -4,7 +4,7 @@ import numpy as np
 
 from femb.analysis.modes.modes import Modes
 from femb.analysis.modes.participation import DIRECTIONS, Participation
-from femb.base.checks import numbered
+from femb.base.values import numbered
 
 # Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
 ENOUGH = 0.9
