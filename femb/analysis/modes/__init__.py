@@ -3,6 +3,6 @@
 from femb.analysis.modes.hybrid import HybridCoordinates
 from femb.analysis.modes.modes import Modes, modes
 from femb.analysis.modes.participation import Participation
-from femb.analysis.modes.sweep import ModeSweep, mode_sweep
+from femb.analysis.modes.sweep import ModeSweep, mode_sweep, sweep_values
 
-__all__ = ["HybridCoordinates", "ModeSweep", "Modes", "Participation", "mode_sweep", "modes"]
+__all__ = ["HybridCoordinates", "ModeSweep", "Modes", "Participation", "mode_sweep", "modes", "sweep_values"]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.analysis.modes.eigen import freedoms, real_modes
+from femb.analysis.modes.eigenproblem import EigenProblem, Flags
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.rigid import free_motions, groups_of
-from femb.analysis.modes.small_motion import Flags, SmallMotion
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.numerics import rotations
@@ -27,7 +27,7 @@ class Appendage:
 
 
 @dataclass(frozen=True, eq=False)
-class Root:
+class HeldBody:
     """A held body: its name, point (3,) m, inertial, axes (3, 3) as columns, and its mass (6, 6) about and along these,
     with what is fixed to it but without appendages."""
 
@@ -37,7 +37,7 @@ class Root:
     mass: Floats
 
 
-def root_of(motion: SmallMotion, name: str, frame: int) -> Root:
+def held_body(motion: EigenProblem, name: str, frame: int) -> HeldBody:
     """The held body ``name``."""
     layout = motion.system.layout
     i = layout.frame_q[frame]
@@ -48,10 +48,10 @@ def root_of(motion: SmallMotion, name: str, frame: int) -> Root:
     for places, element in _elements_of(motion, own):
         alone = np.all(own[places], axis=1)
         mass += np.einsum("eni,enj->ij", D[places[alone]], element[alone] @ D[places[alone]])
-    return Root(name, point, axes, mass)
+    return HeldBody(name, point, axes, mass)
 
 
-def appendages(motion: SmallMotion) -> list[Appendage]:
+def appendages(motion: EigenProblem) -> list[Appendage]:
     """The appendages of what is held, in the order of the model."""
     layout, model = motion.system.layout, motion.system.model
     held = {k for k in range(len(layout.frames)) if motion.held[motion.velocities_of(k)].any()}
@@ -71,7 +71,7 @@ def appendages(motion: SmallMotion) -> list[Appendage]:
 
 
 def participation(
-    motion: SmallMotion, appendage: Appendage, root: int, count: int | None, damping: float
+    motion: EigenProblem, appendage: Appendage, root: int, count: int | None, damping: float
 ) -> Participation:
     """The modes of an appendage with all else held, and their coupling with the motion of the frame ``root``.
 
@@ -109,14 +109,14 @@ def participation(
     return Participation(appendage.name, point, axes, frequencies, ratios, shapes.T @ momenta, whole, clamped, shapes)
 
 
-def rigid_motions(motion: SmallMotion, point: Floats, axes: Floats) -> Floats:
+def rigid_motions(motion: EigenProblem, point: Floats, axes: Floats) -> Floats:
     """(n_v, 6): velocities of all frames in unit motions along axes (3, 3) and about them through a point (3,) m."""
     whole = motion.rigid_motions()
     turns = whole[3:] - np.cross(np.eye(3), point - motion.system.layout.origin) @ whole[:3]
     return np.hstack([whole[:3].T @ axes, turns.T @ axes])
 
 
-def root_frame(motion: SmallMotion, appendage: Appendage, root: int) -> tuple[Floats, Floats]:
+def root_frame(motion: EigenProblem, appendage: Appendage, root: int) -> tuple[Floats, Floats]:
     """Point (3,) m, inertial, and axes (3, 3): where the appendage is on the root frame, along the axes of that."""
     system = motion.system
     i = system.layout.frame_q[root]
@@ -132,7 +132,7 @@ def root_frame(motion: SmallMotion, appendage: Appendage, root: int) -> tuple[Fl
     return origin + (axes @ points[0] if same else 0.0) + system.layout.origin, axes
 
 
-def _items(motion: SmallMotion, frames: set[int]) -> Iterator[str]:
+def _items(motion: EigenProblem, frames: set[int]) -> Iterator[str]:
     layout, model = motion.system.layout, motion.system.model
     for name, frame in layout.bodies.items():
         if frame in frames:
@@ -148,7 +148,7 @@ def _items(motion: SmallMotion, frames: set[int]) -> Iterator[str]:
             yield f"springs.{name}"
 
 
-def _elements_of(motion: SmallMotion, inside: Flags) -> Iterator[tuple[Ints, Floats]]:
+def _elements_of(motion: EigenProblem, inside: Flags) -> Iterator[tuple[Ints, Floats]]:
     """Places and masses of the elements with a velocity inside."""
     for batch in motion.system.batches:
         for places, mass in batch.element_masses(motion.q):

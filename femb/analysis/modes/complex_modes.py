@@ -9,8 +9,8 @@ Source: docs/theory/modes.md, equation (9).
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid import FreeMotions
-from femb.analysis.modes.small_motion import SmallMotion
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.system.block_lu import SingularError
@@ -21,7 +21,7 @@ SEED = 1
 REAL = 1e-9
 
 
-def complex_modes(motion: SmallMotion, free: FreeMotions, count: int, shift: float) -> tuple[Complex, Complex]:
+def complex_modes(motion: EigenProblem, free: FreeMotions, count: int, shift: float) -> tuple[Complex, Complex]:
     """The ``count`` eigenvalues lambda (k,), 1/s, nearest to ``shift`` > 0 (rad/s), and shapes (n_v, k).
 
     free : motions that neither stiffness nor damping resists, which are left out. Of each conjugate pair the one with a

@@ -7,8 +7,8 @@ Source: docs/theory/modes.md, section 2.
 
 import numpy as np
 
+from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid import FreeMotions
-from femb.analysis.modes.small_motion import SmallMotion
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.base.values import shown
@@ -27,7 +27,7 @@ SMALL = 60
 DEPENDENT = 1e-11
 
 
-def real_modes(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+def real_modes(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
     """The ``count`` lowest omega^2 (k,), rad2/s2, and shapes (n_v, k) beside the motions without stiffness.
 
     The signs of shapes make their largest entry positive.
@@ -46,7 +46,7 @@ def real_modes(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floa
     return squares, shapes * np.where(largest < 0.0, -1.0, 1.0)
 
 
-def lowest(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+def lowest(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
     """The same of any state, sorted; values are negative where the state is unstable."""
     most = check_count(motion, free, count)
     if 2 * count > most or most < SMALL:
@@ -56,7 +56,7 @@ def lowest(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, 
     return squares[order], shapes[:, order]
 
 
-def _shift(motion: SmallMotion, free: FreeMotions) -> float:
+def _shift(motion: EigenProblem, free: FreeMotions) -> float:
     """A shift below the lowest eigenvalue; zero where the stiffness of every block is regular by itself."""
     # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
     if not (free.count or motion.system.n_c):
@@ -70,7 +70,7 @@ def _shift(motion: SmallMotion, free: FreeMotions) -> float:
     return shift
 
 
-def freedoms(motion: SmallMotion) -> int:
+def freedoms(motion: EigenProblem) -> int:
     """Number of independent velocities of what is not held."""
     rows = motion.system.n_c
     if rows:
@@ -79,7 +79,7 @@ def freedoms(motion: SmallMotion) -> int:
     return int(np.sum(~motion.held)) - rows
 
 
-def check_count(motion: SmallMotion, free: FreeMotions, count: int) -> int:
+def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
     """How many elastic modes there are; refuses more than these."""
     most = freedoms(motion) - free.count
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
@@ -87,7 +87,7 @@ def check_count(motion: SmallMotion, free: FreeMotions, count: int) -> int:
     return most
 
 
-def check_symmetric(motion: SmallMotion) -> None:
+def check_symmetric(motion: EigenProblem) -> None:
     """Refuse a stiffness that is not symmetric: it has no real modes."""
     x, y = np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal((2, motion.system.n_v)))
     forward, back = y @ motion.times(motion.stiffness, x), x @ motion.times(motion.stiffness, y)
@@ -101,7 +101,7 @@ def check_symmetric(motion: SmallMotion) -> None:
 
 
 def _lanczos(
-    motion: SmallMotion, free: FreeMotions, count: int, shift: float, tolerance: float
+    motion: EigenProblem, free: FreeMotions, count: int, shift: float, tolerance: float
 ) -> tuple[Floats, Floats]:
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -136,7 +136,7 @@ def _lanczos(
     return squares, shapes
 
 
-def _dense(motion: SmallMotion, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+def _dense(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
     """The same where most of all modes are wanted: in a basis of the motions that the constraints leave."""
     from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
 

@@ -5,17 +5,19 @@ Source: docs/theory/modes.md.
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from femb.analysis.modes.appendages import Root, appendages, participation, root_of
+from femb.analysis.array_file import write_arrays
+from femb.analysis.modes.appendages import HeldBody, appendages, held_body, participation
 from femb.analysis.modes.complex_modes import Complex, complex_modes
 from femb.analysis.modes.eigen import lowest, real_modes
+from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.rigid import FreeMotions, free_motions
-from femb.analysis.modes.small_motion import SmallMotion
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
@@ -50,7 +52,7 @@ class Modes:
     shapes: Complex
     items: tuple[str, ...]
     energy: Floats
-    root: Root | None
+    root: HeldBody | None
     appendages: tuple[Participation, ...]
 
     @property
@@ -67,6 +69,36 @@ class Modes:
     def labels(self) -> tuple[str, ...]:
         """(k,) the item that moves most in each mode, by kinetic energy."""
         return tuple(self.items[k] for k in np.argmax(self.energy, axis=1))
+
+    def table(self) -> str:
+        """State, motions without stiffness, a line for each mode, and the appendages of a held body."""
+        from femb.analysis.modes.tables import modes_table
+
+        return modes_table(self)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz, or a results file .h5 with the group modes; its path. Raises ResultError.
+
+        Names as of the fields; of each appendage NAME/point, axes, frequencies, damping, coupling, rigid_mass,
+        clamped_mass and residual_mass.
+        """
+        arrays: dict[str, Any] = {
+            "frequencies": self.frequencies,
+            "damping": self.damping,
+            "eigenvalues_real": self.eigenvalues.real,
+            "eigenvalues_imag": self.eigenvalues.imag,
+            "names": self.names,
+            "shapes_real": self.shapes.real,
+            "shapes_imag": self.shapes.imag,
+            "items": self.items,
+            "energy": self.energy,
+            "state": (self.state,),
+            "free_motions": np.array([self.rigid, self.joint]),
+        }
+        words = ("point", "axes", "frequencies", "damping", "coupling", "rigid_mass", "clamped_mass", "residual_mass")
+        for part in self.appendages:
+            arrays |= {f"{part.name}/{word}": getattr(part, word) for word in words}
+        return write_arrays(path, arrays, (".npz", ".h5"), group="modes")
 
 
 def modes(
@@ -95,7 +127,7 @@ def modes(
     root, parts = None, []
     if held is not None and not motion.spinning:
         frame = motion.system.layout.bodies[held]
-        root = root_of(motion, held, frame)
+        root = held_body(motion, held, frame)
         parts = [participation(motion, part, frame, count, damping) for part in appendages(motion)]
     items, energy = found.energy
     return Modes(
@@ -117,7 +149,7 @@ def modes(
 class Solution:
     """Eigenvalues (k,) and shapes (n_v, k) of the small motions of a state, in its coordinates."""
 
-    motion: SmallMotion
+    motion: EigenProblem
     free: FreeMotions
     state: str
     eigenvalues: Complex
@@ -165,11 +197,13 @@ def solution(
         weightless = copy(system.model)
         weightless.gravity = np.zeros(3)
         system = System(weightless, assemble=start == "assembled")
-    motion = SmallMotion.of(system, loaded, own_axes)
+    motion = EigenProblem.of(system, loaded, own_axes)
     layout = motion.system.layout
     if held is not None:
         if held not in layout.bodies:
-            raise ModelError(f"modes: held: got {shown(held)}, wanted one of {', '.join(layout.bodies) or 'no body'}")
+            names = ", ".join(layout.bodies)
+            wanted = f"wanted one of {names}" if names else "but there are no bodies"
+            raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
         motion = motion.holding(layout.bodies[held])
     free = free_motions(motion)
     if motion.spinning or damped:
@@ -182,13 +216,13 @@ def solution(
     )
 
 
-def _shift(motion: SmallMotion) -> float:
+def _shift(motion: EigenProblem) -> float:
     """A shift for complex modes, rad/s: below the lowest frequency that stiffness and mass alone have."""
     squares, _ = lowest(motion, free_motions(motion), 1)
     return max(BELOW * float(np.sqrt(abs(squares[0]))), np.finfo(float).tiny)
 
 
-def _energy(motion: SmallMotion, shapes: Complex) -> tuple[tuple[str, ...], Floats]:
+def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Floats]:
     """Names of items and the share (k, items) that each has of the kinetic energy of the shapes (n_v, k)."""
     layout = motion.system.layout
     owner = np.full(motion.system.n_v, -1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from femb.analysis.modes.small_motion import SmallMotion
+from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.base.types import Floats
 from femb.layout.layout import Layout
 
@@ -33,7 +33,7 @@ class FreeMotions:
         """r, the number of these motions."""
         return int(self.shapes.shape[1])
 
-    def undamped(self, motion: SmallMotion) -> "FreeMotions":
+    def undamped(self, motion: EigenProblem) -> "FreeMotions":
         """Those that no damping and no rotation resists, orthonormal in the mass."""
         if not self.count:
             return self
@@ -54,7 +54,7 @@ class FreeMotions:
         return projected
 
 
-def free_motions(motion: SmallMotion) -> FreeMotions:
+def free_motions(motion: EigenProblem) -> FreeMotions:
     """The motions without stiffness of what is not held."""
     layout = motion.system.layout
     structures = groups_of(layout, springs=False, rows=False)
@@ -94,7 +94,7 @@ def groups_of(
     return list(groups.values())
 
 
-def _rigid_motions(motion: SmallMotion, groups: list[list[int]]) -> Floats:
+def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
     """(n_v, 6 g) motions as rigid bodies of all groups without a held frame, about the mean of their positions."""
     system, layout = motion.system, motion.system.layout
     whole = motion.rigid_motions()
@@ -115,7 +115,7 @@ def _rigid_motions(motion: SmallMotion, groups: list[list[int]]) -> Floats:
     return np.hstack(columns)
 
 
-def _constraint_rows(motion: SmallMotion, columns: Floats) -> Floats:
+def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
     """J D (n_c, d), each row on the scale of its terms."""
     values = np.zeros((motion.system.n_c, columns.shape[1]))
     for k, column in enumerate(columns.T):
@@ -126,7 +126,7 @@ def _constraint_rows(motion: SmallMotion, columns: Floats) -> Floats:
     return values / np.maximum(sizes, np.finfo(float).tiny)[:, None]
 
 
-def _stiffness_rows(motion: SmallMotion, columns: Floats) -> Floats:
+def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     """K D (n_v, d) of what is not held, each row on the scale of its terms."""
     values = np.zeros_like(columns)
     for k, column in enumerate(columns.T):
@@ -148,7 +148,7 @@ def _null(A: Floats) -> Floats:
     return np.asarray(V[rank:].T)
 
 
-def _orthonormal(motion: SmallMotion, columns: Floats, count: int) -> tuple[Floats, Floats]:
+def _orthonormal(motion: EigenProblem, columns: Floats, count: int) -> tuple[Floats, Floats]:
     """The first ``count`` independent columns of (n_v, d), made orthonormal in the mass in order, and their momenta."""
     found: list[Floats] = []
     momenta: list[Floats] = []

@@ -10,20 +10,25 @@ Source: docs/theory/modes.md, equation (10).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.analysis.array_file import write_arrays
 from femb.analysis.modes.complex_modes import Complex
 from femb.analysis.modes.modes import Solution, solution
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import numbered
 from femb.model.model import Model
 
 # Below this value of the criterion a match is doubtful, and the step of the parameter is halved, so many times.
 DOUBTFUL, HALVINGS = 0.7, 6
 # Eigenvalues that differ by no more than this part are one multiple eigenvalue, whose shapes are any basis.
 MULTIPLE = 1e-6
+# Lines of modes that lie on each other are seen by their dashes.
+STYLES = ("-", "--", "-.", ":")
 # Modes computed beyond those that are followed, so that none leaves the set at a crossing.
 SPARE = 4
 
@@ -33,14 +38,63 @@ class ModeSweep:
     """Frequencies (v, k) Hz and damping ratios (v, k) of k modes at the values (v,) of a parameter.
 
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
-    labels (k,) : the item that moves most in each mode at the first value.
+    labels (k,) : the item that moves most in each mode at the first value. parameter : its name.
     """
 
+    parameter: str
     values: Floats
     frequencies: Floats
     damping: Floats
     assurance: Floats
     labels: tuple[str, ...]
+
+    def table(self) -> str:
+        """A line for each value, with the frequencies in Hz."""
+        width = max(12, len(self.parameter) + 2)
+        numbers = range(self.frequencies.shape[1])
+        lines = [
+            f"frequencies in Hz of {numbered(len(numbers), 'mode')} over {self.parameter}",
+            f"{self.parameter:>{width}}" + "".join(f"{f'mode {k + 1}':>12}" for k in numbers),
+        ]
+        for value, row in zip(self.values, self.frequencies, strict=True):
+            lines.append(f"{value:{width}.6g}" + "".join(f"{frequency:12.6g}" for frequency in row))
+        return "\n".join(lines)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz with the fields by their names; its path. Raises ResultError."""
+        words = ("values", "frequencies", "damping", "assurance", "labels")
+        return write_arrays(path, {word: getattr(self, word) for word in words} | {"parameter": (self.parameter,)})
+
+    def draw(self, path: str | Path) -> Path:
+        """Draw the frequencies over the parameter to a picture file; its path."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.0, 5.0), layout="constrained")
+        axes = figure.subplots()
+        for k, (column, label) in enumerate(zip(self.frequencies.T, self.labels, strict=True)):
+            axes.plot(self.values, column, STYLES[k % len(STYLES)], label=f"mode {k + 1}, {label}")
+        axes.set_xlabel(self.parameter)
+        axes.set_ylabel("frequency, Hz")
+        axes.margins(y=0.1)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+        return path
+
+
+def sweep_values(text: str) -> tuple[str, list[float]]:
+    """The key and the values of KEY=FIRST:LAST:COUNT. Raises ModelError."""
+    key, _, numbers = text.partition("=")
+    try:
+        first, last, count = numbers.split(":")
+        values = np.linspace(float(first), float(last), int(count))
+    except ValueError:
+        values = np.zeros(0)
+    if not key.strip() or len(values) < 2:
+        raise ModelError(f"--sweep {text}: wanted KEY=FIRST:LAST:COUNT, as bodies.hub.angular_velocity.2=0:10:21")
+    return key.strip(), [float(value) for value in values]
 
 
 def mode_sweep(
@@ -48,14 +102,16 @@ def mode_sweep(
     values: Sequence[float],
     count: int = 6,
     *,
+    parameter: str = "value",
     held: str | None = None,
     start: str = "as_given",
     damped: bool = False,
 ) -> ModeSweep:
     """The ``count`` lowest modes at the first value, followed over the others.
 
-    build : the model at a value. values : in the order in which the modes are followed. held, start, damped : as of
-    ``femb.modes``. Where a match is doubtful, values between are computed too; they are not among the results.
+    build : the model at a value of the parameter, whose name is for tables and pictures. values : in the order in which
+    the modes are followed. held, start, damped : as of ``femb.modes``. Where a match is doubtful, modes at values
+    between are computed too; they are not among the results.
     Raises ModelError as ``femb.modes``, and where a mode cannot be followed.
     """
     values = [float(value) for value in values]
@@ -74,6 +130,7 @@ def mode_sweep(
     eigenvalues = np.array([row for row, _ in rows])
     size = np.abs(eigenvalues)
     return ModeSweep(
+        parameter,
         np.array(values),
         size / (2.0 * np.pi),
         0.0 - eigenvalues.real / np.maximum(size, np.finfo(float).tiny),
@@ -88,7 +145,10 @@ def _followed(
     """The modes at the next value in the order of those before, and the criterion of each match."""
     from scipy.optimize import linear_sum_assignment
 
-    after = aligned(before, at(following, count + SPARE))
+    after = at(following, count + SPARE)
+    # a multiple eigenvalue, before or after, leaves its basis open
+    before = aligned(after, before)
+    after = aligned(before, after)
     after, criterion = _nearer(before, after)
     rows, columns = linear_sum_assignment(-criterion)
     matched = criterion[rows, columns]
@@ -130,17 +190,20 @@ def _nearer(before: Solution, after: Solution) -> tuple[Solution, NDArray[np.flo
     return chosen, np.where(turned, other, same)
 
 
-def aligned(before: Solution, after: Solution) -> Solution:
-    """The same modes; those of a multiple eigenvalue in the basis that is nearest to the modes before."""
-    weight = _Weight(before)
-    products = weight.states(after).conj().T @ weight.times(weight.states(before))
-    shapes = after.shapes.copy()
-    for group in _multiple(after.eigenvalues):
-        share = np.sum(np.abs(products[group]) ** 2, axis=0)
-        nearest = np.argsort(-share)[: len(group)]
-        left, _, right = np.linalg.svd(products[np.ix_(group, nearest)], full_matrices=False)
-        shapes[:, group[: left.shape[0]]] = shapes[:, group] @ _completed(left @ right, len(group))
-    return replace(after, shapes=shapes)
+def aligned(reference: Solution, modes: Solution) -> Solution:
+    """The same modes; those of a multiple eigenvalue in the basis that is nearest to modes of the reference."""
+    weight = _Weight(reference)
+    shapes = modes.shapes.copy()
+    for group in _multiple(modes.eigenvalues):
+        # an orthonormal basis first: the eigenvalue solver's may be nearly dependent
+        states = weight.states(modes.ordered(group))
+        sizes, axes = np.linalg.eigh(states.conj().T @ weight.times(states))
+        basis = axes / np.sqrt(np.maximum(sizes, np.finfo(float).tiny))
+        products = (states @ basis).conj().T @ weight.times(weight.states(reference))
+        nearest = np.argsort(-np.sum(np.abs(products) ** 2, axis=0))[: len(group)]
+        left, _, right = np.linalg.svd(products[:, nearest], full_matrices=False)
+        shapes[:, group] = shapes[:, group] @ (basis @ _completed(left @ right, len(group)))
+    return replace(modes, shapes=shapes)
 
 
 def _completed(basis: Complex, count: int) -> Complex:

@@ -10,7 +10,7 @@ from femb.base.values import numbered
 ENOUGH = 0.9
 
 
-def table(modes: Modes) -> str:
+def modes_table(modes: Modes) -> str:
     """State, motions without stiffness, and a line for each mode; then the appendages of a held body."""
     held = f", {modes.held} held" if modes.held else ""
     lines = [f"{numbered(len(modes.frequencies), 'mode')} of the {modes.state} structure{held}"]

@@ -43,7 +43,7 @@ class FreeLayout(CoupledLayout):
 
 
 @dataclass(frozen=True, eq=False)
-class SmallMotion:
+class EigenProblem:
     """Matrices of small motions as block data of the pattern of ``system``.
 
     q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
@@ -61,7 +61,7 @@ class SmallMotion:
     axes: "csc_array | None"
 
     @classmethod
-    def of(cls, system: System, loaded: bool, own_axes: bool = False) -> "SmallMotion":
+    def of(cls, system: System, loaded: bool, own_axes: bool = False) -> "EigenProblem":
         """About the start of a System.
 
         loaded : whether weight, loads, reactions and the rotation of the start count; the start is then an equilibrium
@@ -107,14 +107,14 @@ class SmallMotion:
         """Displacements (n_v, k) in the System's velocities: along inertial axes."""
         return shapes if self.axes is None else np.asarray(self.axes @ shapes)
 
-    def holding(self, *frames: int) -> "SmallMotion":
+    def holding(self, *frames: int) -> "EigenProblem":
         """The same with more frames held."""
         held = self.held.copy()
         for frame in frames:
             held[self.velocities_of(frame)] = True
         return replace(self, held=held)
 
-    def only(self, *frames: int) -> "SmallMotion":
+    def only(self, *frames: int) -> "EigenProblem":
         """The same with all held but these frames and the internal coordinates of their elements."""
         layout = self.system.layout
         held = np.ones_like(self.held)
