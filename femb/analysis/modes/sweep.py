@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from femb.analysis.array_file import write_arrays
 from femb.analysis.modes.complex_modes import Complex
-from femb.analysis.modes.modes import Solution, solution
+from femb.analysis.modes.solution import Solution, solution
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered

@@ -4,9 +4,22 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from femb import Attachment, Beam, JointEnd, JointSpringDamper, Load, Model, Revolute, RigidBody, Section, linearize
+from femb import (
+    Attachment,
+    Beam,
+    JointEnd,
+    JointSpringDamper,
+    Load,
+    Model,
+    PointMass,
+    Revolute,
+    RigidBody,
+    Section,
+    linearize,
+)
 from femb.analysis.modes import modes
 from femb.base.errors import ModelError
+from femb.system.system import System
 
 # docs/theory/modes.md, section 3: effective masses of a uniform cantilever, of m and of m L^2 / 3.
 CANTILEVER = [
@@ -118,6 +131,20 @@ def test_participation_about_another_point_and_along_other_axes():
     # rounding of a stiffness that spans nine powers of ten shows in the shapes
     np.testing.assert_allclose(np.abs(turned.coupling), np.abs(same.coupling), atol=1e-7)
     np.testing.assert_allclose(turned.rigid_mass, same.rigid_mass, atol=1e-12)
+
+
+@pytest.mark.parametrize("start", ["as_given", "assembled"])
+def test_masses_of_elements_add_up_to_the_mass_of_the_system(start):
+    model = satellite()
+    model.add(PointMass("tip", mass=0.7, on=Attachment(beam="left yoke", node=3)))
+    system = System(model, assemble=start == "assembled")
+    total = np.zeros((system.n_v, system.n_v))
+    for batch in system.batches:
+        for places, masses in batch.element_masses(system.q0):
+            for index, mass in zip(places, masses, strict=True):
+                moving = index >= 0
+                total[np.ix_(index[moving], index[moving])] += mass[np.ix_(moving, moving)]
+    np.testing.assert_allclose(total, system.mass_matrix(system.q0).toarray(), rtol=0.0, atol=1e-12)
 
 
 # The reference satellite
