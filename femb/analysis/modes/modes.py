@@ -16,6 +16,7 @@ from femb.analysis.modes.complex_modes import Complex
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.solution import Solution, leading, solution
 from femb.base.types import Floats
+from femb.base.values import numbered
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -65,9 +66,21 @@ class Modes:
 
     def table(self) -> str:
         """State, motions without stiffness, a line for each mode, and the appendages of a held body."""
-        from femb.analysis.modes.tables import modes_table
-
-        return modes_table(self)
+        held = f", {self.held} held" if self.held else ""
+        lines = [f"{numbered(len(self.frequencies), 'mode')} of the {self.state} structure{held}"]
+        lines.append(
+            f"motions without stiffness: {numbered(self.rigid, 'rigid-body motion')}, "
+            f"{numbered(self.joint, 'motion')} of joints"
+        )
+        lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
+        for k, (frequency, ratio, label) in enumerate(zip(self.frequencies, self.damping, self.labels, strict=True)):
+            share = float(np.max(self.energy[k]))
+            lines.append(
+                f"{k + 1:4d}{frequency:14.6g}{ratio:11.3g}  {label}, {100.0 * share:.0f} % of the kinetic energy"
+            )
+        for part in self.appendages:
+            lines += ["", part.table()]
+        return "\n".join(lines)
 
     def write(self, path: str | Path) -> Path:
         """Write a .npz, or a results file .h5 with the group modes; its path. Raises ResultError.

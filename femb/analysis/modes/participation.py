@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 from femb.base.types import Floats
 from femb.numerics.rotations import cross_matrix
 
+# Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
+ENOUGH = 0.9
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -87,3 +89,27 @@ class Participation:
         omega = 2.0 * np.pi * self.frequencies
         share = s * s / (s * s + 2.0 * self.damping * omega * s + omega**2)
         return np.asarray(self.rigid_mass - (self.coupling.T * share) @ self.coupling, dtype=complex)
+
+    def table(self) -> str:
+        """Rigid mass, a line for each mode with its effective masses in % of that, and their sums."""
+        whole = np.diag(self.rigid_mass)
+        point = ", ".join(f"{x:.6g}" for x in self.point)
+        lines = [
+            f"appendage {self.name}, about its root at ({point}) m, with {100.0 * self.damping[0]:.3g} % damping",
+            f"rigid mass {whole[0]:.6g} kg; moments of inertia {', '.join(f'{x:.6g}' for x in whole[3:])} kg m2",
+            "effective mass in % of the rigid mass",
+            f"{'mode':>4}{'frequency Hz':>14}" + "".join(f"{word:>9}" for word in DIRECTIONS) + f"{'lever m':>11}",
+        ]
+        for k, (frequency, row, lever) in enumerate(zip(self.frequencies, self.fractions, self.lever, strict=True)):
+            numbers = "".join(f"{100.0 * x:9.3f}" for x in row)
+            lines.append(f"{k + 1:4d}{frequency:14.6g}{numbers}" + (f"{lever:11.4g}" if lever < 1e6 else f"{'-':>11}"))
+        total = np.sum(self.fractions, axis=0)
+        clamped = np.diag(self.clamped_mass) / np.where(whole > 0.0, whole, 1.0)
+        lines.append(f"{'sum':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in total))
+        lines.append(f"{'root':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in clamped))
+        poor = [word for word, x, share in zip(DIRECTIONS, total, clamped, strict=True) if x < ENOUGH * (1.0 - share)]
+        if poor:
+            lines.append(
+                f"below {100.0 * ENOUGH:.0f} % in {', '.join(poor)}: ask for more modes where these directions count"
+            )
+        return "\n".join(lines)
