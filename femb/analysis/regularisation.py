@@ -27,10 +27,12 @@ Residual = TypeVar("Residual")
 class Regularisation(Protocol):
     """Of one solution of the static equations.
 
-    exact : whether with the exact tangent, or with that which steppers iterate with.
+    exact : whether with the exact tangent, or with that which steppers iterate with. augmented : whether to add a
+    multiple of J^T J too, which holds bodies that only joints hold.
     """
 
     exact: bool
+    augmented: bool
 
     @property
     def iterations(self) -> int:
@@ -55,6 +57,31 @@ class Regularisation(Protocol):
 
 
 @dataclass
+class NoShift:
+    """Nothing but the products of the constraints: for structures that are held."""
+
+    iterations: int = 30
+    exact: bool = True
+    augmented: bool = True
+
+    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+        """Nothing."""
+        return np.zeros(pattern.size)
+
+    def accepts(self, rotation: float) -> bool:
+        """Any, shortened where it is too large."""
+        return True
+
+    def settled(self, it: Iteration[State, Residual]) -> bool:
+        """By its size alone."""
+        return it.within(1.0, ROUNDING)
+
+    def reason(self, size: float, moving: str) -> str:
+        """With what moves most."""
+        return f" in {self.iterations} iterations (last change {size:.2g} times the tolerance, most of {moving})"
+
+
+@dataclass
 class MassShift:
     """The inertia of the rotation, spin2 M with the largest squared angular velocity (1/s2), where a structure is free;
     at rest a small part of the stiffness."""
@@ -63,6 +90,7 @@ class MassShift:
     free: bool
     exact: bool
     iterations: int = 50
+    augmented: bool = False
 
     def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         """One multiple of the mass."""
@@ -96,6 +124,7 @@ class AdaptiveShift:
     spin2: float
     cautious: bool = False
     exact: bool = True
+    augmented: bool = False
     sigma: float = FIRST
     _raised: bool = False
 
