@@ -314,8 +314,8 @@ class Statics:
         Inverse iteration with K + sigma B, where the constraints leave the motion.
         """
         twin = self.twin
-        state, _ = self.forces(found.q, 1.0)
-        mass, stiffness, jacobian = self.matrices(state, found.q, found.multipliers, system=self.under(1.0))
+        state, _ = self.forces(found.q, found.load)
+        mass, stiffness, jacobian = self.matrices(state, found.q, found.multipliers, system=self.under(found.load))
         B = scaled_mass(twin.pattern, mass, stiffness)
         factors = twin.solver.factorise(stiffness + FIRST * B + jacobian)
         x = np.where(where, np.random.default_rng(0).standard_normal(twin.n_v), 0.0)
