@@ -20,6 +20,7 @@ from femb.layout.discrete import Discrete
 SMALLEST = 1.0 / 512.0  # of a load step that fails
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
+CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
 CRITICAL = 1e-6  # relative accuracy of critical load factors
 
 
@@ -200,10 +201,22 @@ class LoadPath:
                     low, low_part = middle, middle_part
             count = abs(high.negative - low.negative)
             load = 0.5 * (low.load + high.load)
-            found += [Critical(load, low, mode) for mode in self.stiffness.softest(low.found, count)]
+            modes = self.stiffness.softest(low.found, count)
+            self._check_crossing(before, low, modes[0])
+            found += [Critical(load, low, mode) for mode in modes]
             low, low_part = high, high_part
         self.statics.advanced(after.found.q)
         return found
+
+    def _check_crossing(self, before: Equilibrium, low: Equilibrium, mode: Floats) -> None:
+        """Refuse a change of sign without a zero: the iteration went over to another branch of equilibria."""
+        if low is before:
+            return
+        left = abs(self.stiffness.along(low.found, mode))
+        if left > CROSSING * abs(self.stiffness.along(before.found, mode)):
+            raise SolveError(
+                f"the iteration goes over to another path at the load factor {low.load:.6g}, where no eigenvalue is zero"
+            )
 
     def _between(
         self, before: Equilibrium, after: Equilibrium

@@ -16,17 +16,20 @@ from femb.base.types import Floats, Ints
 from femb.numerics.newton import largest
 from femb.system.block_lu import Factorisation, SingularError
 
-SYMMETRIC = 1e-6  # of the largest stiffness: what a symmetric one may lack in symmetry
 FREE = 1e-12  # of the stiffness: what holds a free structure, whose rigid motions have none
 ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest stiffnesses
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """negative : how many eigenvalues of the stiffness are negative. asymmetry : of the stiffness, relative."""
+    """negative : how many eigenvalues of the stiffness are negative. asymmetry : of the stiffness, relative.
+
+    stiffness : its symmetric part, block data; factors : of that with the constraints.
+    """
 
     negative: int
     asymmetry: float
+    stiffness: Floats
     factors: Factorisation
 
 
@@ -64,7 +67,12 @@ class Stiffness:
         except SingularError:
             stiffness += FREE * scaled_mass(self.pattern, mass, stiffness)
             factors = statics.twin.solver.factorise(stiffness + jacobian)
-        return Stability(factors.negative_eigenvalues(), asymmetry, factors)
+        return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, factors)
+
+    def along(self, found: Balanced, mode: Floats) -> float:
+        """Stiffness of an equilibrium along a motion (n_v,), x^T K x."""
+        x = np.append(mode, np.zeros(self.statics.twin.n_c))
+        return float(x @ self.statics.twin.solver.multiply(self.at(found).stiffness, x))
 
     def softest(self, found: Balanced, count: int) -> Floats:
         """(count, n_v): the motions of least stiffness, largest displacement or rotation one, by inverse iteration.

@@ -4,7 +4,6 @@ Source: docs/theory/statics.md.
 """
 
 import time as clock
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,11 +12,11 @@ import numpy as np
 from femb.analysis.load_path import Critical, Equilibrium, LoadPath
 from femb.analysis.rigid_motion import RigidMotion, rigid_motions
 from femb.analysis.static_results import StaticResults, mode_arrays, static_frame
-from femb.analysis.statics import WEIGHT, Statics, is_load, is_named
-from femb.base.checks import shown
-from femb.base.errors import FembWarning, ModelError, SolveError
+from femb.analysis.statics import WEIGHT, Statics
+from femb.base.errors import ModelError, SolveError
 from femb.base.progress import Reporter
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.model.model import Model
 from femb.results.recording import Recording
 from femb.system.system import System
@@ -216,12 +215,3 @@ def report(results: StaticResults) -> str:
         for load, name in zip(results.critical_load_factors, results.mode_names, strict=True)
     ]
     return "\n".join(lines)
-
-
-def warn(results: StaticResults) -> None:
-    """Show what the results' message says as a warning."""
-    if results.message:
-        warnings.warn(results.message, FembWarning, stacklevel=2)
-
-
-__all__ = ["StaticResults", "is_load", "is_named", "path_of", "report", "static"]

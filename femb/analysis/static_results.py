@@ -59,7 +59,7 @@ class StaticResults(Results):
     @property
     def mode_names(self) -> tuple[str, ...]:
         """(m,) what moves most in the mode of each critical load factor."""
-        return tuple(map(str, self.arrays["static/mode_names"]))
+        return tuple(map(str, self.arrays["static/mode_names"])) if "static/mode_names" in self.arrays else ()
 
     def mode(self, k: int, item: str) -> tuple[Floats, Floats]:
         """Translations and rotations of a mode, inertial axes: (3,) each of "bodies/NAME", (n, 3) of "beams/NAME"."""
