@@ -215,7 +215,7 @@ class LoadPath:
         left = abs(self.stiffness.along(low.found, mode))
         if left > CROSSING * abs(self.stiffness.along(before.found, mode)):
             raise SolveError(
-                f"the iteration goes over to another path at the load factor {low.load:.6g}, where no eigenvalue is zero"
+                f"the iteration goes over to another path at the load factor {low.load:.6g}: no stiffness is zero there"
             )
 
     def _between(

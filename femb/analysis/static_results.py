@@ -149,5 +149,5 @@ def _direction(vector: Floats) -> str:
     k = int(np.argmax(np.abs(unit)))
     if abs(unit[k]) > 0.999:
         return "xyz"[k]
-    unit = unit * np.sign(unit[k]) + 0.0
+    unit = np.round(unit * np.sign(unit[k]), 2) + 0.0  # no minus zeros
     return f"({', '.join(f'{x:.2f}' for x in unit)})"
