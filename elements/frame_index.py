@@ -26,7 +26,7 @@ def pair_starts(index: Ints) -> Ints:
 
 def with_inputs(index: Ints, first_input: int, *columns: int) -> Ints:
     """A copy of an index whose ``columns`` number inputs of the batch, -1 for none: there they are numbered in u."""
-    found = index.copy()
+    result = index.copy()
     for column in columns:
-        found[:, column] += np.where(found[:, column] >= 0, first_input, 0)
-    return found
+        result[:, column] += np.where(result[:, column] >= 0, first_input, 0)
+    return result

@@ -45,18 +45,22 @@ class Item:
 
     table : the table of a case file that its kind stands in. kind : its word there. name : unique within the table.
     acts_on_attitude : whether it acts on the attitude of what its places are on, which a point mass does not have.
+    has_dofs : whether it brings frames or internal coordinates, so that a model may consist of its kind alone.
+    slow_to_compile : whether its kernels take so long to compile that two processes share it at the first use.
     """
 
     table: ClassVar[str]
     kind: ClassVar[str]
     acts_on_attitude: ClassVar[bool] = False
+    has_dofs: ClassVar[bool] = False
+    slow_to_compile: ClassVar[bool] = False
 
     name: str
 
     # The model
 
     @property
-    def places(self) -> Mapping[tuple[str, ...], Marker]:
+    def markers(self) -> Mapping[tuple[str, ...], Marker]:
         """The places on bodies and beam nodes that it names, by field; the field () means the item's own fields."""
         return {}
 
@@ -81,7 +85,7 @@ class Item:
     # The equations
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Declare frames, strains, rows of constraints and couplings. Raises ModelError."""
+        """Declare frames, internal coordinates, rows of constraints and couplings. Raises ModelError."""
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:

@@ -38,12 +38,12 @@ class PrivateBlocks:
         change(still, a, nothing, out) adds to block data ``out`` at velocities ``still`` of zero; ``nothing`` is block
         data too, for what it adds elsewhere.
         """
-        found = np.empty((self.count, self.n, self.n, self.n))
+        result = np.empty((self.count, self.n, self.n, self.n))
         still = np.zeros(self.count * self.n)
         nothing = np.zeros(self.count * self.n**2)
         for j in range(self.n):
             a, out = np.zeros_like(still), np.zeros_like(nothing)
             a[j :: self.n] = 1.0
             change(still, a, nothing, out)
-            found[:, :, j] = out.reshape(self.count, self.n, self.n)
-        return found
+            result[:, :, j] = out.reshape(self.count, self.n, self.n)
+        return result

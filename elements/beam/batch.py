@@ -29,6 +29,8 @@ class BeamBatch(Batch):
     slices[name] are the rows of a beam's elements, in their order along it.
     """
 
+    slow_to_compile = True
+
     def __init__(self, beams: list[Any], layout: Layout, model: Any) -> None:
         index: list[Floats] = []
         ends: list[list[Floats]] = []
@@ -41,9 +43,9 @@ class BeamBatch(Batch):
             shape, section = beam.shape, model.section_of(beam)
             for k in range(beam.elements):
                 frames = [where.stations[k].frame, where.stations[k + 1].frame]
-                strains = where.strains[k]
+                strains = where.internal["strain"][k]
                 numbers = (layout.frame_q[frames], layout.frame_v[frames])
-                index.append(np.concatenate([*numbers, layout.strain_q[strains], layout.strain_v[strains]]))
+                index.append(np.concatenate([*numbers, layout.internal_q[strains], layout.internal_v[strains]]))
                 ends.append([_end_row(where.stations[k], shape.corners[k]), _end_row(where.stations[k + 1])])
                 data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
                 if not shape.straight:
@@ -54,6 +56,7 @@ class BeamBatch(Batch):
         self.data: Floats = np.array(data, dtype=float)
         # whether the mass of some section lies beside its axis; None is a type of its own to numba
         self.beside = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
+        self.undamped = not np.all(self.data[:, columns.DAMPING])
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
@@ -122,7 +125,7 @@ class BeamBatch(Batch):
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)
             self._check(forces(*self._elements, *state, False, False, -1.0, out, NO_SECTION))

@@ -1,5 +1,6 @@
 """Quaternion Euler-Bernoulli beam."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -8,26 +9,25 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Floats, Ints, OneOf, Vector
+from femb.elements.beam.line import LineItem
 from femb.elements.beam.path import Path
-from femb.elements.beam.records import beam_records
 from femb.elements.beam.section import Section
+from femb.elements.beam.section_frames import Sections, beam_sections
 from femb.elements.beam.shape import Shape, path_shape, uniform_shape
-from femb.elements.item import Item, StartMotion
-from femb.elements.marker import Attachment, Place, check_markers
-from femb.elements.records import RecordedSystem, Records
+from femb.elements.marker import Attachment
 from femb.layout.element import Batch
+from femb.layout.internal import InternalQuantity
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
 
-# An element takes some 20 kB, a few of which are enough; this is where to look for a slip of the pen.
-MOST_ELEMENTS = 100_000
 # Pieces of an element in which the turning of a path is counted.
 PIECES = 8
+STRAIN = InternalQuantity("strain", "-")
 TURNED = ", wanted less than 180 degrees: give it more elements"
 
 
 @dataclass(frozen=True, eq=False)
-class Beam(Item):
+class Beam(LineItem):
     """A beam of equal elements between its ``start`` and its ``end``.
 
     section : a Section, or its name in the model. length : m; left out where the path says it. elements : their number.
@@ -45,8 +45,8 @@ class Beam(Item):
     Raises ModelError. Source: docs/theory/beam.md.
     """
 
-    table: ClassVar[str] = "beams"
     kind: ClassVar[str] = "beam"
+    slow_to_compile: ClassVar[bool] = True
 
     name: str
     section: Section | str
@@ -63,15 +63,10 @@ class Beam(Item):
 
     def __post_init__(self) -> None:
         with Checks(self, "beams", self.name) as check:
-            check.positive("length")
-            check.whole("elements", 1)
-            if "elements" not in check.bad:
-                check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
-            check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
-            check_markers(check, Attachment, *(each for each in ("start", "end") if getattr(self, each) is not None))
+            self.check_line(check)
             self._check_shape(check)
             if not check.bad:
-                self._check_ends(check)
+                self.check_ends(check)
 
     def _check_shape(self, check: Checks) -> None:
         path = self.path
@@ -112,53 +107,6 @@ class Beam(Item):
         turns = rotations.multiply(rotations.conjugate(fine.quaternions[:-1]), fine.quaternions[1:])
         return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
 
-    def _check_ends(self, check: Checks) -> None:
-        start, end = self.start, self.end
-        attached = [e for e in (start, end) if e is not None and e.clamped]
-        if start is None and end is None:
-            check.fail(
-                "start",
-                "the beam is attached nowhere: give start or end with a body, or, for a free beam, "
-                "start = { at = [x, y, z], direction = [x, y, z] }",
-            )
-        elif (
-            len(attached) < 2
-            and self.shape.first is None
-            and not any(e is not None and e.direction is not None for e in (start, end))
-        ):
-            check.fail("start.direction", "is missing: the tangent of the beam at its attachment, in body axes")
-        if attached:
-            for name in ("velocity", "angular_velocity"):
-                check.require(name, getattr(self, name) is None, "a beam on a body starts with the body: give it there")
-
-    def node(self, node: int, at: Any = (0.0, 0.0, 0.0)) -> Place:
-        """A node for a mass or a load: 0 is the start, -1 the end; or a point ``at`` (m) from it, section axes."""
-        return Place(beam=self.name, node=node, at=at)
-
-    def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A place at a node for the end of another beam: offset (m) and that beam's tangent, axes of the section."""
-        return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up)
-
-    @property
-    def attached(self) -> tuple[Any, Any]:
-        """The attachments that name a body or a beam, or None: (start, end)."""
-        ends = (self.start, self.end)
-        return tuple(e if e is not None and e.clamped else None for e in ends)  # type: ignore[return-value]
-
-    @property
-    def places(self) -> dict[tuple[str, ...], Attachment]:
-        """Its ends that are on something."""
-        return {(word,): e for word, e in zip(("start", "end"), self.attached, strict=True) if e is not None}
-
-    def parts(self) -> tuple[Section, ...]:
-        """Its section, unless it names one."""
-        return (self.section,) if isinstance(self.section, Section) else ()
-
-    def start_motion(self, layout: Layout) -> StartMotion | None:
-        if self.velocity is None and self.angular_velocity is None:
-            return None
-        return StartMotion(layout.beams[self.name].stations[0], self.velocity, self.angular_velocity)
-
     @cached_property
     def shape(self) -> Shape:
         """The undeformed beam."""
@@ -168,29 +116,12 @@ class Beam(Item):
         guide = self.end if by_end else self.start
         return path_shape(self.path, self.length, self.elements, None if guide is None else guide.up, by_end)
 
-    def reference(self) -> tuple[Floats, Floats]:
-        """Positions (n, 3) m and quaternions (n, 4) of the undeformed beam's nodes, axes of its first section."""
-        return self.shape.positions, self.shape.quaternions
-
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
         """Frames for the nodes that are not on a body; one strain a node, and one of its own at each clamped end."""
-        at, axes = placement.beams[self.name]
-        positions, turns = self.reference()
-        clamps = placement.clamps[self.name]
-        stations: list[Station] = []
-        for k in range(self.elements + 1):
-            end = {0: 0, self.elements: 1}.get(k)
-            clamp = self.attached[end] if end is not None else None
-            if clamp is None:
-                place = at + rotations.rotate(axes, positions[k])
-                frame = layout.add_frame(f"{self.name}, node {k}", place, rotations.multiply(axes, turns[k]))
-                stations.append(Station(frame))
-            else:
-                host = layout.station(clamp)
-                stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, clamps[end])))
+        stations = self.nodes(layout, placement)
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)
-        layout.beams[self.name] = BeamLayout(stations, ends)
+        layout.beams[self.name] = BeamLayout(stations, {"strain": ends})
         for k in range(self.elements):
             layout.couple((stations[k].frame, stations[k + 1].frame), ends[k])
 
@@ -201,17 +132,16 @@ class Beam(Item):
             k = end * self.elements
             label, frame = f"{self.name}, node {k}", stations[k].frame
             if clamp is not None and self.share_strain:
-                if frame not in layout.shared_strain:
-                    layout.shared_strain[frame] = layout.add_strain(label, frame)
-                strains[-end, end] = layout.shared_strain[frame]
+                strains[-end, end] = layout.add_internal(label, STRAIN, frame, self.table, shared=True)
             else:
                 # a body's block stays 6 x 6: the strain of a clamped end is eliminated with the node next to it
                 inward = stations[1 - 2 * end + k].frame
-                strains[-end, end] = layout.add_strain(label, frame if clamp is None else inward)
+                strains[-end, end] = layout.add_internal(label, STRAIN, frame if clamp is None else inward, self.table)
         for k in range(1, self.elements):
             label, frame = f"{self.name}, node {k}", stations[k].frame
-            strains[k - 1, 1] = layout.add_strain(label, frame)
-            strains[k, 0] = layout.add_strain(f"{label}, towards the end", frame) if k in jumps else strains[k - 1, 1]
+            strains[k - 1, 1] = strains[k, 0] = layout.add_internal(label, STRAIN, frame, self.table)
+            if k in jumps:
+                strains[k, 0] = layout.add_internal(f"{label}, towards the end", STRAIN, frame, self.table)
         return strains
 
     @staticmethod
@@ -222,8 +152,8 @@ class Beam(Item):
         return [BeamBatch(items, layout, model)]
 
     @staticmethod
-    def records(items: list[Any], system: RecordedSystem) -> Records:
-        return beam_records(items, system)
+    def sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
+        return beam_sections(recorded, xi)
 
 
 def _degrees(angle: float) -> str:
@@ -232,5 +162,5 @@ def _degrees(angle: float) -> str:
 
 def _nodes_in_use(beam: Beam, model: Any) -> set[int]:
     """Nodes of a beam that an item of the model is on: a load, a mass, a spring, the end of another beam."""
-    places = [place for item in model.items() for place in item.places.values()]
+    places = [place for item in model.items() for place in item.markers.values()]
     return {place.node % (beam.elements + 1) for place in places if place.beam == beam.name}

@@ -1,11 +1,11 @@
 """Kernels of a beam element's ends: their poses, rates and accelerations, and forces on them; see ``beam_columns``."""
 
 from femb.elements.beam.strain import natural_coordinates, twist_directions
-from femb.numerics.compile import inner
+from femb.numerics.compile import inlined
 from femb.numerics.vector3 import pose
 
 
-@inner
+@inlined
 def end_pose(index, end, q, fixed, r, Rn, R):
     """Position r and axes R of an element's end, and axes Rn of the frame that carries it."""
     pose(index, q, fixed, r, Rn)
@@ -18,7 +18,7 @@ def end_pose(index, end, q, fixed, r, Rn, R):
             R[i, j] = a * end[4 + j] + b * end[7 + j] + c * end[10 + j] if attached else Rn[i, j]
 
 
-@inner
+@inlined
 def end_rates(index, end, v, Rn, rate, omega):
     """Velocity (3, inertial axes) and angular velocity (3, own axes) of an element's end."""
     if index < 0:
@@ -39,7 +39,7 @@ def end_rates(index, end, v, Rn, rate, omega):
         omega[i] = end[4 + i] * w1 + end[7 + i] * w2 + end[10 + i] * w3
 
 
-@inner
+@inlined
 def end_accelerations(index, end, v, a, Rn, acc, alpha):
     """Acceleration (3, inertial axes) and angular acceleration (3, own axes) of an element's end."""
     end_rates(index, end, a, Rn, acc, alpha)
@@ -52,7 +52,7 @@ def end_accelerations(index, end, v, a, Rn, acc, alpha):
             acc[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
 
 
-@inner
+@inlined
 def element_shape(index, ends, q, fixed, length, R, small, X):
     """Axes, directions and natural coordinates X (8,) of an element.
 
@@ -65,7 +65,7 @@ def element_shape(index, ends, q, fixed, length, R, small, X):
     twist_directions(R[4], small[10], small[11])
 
 
-@inner
+@inlined
 def ends_motion(index, ends, v, R, small, motion):
     """motion (11,) of the ends as in ``end_gradient``, from the velocities v; R and small of ``element_shape``.
 
@@ -83,7 +83,7 @@ def ends_motion(index, ends, v, R, small, motion):
     motion[10] = v[index[7]]
 
 
-@inner
+@inlined
 def force_to_frame(F, moment, end, Rn, force, torque):
     """Force F (inertial axes) and moment (end axes) at an end as force and torque (frame axes) on its frame."""
     for i in range(3):

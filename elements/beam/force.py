@@ -11,11 +11,11 @@ from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, R
 from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
 from femb.elements.beam.strain import WEIGHTS, end_gradient, strains
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import turn, turn_back
 
 
-@inner
+@inlined
 def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
     """n (8,): force on the natural coordinates by elastic (if asked for) and damping stress, at ends' motion (11,)."""
     length, damping = data[LENGTH], data[DAMPING]
@@ -53,7 +53,7 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
                 n[m] += stress * E[i, j, m]
 
 
-@inner
+@inlined
 def element_force(
     index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial,
     R, small, vectors, X, n, f11, e, E, turned, rows, f,

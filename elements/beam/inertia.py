@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 
+from femb.elements.beam.interpolation import slope, swing
 from femb.elements.beam.mass_axis import offset_force
 from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
-from femb.numerics.compile import inner
+from femb.numerics.compile import inlined
 from femb.numerics.vector3 import dot, turn
 
 # Integrals of the products of the cubic Hermite functions, and of the functions alone.
@@ -30,7 +31,7 @@ HERMITE_MASS = (
 HERMITE_MEAN = np.array([1.0 / 2.0, 1.0 / 12.0, 1.0 / 2.0, -1.0 / 12.0])
 
 
-@inner
+@inlined
 def centreline_rate(eps_rate, omega, s, length, out):
     """out (3,): rate of g = s e1, in the axes of its own end; s = length (1 + eps)."""
     out[0] = length * eps_rate
@@ -38,7 +39,7 @@ def centreline_rate(eps_rate, omega, s, length, out):
     out[2] = -s * omega[1]
 
 
-@inner
+@inlined
 def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):
     """out (3,): second rate of g = s e1, in the axes of its own end; alpha is the angular acceleration."""
     out[0] = length * eps_acc - s * (omega[1] * omega[1] + omega[2] * omega[2])
@@ -46,24 +47,19 @@ def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):
     out[2] = -2.0 * length * eps_rate * omega[1] + s * (omega[0] * omega[2] - alpha[1])
 
 
-@inner
+@inlined
 def section_axes(X, i, spin_symmetric, t, m, n):
     """Axes t, m, n (3,) of the section at strain point i and the length of r' there.
 
-    The swung section turned by alpha times xi; where the section's y and z inertia are equal the turn does not
+    The swung section turned by alpha times xi, which differs from ``section_at`` by what parallel transport adds, of
+    second order in the bend; its rates are closed. Where the section's y and z inertia are equal the turn does not
     matter and is left out.
     """
-    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
-    t[0] = n3 * X[0] + n2 * X[3] + n4 * X[4]
-    t[1] = n3 * X[1] + n4 * X[5]
-    t[2] = n3 * X[2] + n4 * X[6]
+    t[0], t[1], t[2] = slope(HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], X)
     g = math.sqrt(dot(t, t))
     for k in range(3):
         t[k] /= g
-    y2 = t[1] / (1.0 + t[0])
-    y3 = t[2] / (1.0 + t[0])
-    m[0], m[1], m[2] = -t[1], 1.0 - y2 * t[1], -y2 * t[2]
-    n[0], n[1], n[2] = -t[2], -y3 * t[1], 1.0 - y3 * t[2]
+    m[0], m[1], m[2], n[0], n[1], n[2] = swing(t[0], t[1], t[2])
     if not spin_symmetric:
         c, s = math.cos(POINTS[i] * X[7]), math.sin(POINTS[i] * X[7])
         for k in range(3):
@@ -73,7 +69,7 @@ def section_axes(X, i, spin_symmetric, t, m, n):
     return g
 
 
-@inner
+@inlined
 def twist_rates(Q, beta, omega1, w2, alpha1, a2):
     """Rate and second rate of the twist alpha; all vectors (3,) in the axes of the first section."""
     c = 1.0 / (1.0 + Q[0, 0])
@@ -92,7 +88,7 @@ def twist_rates(Q, beta, omega1, w2, alpha1, a2):
     return rate, second
 
 
-@inner
+@inlined
 def at_point(i, x, out):
     """out (3,): derivative by xi, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
     n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
@@ -100,7 +96,7 @@ def at_point(i, x, out):
         out[k] = n3 * (x[2, k] - x[0, k]) + n2 * x[1, k] + n4 * x[3, k]
 
 
-@inner
+@inlined
 def tangent_rates(t, g, ud, udd, td, tdd):
     """td, tdd (3,): rate and second rate of the tangent t of r' = g t, from those of r'.
 
@@ -116,7 +112,7 @@ def tangent_rates(t, g, ud, udd, td, tdd):
     return along, along2, speed2
 
 
-@inner
+@inlined
 def swing_spin(t, td, tdd, omega, alpha):
     """Spin of the swung section about t, and its rate: [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t), l = e1.
 
@@ -140,7 +136,7 @@ def swing_spin(t, td, tdd, omega, alpha):
     return spin, (num_rate - spin * den_rate) * d, num_rate, den_rate
 
 
-@inner
+@inlined
 def inertia_force(
     X, Q, beta, length, mass, inertia, beside, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
@@ -206,7 +202,7 @@ def inertia_force(
     return twist_force
 
 
-@inner
+@inlined
 def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):
     """rows (3, 11): spin of the section at strain point i about t, m, n by the ends' motion (as in end_gradient)."""
     g = section_axes(X, i, symmetric, t, m, n)
@@ -237,7 +233,7 @@ def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):
         rows[0, 7 + k] += x * gamma[k]
 
 
-@inner
+@inlined
 def translation_mass(Q, s1, s2, length, mass, G, M):
     """M (14, 14) += mass of the centreline's translation, by the end velocities in the axes of the first section.
 

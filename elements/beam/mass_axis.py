@@ -8,25 +8,12 @@ Source: docs/theory/beam.md, equations (29) to (33).
 
 import numpy as np
 
-from femb.elements.beam.strain import POINTS
-from femb.numerics.compile import inner
+from femb.elements.beam.strain import HERMITE_VALUES
+from femb.numerics.compile import inlined
 from femb.numerics.vector3 import cross, dot
 
-# The Hermite functions N1 to N4 at the strain points: positions by (r_I, g_I, r_II, g_II).
-HERMITE_VALUES = np.ascontiguousarray(
-    np.stack(
-        [
-            1.0 - 3.0 * POINTS**2 + 2.0 * POINTS**3,
-            POINTS * (1.0 - POINTS) ** 2,
-            3.0 * POINTS**2 - 2.0 * POINTS**3,
-            POINTS**2 * (POINTS - 1.0),
-        ],
-        axis=1,
-    )
-)
 
-
-@inner
+@inlined
 def value_at(i, x, out):
     """out (3,): the cubic with end values and derivatives x (4, 3) at strain point i."""
     for k in range(3):
@@ -35,7 +22,7 @@ def value_at(i, x, out):
             out[k] += HERMITE_VALUES[i, a] * x[a, k]
 
 
-@inner
+@inlined
 def centre_acceleration(cy, cz, w, w_rate, out):
     """out (3,): acceleration of the mass centre against the reference axis, section axes: w' x c + w x (w x c)."""
     along = w[1] * cy + w[2] * cz
@@ -45,7 +32,7 @@ def centre_acceleration(cy, cz, w, w_rate, out):
     out[2] = w_rate[0] * cy + w[2] * along - square * cz
 
 
-@inner
+@inlined
 def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):
     """Add to F (4, 3), conjugate to x, and to moment (3,), section axes, what the offset does at strain point i.
 
@@ -66,7 +53,7 @@ def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):
             F[a, k] += HERMITE_VALUES[i, a] * f
 
 
-@inner
+@inlined
 def offset_force_change(i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_rate, dx2, dwork, dF, dmoment):
     """Add to dF (4, 3) and dmoment (3,) the change of what ``offset_force`` adds, whose ``work`` this takes.
 
@@ -91,7 +78,7 @@ def offset_force_change(i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_ra
             dF[a, k] += HERMITE_VALUES[i, a] * f
 
 
-@inner
+@inlined
 def offset_mass(i, mass, cy, cz, axes, spin, G, M):
     """M (14, 14) += what the offset adds at strain point i, by the end velocities in the axes of the first section.
 
@@ -117,7 +104,7 @@ def offset_mass(i, mass, cy, cz, axes, spin, G, M):
                 M[a, b] += mass * (V[j, a] * H[j, b] + H[j, a] * V[j, b] + H[j, a] * H[j, b])
 
 
-@inner
+@inlined
 def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):
     """Add to out (8,) - energies and momenta as in ``energy_momentum`` - what the offset adds at strain point i.
 

@@ -8,10 +8,10 @@ from femb.elements.beam.force import shape_force
 from femb.elements.beam.inertia import rotary_rows, translation_mass
 from femb.elements.beam.mass_axis import offset_mass
 from femb.elements.beam.strain import WEIGHTS, geometric_stiffness, shape_gradient, strains
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 
 
-@inner
+@inlined
 def frame_map(R, ends, T):
     """T (2, 3, 3): per end, what its frame's spin adds to its velocity, -(R1^T Rn) d~, axes of the first section."""
     for end in range(2):
@@ -26,7 +26,7 @@ def frame_map(R, ends, T):
             T[end, i, 2] = b * d1 - a * d2
 
 
-@inner
+@inlined
 def ends_stiffness(K8, B, KB, K):
     """K (11, 11) = B^T K8 B with B (8, 11) mostly zeros; KB (8, 11) is a work array.
 
@@ -48,7 +48,7 @@ def ends_stiffness(K8, B, KB, K):
                     K[i, j] += x * KB[k, j]
 
 
-@inner
+@inlined
 def scatter_ends(local, offset, stride, data):
     """``smallmath.scatter`` for the groups of a beam element, frame and strain of each end, with loops unrolled."""
     for a in range(2):
@@ -69,29 +69,28 @@ def scatter_ends(local, offset, stride, data):
             data[offset[2 * a + 1, 2 * b + 1]] += local[7 * a + 6, 7 * b + 6]
 
 
-@inner
+@inlined
+def spread(a, sign, b):
+    """b (14,) += sign times a (11,), whose first three coordinates are r_II - r_I."""
+    for j in range(3):
+        b[j] -= sign * a[j]
+        b[7 + j] += sign * a[j]
+    for j in range(3, 7):
+        b[j] += sign * a[j]
+    for j in range(7, 11):
+        b[j + 3] += sign * a[j]
+
+
+@inlined
 def expand(A, B):
     """B (14, 14) += A (11, 11), whose first three coordinates are r_II - r_I."""
     for i in range(11):
-        i2 = i if 3 <= i < 7 else (i + 7 if i < 3 else i + 3)
-        for j in range(3):
-            B[i2, j] -= A[i, j]
-            B[i2, 7 + j] += A[i, j]
-        for j in range(3, 7):
-            B[i2, j] += A[i, j]
-        for j in range(7, 11):
-            B[i2, j + 3] += A[i, j]
-    for i in range(3):
-        for j in range(3):
-            B[i, j] += A[i, j]
-            B[i, 7 + j] -= A[i, j]
-        for j in range(3, 7):
-            B[i, j] -= A[i, j]
-        for j in range(7, 11):
-            B[i, j + 3] -= A[i, j]
+        spread(A[i], 1.0, B[i if 3 <= i < 7 else (i + 7 if i < 3 else i + 3)])
+        if i < 3:
+            spread(A[i], -1.0, B[i])
 
 
-@inner
+@inlined
 def to_frames(A, R1, T, ends):
     """A (14, 14) from end velocities in the axes of the first section to velocities of the frames, both sides.
 
@@ -123,7 +122,7 @@ def to_frames(A, R1, T, ends):
                 A[o + j, i] = R1[j, 0] * a + R1[j, 1] * b + R1[j, 2] * c
 
 
-@inner
+@inlined
 def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):
     """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
 
@@ -219,7 +218,7 @@ def matrices(index, ends, data, beside, offset, stride, q, v, fixed, with_stiffn
     return -1
 
 
-@inner
+@inlined
 def attachment_stiffness(force1, force2, ends, R, A):
     """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the frame's turn, per end.
 

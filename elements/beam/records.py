@@ -24,8 +24,9 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
         static[f"{path}/element_length"] = beam.shape.lengths
         static[f"{path}/corner"] = beam.shape.corners
         static[f"{path}/outline"] = system.model.section_of(beam).outline()
+        attributes[path] = {"kind": beam.kind}
         if part.deflection_body is not None:
-            attributes[path] = {"deflection_body": part.deflection_body}
+            attributes[path]["deflection_body"] = part.deflection_body
 
     def series(frames: Frames) -> dict[str, Floats]:
         return {
@@ -59,13 +60,14 @@ class _Recorded:
 
     def series(self, frames: Frames) -> dict[str, Floats]:
         """Arrays (k, n, ...) by word."""
-        found = motions_of(self.layout, self.where.stations, frames)
-        nodes = found["position"]
-        found["position"] = self.layout.origin + nodes
-        found["strain"] = frames.q[:, self.layout.strain_q[self.where.strains]]
-        found["rotation"] = rotations.multiply(found["quaternion"], rotations.conjugate(self.quaternion))
-        found["deflection"] = self._deflection(nodes, frames)
-        return found
+        result = motions_of(self.layout, self.where.stations, frames)
+        nodes = result["position"]
+        result["position"] = self.layout.origin + nodes
+        for word, numbers in self.where.internal.items():
+            result[word] = frames.q[:, self.layout.internal_q[numbers]]
+        result["rotation"] = rotations.multiply(result["quaternion"], rotations.conjugate(self.quaternion))
+        result["deflection"] = self._deflection(nodes, frames)
+        return result
 
     def _deflection(self, position: Floats, frames: Frames) -> Floats:
         """(k, n, 3) m: nodes minus the reference shape that moves rigidly with the beam's carrier, in its axes."""

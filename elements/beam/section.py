@@ -119,7 +119,7 @@ class Section(Item):
             field = "inertia_per_length" if self.inertia_per_length is not None else "polar_moment"
             # may be meant, as where the rotary inertia of bending is left out to compare with a solution without it
             warnings.warn(
-                f"sections.{self.name}.{field}: the moments of inertia {', '.join(f'{each:.6g}' for each in moments)} "
+                f"sections.{self.name}.{field}: the moments of inertia {', '.join(f'{x:.6g}' for x in moments)} "
                 f"kg m about x, y and z break the triangle inequality: that about {'xyz'[largest]} is above the sum of "
                 "the others; of a plane section, that about x is the sum of those about y and z",
                 FembWarning,

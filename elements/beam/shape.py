@@ -75,15 +75,12 @@ def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:
     k = np.zeros(3) if curvature is None else np.asarray(curvature, dtype=float)
     quaternions = rotations.exponential(s[:, None] * k)
     rate = float(np.linalg.norm(k))
-    x = np.array([1.0, 0.0, 0.0])
-    positions = s[:, None] * x
+    positions = s[:, None] * np.array([1.0, 0.0, 0.0])
     if rate > 0.0:
-        # r(s) = integral of exp(s k~) e1, by Rodrigues' formula
-        axis, turn = k / rate, rate * s
-        across = np.cross(axis, x)
-        along = np.cross(axis, across)
-        positions = positions + np.outer((1.0 - np.cos(turn)) / rate, across)
-        positions = positions + np.outer(s - np.sin(turn) / rate, along)
+        from femb.elements.beam.interpolation import helix
+
+        for at, position in zip(s, positions, strict=True):
+            helix(at * k, at, position, np.empty((3, 3)))
     lengths, corners = np.full(elements, length / elements), np.tile(NO_TURN, (elements, 1))
     return Shape(positions, quaternions, lengths, corners, straight=rate == 0.0)
 

@@ -14,7 +14,8 @@ import math
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.elements.beam.interpolation import FINE, cubics, integrals, slope, slopes
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import product_left_back
 
 SHAPE = 8  # natural coordinates
@@ -26,36 +27,19 @@ POINTS = 0.5 + 0.5 * np.array([-math.sqrt(0.6), 0.0, math.sqrt(0.6)])
 WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 
 
-def _integrals(x: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Weights (k, n) at the points x (n,) of the integrals from 0 to upper (k,), exact for polynomials."""
-    basis = [np.polynomial.Legendre.basis(k, domain=[0.0, 1.0]) for k in range(len(x))]
-    values = np.stack([each(x) for each in basis], axis=1)
-    integrals = np.stack([each.integ(lbnd=0.0)(upper) for each in basis], axis=1)
-    return np.linalg.solve(values.T, integrals.T).T
-
-
-# The turn of the swung section relative to parallel transport is an integral along the element without closed form.
-# Twenty Gauss points keep the strain energy the same, to ten digits, when an element turned by 50 degrees is built
-# from its other end; eight do so for an element bent by about a degree. Both rules, one after the other:
+# Twenty points for the turn of the swung section (``femb.elements.beam.interpolation``), or eight, which are as good
+# for an element bent by about a degree. Both rules, one after the other:
 FEW, SLIGHTLY_BENT = 8, 0.02
-_RULES = [0.5 + 0.5 * np.polynomial.legendre.leggauss(n)[0] for n in (FEW, 20)]
+_RULES = [0.5 + 0.5 * np.polynomial.legendre.leggauss(FEW)[0], FINE]
 TWIST_POINTS = np.concatenate(_RULES)
 # Row k < 3 integrates from 0 to POINTS[k], the last row to 1.
-TWIST_WEIGHTS = np.ascontiguousarray(np.hstack([_integrals(x, np.append(POINTS, 1.0)) for x in _RULES]))
+TWIST_WEIGHTS = np.ascontiguousarray(np.hstack([integrals(x, np.append(POINTS, 1.0)) for x in _RULES]))
 
 
-def _hermite(x: np.ndarray) -> np.ndarray:
-    """Columns N2', N3', N4', N2'', N3'', N4'' at the points x (N1 = 1 - N3)."""
-    return np.ascontiguousarray(
-        np.stack(
-            [1 - 4 * x + 3 * x**2, 6 * x - 6 * x**2, 3 * x**2 - 2 * x, 6 * x - 4, 6 - 12 * x, 6 * x - 2],
-            axis=1,
-        )
-    )
-
-
-HERMITE = _hermite(POINTS)
-TWIST_HERMITE = _hermite(TWIST_POINTS)
+# The Hermite functions there, and their derivatives.
+HERMITE_VALUES = cubics(POINTS)
+HERMITE = slopes(POINTS)
+TWIST_HERMITE = slopes(TWIST_POINTS)
 
 
 @kernel
@@ -69,7 +53,7 @@ def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):
     X[7] = 2.0 * math.atan2(Q[2, 1] - Q[1, 2], 1.0 + Q[0, 0] + Q[1, 1] + Q[2, 2])
 
 
-@inner
+@inlined
 def twist_rule(X):
     """First and last + 1 of the points that an element of this shape needs."""
     bend = max(max(abs(X[1]), abs(X[2])), max(abs(X[5]), abs(X[6])))
@@ -78,7 +62,7 @@ def twist_rule(X):
     return FEW, TWIST_POINTS.size
 
 
-@inner
+@inlined
 def twist_angles(X, turned, rows):
     """Turn of the section about the tangent, relative to the swung section of end I, at the strain points.
 
@@ -93,9 +77,7 @@ def twist_angles(X, turned, rows):
     for j in range(first, last):
         x = TWIST_POINTS[j]
         n2, n3, n4 = TWIST_HERMITE[j, 0], TWIST_HERMITE[j, 1], TWIST_HERMITE[j, 2]
-        u1 = n3 * X[0] + n2 * X[3] + n4 * X[4]
-        u2 = n3 * X[1] + n4 * X[5]
-        u3 = n3 * X[2] + n4 * X[6]
+        u1, u2, u3 = slope(n2, n3, n4, X)
         g = math.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
         swing = g + u1
         if not swing > 1e-3 * g:
@@ -153,12 +135,8 @@ def strains(X, length, source, turned, rows, e, E):
     for i in range(3):
         n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
         m2, m3, m4 = HERMITE[i, 3], HERMITE[i, 4], HERMITE[i, 5]
-        u1 = n3 * X[0] + n2 * X[3] + n4 * X[4]
-        u2 = n3 * X[1] + n4 * X[5]
-        u3 = n3 * X[2] + n4 * X[6]
-        w1 = m3 * X[0] + m2 * X[3] + m4 * X[4]
-        w2 = m3 * X[1] + m4 * X[5]
-        w3 = m3 * X[2] + m4 * X[6]
+        u1, u2, u3 = slope(n2, n3, n4, X)
+        w1, w2, w3 = slope(m2, m3, m4, X)
         g = math.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
         t1, t2, t3 = u1 / g, u2 / g, u3 / g
         z = 1.0 / (g + u1)
@@ -219,7 +197,7 @@ def strains(X, length, source, turned, rows, e, E):
     return True
 
 
-@inner
+@inlined
 def twist_directions(Q, beta, gamma):
     """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in its own section's axes."""
     c = 1.0 / (1.0 + Q[0, 0])
@@ -230,7 +208,7 @@ def twist_directions(Q, beta, gamma):
         gamma[i] = Q[0, i] * c
 
 
-@inner
+@inlined
 def end_gradient(X, Q, beta, gamma, length, n, out):
     """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
 
@@ -251,7 +229,7 @@ def end_gradient(X, Q, beta, gamma, length, n, out):
     out[10] = length * (Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6])
 
 
-@inner
+@inlined
 def shape_gradient(X, Q, beta, gamma, length, B):
     """B (8, 11), the gradient of the natural coordinates by the ends' motion, as a matrix."""
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
@@ -271,7 +249,7 @@ def shape_gradient(X, Q, beta, gamma, length, B):
     B[3, 6] = length
 
 
-@inner
+@inlined
 def geometric_stiffness(X, Q, beta, gamma, length, n, K):
     """K (11, 11) += the change of B^T n with the ends' motion at constant n (8,): the director-stress part.
 

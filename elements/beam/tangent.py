@@ -29,11 +29,11 @@ from femb.elements.beam.tangent_inertia import (
     twist_changes,
 )
 from femb.elements.beam.tangent_strain import strain_stiffness, twist_hessian
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import cross, dot, turn
 
 
-@inner
+@inlined
 def add_arm(A, B, R, Rn, end, arm, sign):
     """A (14, 14) += B times sign * (R1^T Rn arm~) in the rows of an end's translation and the columns of its spin."""
     P, o = np.empty((3, 3)), 7 * end
@@ -49,7 +49,7 @@ def add_arm(A, B, R, Rn, end, arm, sign):
             A[i, o + 3 + j] += B[i, o] * P[0, j] + B[i, o + 1] * P[1, j] + B[i, o + 2] * P[2, j]
 
 
-@inner
+@inlined
 def frame_matrix(R, ends, T):
     """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
     T[:] = 0.0
@@ -76,7 +76,7 @@ def frame_matrix(R, ends, T):
         T[o + 6, o + 6] = 1.0
 
 
-@inner
+@inlined
 def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
     """Turn K, C (14, 14) by the ends' motion, axes of the first section, into those by the frames' motion.
 

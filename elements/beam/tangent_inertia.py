@@ -9,14 +9,14 @@ from femb.elements.beam.columns import INERTIA, LENGTH, MASS, OFFSET
 from femb.elements.beam.inertia import HERMITE_MASS, at_point, section_axes, swing_spin, tangent_rates
 from femb.elements.beam.mass_axis import offset_force, offset_force_change
 from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
-from femb.numerics.compile import inner
+from femb.numerics.compile import inlined
 from femb.numerics.vector3 import cross, dot, turn, turn_back
 
 ENDS = 11  # directions of one kind
 ALL = 22
 
 
-@inner
+@inlined
 def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):
     """Changes of g = s e1 and of its rates (see ``centreline_acceleration``) in the axes of its end, into column
     0 with the strain, 1 with the strain rate and 2, 3, 4 with the angular velocity; dg, dv, dx2 (5, 3)."""
@@ -36,7 +36,7 @@ def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):
     dx2[4, 0], dx2[4, 1], dx2[4, 2] = -2.0 * s * w3, 2.0 * length * eps_rate, s * w1
 
 
-@inner
+@inlined
 def motion_changes(
     Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, v, x2, spins, dx, dv, dx2, dspins, dl
 ):
@@ -94,7 +94,7 @@ def motion_changes(
         turn(Q, da2[o], dx2[ENDS * o + 10, 3])
 
 
-@inner
+@inlined
 def turn_with(Q, e, x, out):
     """out = (Q e) x x: change of the vector x of end II, axes of end I, as end II turns about e in its own axes."""
     a = Q[0, 0] * e[0] + Q[0, 1] * e[1] + Q[0, 2] * e[2]
@@ -105,7 +105,7 @@ def turn_with(Q, e, x, out):
     out[2] = a * x[1] - b * x[0]
 
 
-@inner
+@inlined
 def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):
     """dtwist (22, 3): changes of the twist alpha, its rate and its second rate; other arguments as above."""
     w = np.empty((5, 3))
@@ -148,7 +148,7 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):
         dtwist[k, 2] = dsecond
 
 
-@inner
+@inlined
 def inertia_changes(
     X, data, beside, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
 ):
@@ -271,7 +271,7 @@ def inertia_changes(
             dforce[k] += x * dmt
 
 
-@inner
+@inlined
 def inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C):
     """K, C (14, 14) += the changes of the inertia force on the ends, from those of ``inertia_changes``.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.elements.beam.columns import DAMPING, LENGTH, SOURCE, STIFFNESS
 from femb.elements.beam.strain import HERMITE, POINTS, TWIST_HERMITE, TWIST_POINTS, TWIST_WEIGHTS, WEIGHTS, twist_rule
-from femb.numerics.compile import inner
+from femb.numerics.compile import inlined
 from femb.numerics.vector3 import dot
 
 # r' depends on the natural coordinate k < 7 through its component AXIS[k] and the Hermite function number SHAPE[k]
@@ -17,7 +17,7 @@ AXIS = np.array([0, 1, 2, 0, 0, 1, 2])
 SHAPE = np.array([1, 1, 1, 0, 2, 2, 2])
 
 
-@inner
+@inlined
 def twist_hessian(X, S):
     """S (4, 8, 8): second derivatives of ``twist_angles`` by X.
 
@@ -81,7 +81,7 @@ def twist_hessian(X, S):
             S[3, p, q] = -S[3, p, q]
 
 
-@inner
+@inlined
 def strain_changes(X, length, source, turned, rows, S, D, dE):
     """dE (n, 3, 4, 8): changes of the gradient E of ``strains`` as X changes along the directions D (n, 8).
 
@@ -182,7 +182,7 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):
                 dE[n, i, 1, m] = x / length
 
 
-@inner
+@inlined
 def strain_stiffness(X, data, B, turned, rows, S, e, E, Xd, dXd, K, C):
     """K, C (11, 11) += changes of the elastic and damping force with the ends' motion and with their velocities, at
     held directions in which it acts (``geometric_stiffness`` adds their turning).

@@ -23,6 +23,7 @@ class Ground(Item):
 
     table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "ground"
+    has_dofs: ClassVar[bool] = True
 
     name: str = "ground"
     position: Vector = (0.0, 0.0, 0.0)

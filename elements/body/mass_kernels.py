@@ -6,7 +6,7 @@ INERTIA (9) about the mass centre in frame axes. Source: docs/theory/rigid_body.
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotation, scatter, turn, turn_back
 
 MASS, CENTER, INERTIA = 0, 1, 4
@@ -15,7 +15,7 @@ STARTS = np.array([0])
 SIZES = np.array([6])
 
 
-@inner
+@inlined
 def unpack(data, s, inertia):
     """Offset s (3,) and inertia (3, 3) from a row of data."""
     for i in range(3):

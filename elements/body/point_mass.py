@@ -27,6 +27,7 @@ class PointMass(Item):
 
     table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "point_mass"
+    has_dofs: ClassVar[bool] = True
     acts_on_attitude: ClassVar[bool] = True
 
     name: str
@@ -44,7 +45,7 @@ class PointMass(Item):
                     check.require(name, getattr(self, name) is None, "but the mass is fixed by 'on': give one of them")
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names, by field."""
         return {} if self.on is None else {("on",): self.on}
 

@@ -39,6 +39,7 @@ class RigidBody(Item):
 
     table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "rigid"
+    has_dofs: ClassVar[bool] = True
 
     name: str
     mass: float
@@ -94,11 +95,11 @@ class RigidBody(Item):
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
-        found = body_records([item.name for item in items], system)
+        result = body_records([item.name for item in items], system)
         for item in items:
             if item.shape is not None:
-                found.attributes[f"bodies/{item.name}"]["shape"] = json.dumps(item.shape)
-        return found
+                result.attributes[f"bodies/{item.name}"]["shape"] = json.dumps(item.shape)
+        return result
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
         """A place on the body for the end of a beam: ``at`` (m) and the beam's tangent there, body axes."""

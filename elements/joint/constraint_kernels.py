@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import (
     AXES,
     IN_Q,
@@ -45,7 +45,7 @@ FIRST_AXIS, FIRST_AXIS_2, CONSTANT = 3, 6, 15
 QUATERNION = 3
 
 
-@inner
+@inlined
 def relative_orientation(index, data, u, q, fixed, pd, y):
     """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
     pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
@@ -63,7 +63,7 @@ def relative_orientation(index, data, u, q, fixed, pd, y):
         y[k] /= size
 
 
-@inner
+@inlined
 def orientation(index, data, u, q, fixed, wi, wj, J):
     """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
     pd, y = np.empty(4), np.empty(4)
@@ -104,7 +104,7 @@ def orientation(index, data, u, q, fixed, wi, wj, J):
     return y[c + 1], phi_t, gamma
 
 
-@inner
+@inlined
 def spin_terms(R, w, a, e, rate, second, work):
     """e = R a of a vector a fixed in a frame, its rate R w~ a, and ``second`` = R w~ w~ a."""
     turn(R, a, e)
@@ -116,7 +116,7 @@ def spin_terms(R, w, a, e, rate, second, work):
     turn(R, work, second)
 
 
-@inner
+@inlined
 def row(index, data, u, q, v, fixed, J, R, W):
     """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : to work in."""
     kind, first = index[PRIMITIVE], index[INPUT]
@@ -195,13 +195,13 @@ def row(index, data, u, q, v, fixed, J, R, W):
     return phi, phi_t, gamma
 
 
-@inner
+@inlined
 def inactive(index, u):
     """Whether a row is not in force."""
     return index[IN_FORCE] >= 0 and u[index[IN_FORCE]] == 0.0
 
 
-@inner
+@inlined
 def rate_of(index, v, J):
     """J v of a row."""
     rate = 0.0

@@ -55,7 +55,7 @@ class ConstraintSet:
     def __init__(self, layout: Layout, rows: list[Row], inputs: tuple[Input, ...] = ()) -> None:
         self.rows, self.inputs = rows, inputs
         self.row_numbers = tuple(row.number for row in rows)
-        starts = np.concatenate([[0], np.cumsum([each.width for each in inputs])]).astype(int)
+        starts = np.concatenate([[0], np.cumsum([input_.width for input_ in inputs])]).astype(int)
         index, self.data = self.tables(layout, rows)
         for column in (kernels.INPUT, kernels.IN_FORCE):
             index[:, column] = [starts[each] if each >= 0 else -1 for each in index[:, column]]

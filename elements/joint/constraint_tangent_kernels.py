@@ -33,7 +33,7 @@ from femb.elements.joint.constraint_kernels import (
     inactive,
     relative_orientation,
 )
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import (
     AXES,
     IN_V,
@@ -49,7 +49,7 @@ from femb.numerics.vector3 import (
 )
 
 
-@inner
+@inlined
 def add_turning(factor, a, R, y, at, K, local):
     """Add factor times the second derivative of (R a).y, with y constant, by a rotation of the axes R to K."""
     turn_back(R, y, local)
@@ -127,7 +127,7 @@ def second(index, data, u, q, v, fixed, K, T):
                 K[k, n] += X[c, k] * Y[c, n] + Y[c, k] * X[c, n]
 
 
-@inner
+@inlined
 def orientation_second(index, data, u, q, fixed, K, T):
     """K and T of an ORIENTATION row."""
     pd, y, a, b = np.empty(4), np.empty(4), np.empty(4), np.empty(4)

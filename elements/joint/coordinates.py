@@ -45,14 +45,14 @@ class JointCoordinates:
     def __init__(self, layout: Any) -> None:
         rows, angles, signs = [], [], []
         for joint in layout.joints.values():
-            for each in joint.coordinates:
-                angles.append(each.is_angle)
-                signs.append(each.sign)
+            for coordinate in joint.coordinates:
+                angles.append(coordinate.is_angle)
+                signs.append(coordinate.sign)
                 specs: list[tuple[Any, ...]]
-                if each.is_angle:
-                    specs = [("dot1", each.first[k], each.second[k]) for k in (0, 1)]
+                if coordinate.is_angle:
+                    specs = [("dot1", coordinate.first[k], coordinate.second[k]) for k in (0, 1)]
                 else:
-                    specs = [("dot2", each.first[0])] * 2
+                    specs = [("dot2", coordinate.first[0])] * 2
                 rows += [make_row(layout, -1, spec, joint.first, joint.second, 0.0) for spec in specs]
         self.count = len(angles)
         self.is_angle = np.array(angles, dtype=bool)

@@ -63,7 +63,7 @@ class Driver(Item):
 
         The power of the drive is force times rate. Source: docs/theory/constraints.md, section 10.
         """
-        value, rate = (np.stack([each[:, k] for each in motions], axis=1) for k in (0, 1))
+        value, rate = (np.stack([motion[:, k] for motion in motions], axis=1) for k in (0, 1))
         return value, rate, -multipliers
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
@@ -75,10 +75,10 @@ class Driver(Item):
                 (self.table, self.name, "second"), "is on the same frame as the first, or both are fixed: nothing moves"
             )
         inputs = tuple(self.inputs())
-        for each in inputs:
-            _check_start(each)
+        for input_ in inputs:
+            _check_start(input_)
         names = self.components(layout)
-        rows = [layout.add_row(f"drivers.{self.name}: {each}", first.frame, second.frame) for each in names]
+        rows = [layout.add_row(f"drivers.{self.name}: {name}", first.frame, second.frame) for name in names]
         layout.drivers[self.name] = DriverLayout(first, second, rows, inputs, names, self.coordinate_number(layout))
 
     def coordinate_number(self, layout: Layout) -> int:

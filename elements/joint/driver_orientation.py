@@ -66,7 +66,7 @@ class OrientationDriver(Driver):
             check.fail("motion", f"given beside {given[0]!r}: give the angles or the motion as a whole")
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names, by field."""
         return {("first",): self.first, ("second",): self.second}
 

@@ -34,7 +34,7 @@ class _BetweenPoints(Driver):
     second: Place
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names, by field."""
         return {("first",): self.first, ("second",): self.second}
 

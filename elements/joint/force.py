@@ -47,6 +47,10 @@ class JointForce(Item):
         """The numbers of its law, as in ``joint_force_kernels.laws``."""
         raise NotImplementedError
 
+    def limits(self) -> list[tuple[float, float]]:
+        """(sense, value): where the law changes at once, ``sense`` being 1 if it does so below the value, -1 above."""
+        return []
+
     def input(self) -> Input | None:
         """What its law takes that changes with time and state."""
         return None
@@ -54,7 +58,7 @@ class JointForce(Item):
     def where(self, layout: Layout) -> tuple[JointLayout, int]:
         """The joint, and which of its coordinates it is."""
         joint = layout.joints[self.joint]
-        names = [each.name for each in joint.coordinates]
+        names = [coordinate.name for coordinate in joint.coordinates]
         return joint, names.index(self.coordinate) if self.coordinate is not None else 0
 
     def number(self, layout: Layout) -> int:

@@ -8,6 +8,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.frame_index import pair_starts, with_inputs
 from femb.elements.joint import force_kernels as kernels
 from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.layout import Layout
 
@@ -20,6 +21,7 @@ class JointForceBatch(ForceBatch):
     def __init__(self, layout: Layout, items: list[Any]) -> None:
         self.layout, self.items = layout, items
         numbers: Ints = np.array([item.number(layout) for item in items], dtype=np.int64)
+        self.numbers = numbers
         self.coordinates = JointCoordinates(layout).picked(numbers)
         inputs = [Input(len(items), lambda discrete: discrete.angles[numbers], of_discrete=True, label="joint angles")]
         index: list[list[int]] = []
@@ -32,6 +34,9 @@ class JointForceBatch(ForceBatch):
                 inputs.append(given)
                 width += given.width
         self.inputs = tuple(inputs)
+        limits = [(k, *limit) for k, item in enumerate(items) for limit in item.limits()]
+        which, sense, at = np.array(limits, dtype=float).reshape(-1, 3).T
+        self.limits = which.astype(np.int64), sense, at
         self.local_index: Ints = np.array(index, dtype=np.int64)
         law, count = self.local_index[:, kernels.LAW], self.local_index[:, kernels.INPUTS]
         self.switches = bool(np.any(np.isin(law, (kernels.STOPS, kernels.FRICTION)) | (count == 3)))
@@ -54,6 +59,12 @@ class JointForceBatch(ForceBatch):
         kernels.laws(self.index, self.data, u, values, rates, found)
         return values, rates, gradients, found
 
+    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        values, rates, _ = self.coordinates.measure(q, v)
+        values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
+        which, sense, limits = self.limits
+        return sense * (values[:, which] - limits), sense * rates[:, which]
+
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         _, _, gradients, found = self.measure(u, q, v)
         kernels.spread(self.coordinates.index, gradients, found, elastic, rest, out)
@@ -66,7 +77,7 @@ class JointForceBatch(ForceBatch):
             damping, stiffness,
         )  # fmt: skip
 
-    def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         out += np.sum(self.measure(u, q, v)[3][..., kernels.ENERGY], axis=1)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from femb.elements.joint.constraint_kernels import row
 from femb.elements.joint.constraint_tangent_kernels import second as row_second
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import AXES, IN_V, scatter
 
 LAW, INPUT, INPUTS, LAST, IS_ANGLE = range(5)
@@ -85,7 +85,7 @@ def spread(frames, gradients, L, elastic, rest, out):
                         out[s, j + k] += force * gradients[s, n, 6 * e + k]
 
 
-@inner
+@inlined
 def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):
     """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : to work in.
 

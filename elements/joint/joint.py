@@ -66,14 +66,14 @@ class Joint(Item):
             return
         numbers, count = as_numbers(value), len(self.coordinates)
         if numbers is None or np.size(numbers) != count or not np.all(np.isfinite(numbers)) or not count:
-            names = ", ".join(each.name for each in self.coordinates)
+            names = ", ".join(coordinate.name for coordinate in self.coordinates)
             wanted = f"{count} finite number(s): {names}" if count else "nothing: the joint has no coordinates"
             check.fail(word, f"got {shown(value)}, wanted {wanted}")
         else:
             object.__setattr__(self, word, np.atleast_1d(numbers))
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names, by field."""
         return {("first",): self.first, ("second",): self.second}
 

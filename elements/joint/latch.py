@@ -65,7 +65,7 @@ class Latch(Item):
                 (self.table, self.name, "joint"), f"got {self.joint!r}, which is not in the model; joints: {names}"
             )
         joint = layout.joints[self.joint]
-        words = [each.name for each in joint.coordinates]
+        words = [coordinate.name for coordinate in joint.coordinates]
         word = self.coordinate or (words[0] if words else "")
         if word not in words:
             raise ModelError.at(
@@ -94,4 +94,4 @@ class Latch(Item):
 
     def _number(self, layout: Layout) -> int:
         """Its place among the latches of the layout."""
-        return next(k for k, each in enumerate(layout.latches) if each.item is self)
+        return next(k for k, latch in enumerate(layout.latches) if latch.item is self)

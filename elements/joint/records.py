@@ -45,7 +45,7 @@ def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:
         block: dict[str, Floats] = {}
         for driver in drivers:
             where = layout.drivers[driver.name]
-            motions = [np.array([each.function(float(t)) for t in frames.time]) for each in where.inputs]
+            motions = [np.array([input_.function(float(t)) for t in frames.time]) for input_ in where.inputs]
             outputs = driver.outputs(where, motions, frames.multipliers[:, layout.row_c[where.rows]])
             for word, values in zip(("value", "rate", "force"), outputs, strict=True):
                 block[f"drivers/{driver.name}/{word}"] = values

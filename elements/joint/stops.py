@@ -43,6 +43,9 @@ class JointStops(JointForce):
         elif self.lower is not None and self.upper is not None and not {"lower", "upper"} & check.bad:
             check.require("upper", self.lower < self.upper, f"must be above lower, {self.lower:g}")
 
+    def limits(self) -> list[tuple[float, float]]:
+        return [(sense, x) for sense, x in ((1.0, self.lower), (-1.0, self.upper)) if x is not None]
+
     def numbers(self) -> list[float]:
         lower = -NONE if self.lower is None else self.lower
         upper = NONE if self.upper is None else self.upper

@@ -85,7 +85,7 @@ class AerodynamicLoad(Item):
         return Place(self.body, self.beam, (0.0, 0.0, 0.0) if self.at is None else self.at, self.node)
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names: in its own fields."""
         return {(): self.on}
 

@@ -46,7 +46,7 @@ class AerodynamicBatch(ForceBatch):
                 station = replace(station, offset=np.array(model.body(load.body).center_of_mass))
             where = int(layout.frame_q[station.frame]), int(layout.frame_v[station.frame])
             axes = rotations.rotation_matrix(station.rotation)
-            self.places.append(_Place(load, station, *where, axes, sum(each.width for each in inputs)))
+            self.places.append(_Place(load, station, *where, axes, sum(input_.width for input_ in inputs)))
             inputs.append(_input(load, station, layout))
         self.inputs = tuple(inputs)
 

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.beam.batch import NO_SECTION, BeamBatch
+from femb.elements.beam.beam import Beam
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout
 
@@ -17,11 +19,15 @@ class AlongBeams(Batch):
     """
 
     def __init__(self, names: list[str], layout: Layout, model: Any) -> None:
+        for name in names:
+            if not isinstance(model.beams[name], Beam):
+                what = f"is of the kind {model.beams[name].kind!r}, which takes no loads along it: load its nodes"
+                raise ModelError.at(("beams", name), what)
         beams = BeamBatch([model.beams[name] for name in dict.fromkeys(names)], layout, model)
         self.index, self.ends, self.data = beams.index, beams.ends, beams.data
         self.labels, self.slices, self.fixed = beams.labels, beams.slices, beams.fixed
         first, start = 0, {}
-        for beam in model.beams.values():
+        for beam in (beam for beam in model.beams.values() if isinstance(beam, Beam)):
             start[beam.name] = first
             first += beam.elements
         rows = [start[name] + np.arange(model.beams[name].elements) for name in self.slices]
@@ -45,7 +51,7 @@ class AlongBeams(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self.force(u, q, 1.0, out, NO_SECTION)
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self.force(u, q, -1.0, out, NO_SECTION)
 
     def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
@@ -61,4 +67,6 @@ class AlongBeams(Batch):
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """The factor of every load, the value of its profile."""
         columns = [frames.u[:, self.first_input + k] for k in range(len(self.inputs))]
-        return {f"{each.label.replace('.', '/', 1)}/factor": u for each, u in zip(self.inputs, columns, strict=True)}
+        return {
+            f"{input_.label.replace('.', '/', 1)}/factor": u for input_, u in zip(self.inputs, columns, strict=True)
+        }

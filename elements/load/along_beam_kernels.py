@@ -4,17 +4,15 @@ Arrays index, ends and data are rows of ``beam_columns``. R (5, 3, 3) : axes of 
 second frame, the second end, and Q, which turns from the second section's axes to the first's.
 """
 
-import math
-
 from femb.elements.beam.columns import LENGTH
 from femb.elements.beam.ends import end_pose, force_to_frame
 from femb.elements.beam.matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
 from femb.elements.beam.strain import natural_coordinates
-from femb.numerics.compile import inner
+from femb.numerics.compile import inlined
 from femb.numerics.vector3 import turn, turn_back
 
 
-@inner
+@inlined
 def locate(index, ends, data, q, fixed, r, R, X):
     """Axes R (5, 3, 3) and natural coordinates X (8,) of one element at q (n_q,); r (2, 3) its ends."""
     end_pose(index[0], ends[0], q, fixed, r[0], R[0], R[1])
@@ -22,7 +20,7 @@ def locate(index, ends, data, q, fixed, r, R, X):
     natural_coordinates(r[0], R[1], q[index[4]], r[1], R[3], q[index[5]], data[LENGTH], R[4], X)
 
 
-@inner
+@inlined
 def add_force(index, ends, R, f, sign, work, out):
     """out (n_v,) += sign times a force f (14,) on the ends: axes of the first section, spins in own axes.
 
@@ -41,7 +39,7 @@ def add_force(index, ends, R, f, sign, work, out):
         out[index[6 + end]] += sign * f[o + 6]
 
 
-@inner
+@inlined
 def add_section_force(R, f, sign, work, section):
     """section (2, 6) += the share of a residual force sign f in the section forces (see ``beam_force.forces``)."""
     F, own = work[0], work[1]
@@ -54,7 +52,7 @@ def add_section_force(R, f, sign, work, section):
             section[end, 3 + i] += outward * f[o + 3 + i]
 
 
-@inner
+@inlined
 def add_tangent(ends, offset, stride, R, T, f, A, out):
     """Add the change A (14, 14) of the residual force f (14,) with the ends' motion to block data; changes A.
 
@@ -67,27 +65,3 @@ def add_tangent(ends, offset, stride, R, T, f, A, out):
     if attached:
         attachment_stiffness(f[0:3], f[7:10], ends, R, A)
     scatter_ends(A, offset, stride, out)
-
-
-@inner
-def helix(turning, stretched, d, Q):
-    """Chord d (3,) and turn Q (3, 3) of a beam of that length whose section turns by ``turning`` (3,) in all, evenly.
-
-    Q is the exponential of the turn, d the integral of its first column along the beam.
-    """
-    a, b, c = turning[0], turning[1], turning[2]
-    s = a * a + b * b + c * c
-    if s < 1e-2:
-        # sin x / x, (1 - cos x) / x^2 and (x - sin x) / x^3, to rounding
-        f = 1.0 - s / 6.0 * (1.0 - s / 20.0 * (1.0 - s / 42.0 * (1.0 - s / 72.0)))
-        g = 0.5 * (1.0 - s / 12.0 * (1.0 - s / 30.0 * (1.0 - s / 56.0 * (1.0 - s / 90.0))))
-        h = (1.0 - s / 20.0 * (1.0 - s / 42.0 * (1.0 - s / 72.0 * (1.0 - s / 110.0)))) / 6.0
-    else:
-        x = math.sqrt(s)
-        f, g, h = math.sin(x) / x, (1.0 - math.cos(x)) / s, (x - math.sin(x)) / (s * x)
-    Q[0, 0], Q[0, 1], Q[0, 2] = 1.0 - g * (b * b + c * c), g * a * b - f * c, g * a * c + f * b
-    Q[1, 0], Q[1, 1], Q[1, 2] = g * a * b + f * c, 1.0 - g * (a * a + c * c), g * b * c - f * a
-    Q[2, 0], Q[2, 1], Q[2, 2] = g * a * c - f * b, g * b * c + f * a, 1.0 - g * (a * a + b * b)
-    d[0] = stretched * (1.0 - h * (b * b + c * c))
-    d[1] = stretched * (g * c + h * a * b)
-    d[2] = stretched * (h * a * c - g * b)

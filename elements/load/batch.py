@@ -12,7 +12,7 @@ from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
-from femb.layout.singularity import Posture
+from femb.layout.singularity import Singularity
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import IN_V
 
@@ -31,7 +31,7 @@ class LoadBatch(ForceBatch):
         self.layout = layout
         # torques that are constant in their frame have kernels of their own, without bases, damping or tangents
         self.forces, self.torques, self.steady_torques = _Rows(5, 12), _Rows(6, 25), _Rows(4, 9)
-        self.postures = ()
+        self.singularities = ()
         self._locks: list[tuple[int, int, int, Floats]] = []
         self._recorded: list[_Record] = []
         inputs: list[Input] = []
@@ -51,7 +51,7 @@ class LoadBatch(ForceBatch):
             (torque_kernels.applied, self.torques),
             (torque_kernels.applied_steady, self.steady_torques),
         )
-        self._kinds = [each for each in kinds if len(each[1].index)]
+        self._kinds = [kind for kind in kinds if len(kind[1].index)]
 
     def _input(self, load: Any, word: str, inputs: list[Input]) -> tuple[Floats, int, int]:
         """Matrix (3, 3) from the inputs to the components, first input and number of inputs."""
@@ -95,7 +95,7 @@ class LoadBatch(ForceBatch):
             [*matrix.ravel(), *damping, *axes.ravel(), *last, sign],
         )
         if load.ends_at_lock:
-            self.postures = (*self.postures, _lock(load))
+            self.singularities = (*self.singularities, _lock(load))
             self._locks.append((*where, first_axis, last))
         return self.torques
 
@@ -128,7 +128,7 @@ class LoadBatch(ForceBatch):
             blocks = torques.offset, torques.stride
             torque_kernels.tangent(torques.index, torques.data, *blocks, u, q, v, damping, stiffness)
 
-    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Distance from gimbal lock as a vector (s, k, 2) for every torque that ends there, and its rate."""
         pairs = [
             lock_vector(first, last, q[:, i + 3 : i + 7], v[:, j + 3 : j + 6]) for i, j, first, last in self._locks
@@ -136,10 +136,10 @@ class LoadBatch(ForceBatch):
         return np.stack([y for y, _ in pairs], axis=1), np.stack([rate for _, rate in pairs], axis=1)
 
 
-def _lock(load: Any) -> Posture:
+def _lock(load: Any) -> Singularity:
     owner = f"body {load.body!r}" if load.body is not None else f"beam {load.beam!r}"
     grows = ", where the dual Euler basis grows without bound," if load.frame == "dual_euler" else ""
-    return Posture(
+    return Singularity(
         NEAREST,
         f"loads.{load.name}",
         f"{owner} is at gimbal lock of the sequence {load.sequence}{grows}",

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from femb.base.types import Floats
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import cross, dot, rotation
 
 # Nearest to gimbal lock that a motion may come: d there, and 1e-4 of the length of the dual base vectors.
@@ -77,7 +77,7 @@ def basis(g1, g3, sign, dual, b):
             b[2, o] = g3[o]
 
 
-@inner
+@inlined
 def basis_change(g1, g3, sign, dual, b, change):
     """change (3, 3, 3): [m, :, k] is the rate of base vector m, in axes fixed to g_3, as these turn about their axis k.
 

@@ -6,7 +6,7 @@ BODY, or at a POINT without axes. data (n, 12): the point in the frame, MATRIX (
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import (
     IN_Q,
     IN_V,
@@ -26,7 +26,7 @@ STARTS = np.array([0])
 SIZES = np.array([6])
 
 
-@inner
+@inlined
 def vector(index, data, u, F):
     """F (3,) of one force in its own axes."""
     for i in range(3):

@@ -60,7 +60,7 @@ class DistributedLoad(Item):
                     object.__setattr__(self, name, frozen_array(rows.reshape(-1, 3)))
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The beam it is on."""
         return {(): Place(beam=self.beam)}
 

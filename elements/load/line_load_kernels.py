@@ -14,46 +14,14 @@ import math
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH
-from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS, end_gradient, twist_angles, twist_directions
+from femb.elements.beam.interpolation import section_at
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, end_gradient, twist_angles, twist_directions
 from femb.elements.load.along_beam_kernels import add_force, add_section_force, locate
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import turn, turn_back
 
-# N1, N2, N3, N4 at the strain points
-CUBICS = np.ascontiguousarray(
-    np.stack(
-        [
-            1 - 3 * POINTS**2 + 2 * POINTS**3,
-            POINTS * (1 - POINTS) ** 2,
-            3 * POINTS**2 - 2 * POINTS**3,
-            POINTS**2 * (POINTS - 1),
-        ],
-        axis=1,
-    )
-)
 
-
-@inner
-def section_at(X, i, psi, S):
-    """S (3, 3): tangent, y and z axes, as columns, of the section at strain point i; returns the length of r'.
-
-    psi : its turn about the tangent from the section swung from the first.
-    """
-    n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
-    u1 = n3 * X[0] + n2 * X[3] + n4 * X[4]
-    u2, u3 = n3 * X[1] + n4 * X[5], n3 * X[2] + n4 * X[6]
-    g = math.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
-    t1, t2, t3 = u1 / g, u2 / g, u3 / g
-    y2, y3 = t2 / (1.0 + t1), t3 / (1.0 + t1)
-    c, s = math.cos(psi), math.sin(psi)
-    S[0, 0], S[1, 0], S[2, 0] = t1, t2, t3
-    S[0, 1], S[0, 2] = -c * t2 - s * t3, s * t2 - c * t3
-    S[1, 1], S[1, 2] = c * (1.0 - y2 * t2) - s * y3 * t2, -s * (1.0 - y2 * t2) - c * y3 * t2
-    S[2, 1], S[2, 2] = -c * y2 * t3 + s * (1.0 - y3 * t3), s * y2 * t3 + c * (1.0 - y3 * t3)
-    return g
-
-
-@inner
+@inlined
 def spin_gradient(i, g, S, rows, W):
     """W (3, 8): spin of the section at strain point i against the first one, by the natural coordinates.
 
@@ -79,7 +47,7 @@ def spin_gradient(i, g, S, rows, W):
             W[2, m] += t1 * b - t2 * a + t3 * swing
 
 
-@inner
+@inlined
 def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n, M1):
     """Forces on the centreline G (4, 3), conjugate to (r_I, g_I, r_II, g_II), on the natural coordinates n (8,) and,
     besides both, on the spin of end I M1 (3,)."""
@@ -88,12 +56,12 @@ def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n
     n[:] = 0.0
     M1[:] = 0.0
     for i in range(3):
-        g = section_at(X, i, turned[i], S)
+        g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], turned[i], S)
         weight = WEIGHTS[i] * length * factor
         local_vectors(R, kind, values[i], weight, S, f, c)
         for o in range(4):
             for k in range(3):
-                G[o, k] += CUBICS[i, o] * f[k]
+                G[o, k] += HERMITE_VALUES[i, o] * f[k]
         if c[0] != 0.0 or c[1] != 0.0 or c[2] != 0.0:
             spin_gradient(i, g, S, rows, W)
             for m in range(8):
@@ -102,7 +70,7 @@ def row_force(X, R, length, kind, factor, values, turned, rows, S, W, work, G, n
                 M1[k] += c[k]
 
 
-@inner
+@inlined
 def local_vectors(R, kind, values, weight, S, f, c):
     """f, c (3,): weighted force and moment at one point in the axes of the first section."""
     if kind == 0:
@@ -116,7 +84,7 @@ def local_vectors(R, kind, values, weight, S, f, c):
         c[k] *= weight
 
 
-@inner
+@inlined
 def ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f):
     """f (14,) minus the force on the two ends, so that it is a residual: axes of the first section, spins in own."""
     s1 = X[3]

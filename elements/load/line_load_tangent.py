@@ -10,9 +10,11 @@ import math
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH
-from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.interpolation import section_at
+from femb.elements.beam.matrices import ends_stiffness, expand, spread
 from femb.elements.beam.strain import (
     HERMITE,
+    HERMITE_VALUES,
     WEIGHTS,
     geometric_stiffness,
     shape_gradient,
@@ -21,12 +23,12 @@ from femb.elements.beam.strain import (
 )
 from femb.elements.beam.tangent_strain import AXIS, SHAPE, twist_hessian
 from femb.elements.load.along_beam_kernels import add_tangent, locate
-from femb.elements.load.line_load_kernels import CUBICS, ends_force, local_vectors, row_force, section_at, spin_gradient
-from femb.numerics.compile import inner, kernel
+from femb.elements.load.line_load_kernels import ends_force, local_vectors, row_force, spin_gradient
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import dot, turn_back
 
 
-@inner
+@inlined
 def vector_changes(f, spin, follows, change):
     """change (3, 11): of a vector in the axes of the first section; spin (3, 11) of the section against them."""
     for j in range(11):
@@ -40,7 +42,7 @@ def vector_changes(f, spin, follows, change):
         change[2, j] = a * f[1] - b * f[0]
 
 
-@inner
+@inlined
 def centreline_tangent(Q, length, s1, s2, G, dG, D):
     """D (14, 11) += change of the force on the ends by forces G (4, 3) on the centreline.
 
@@ -81,19 +83,6 @@ def centreline_tangent(Q, length, s1, s2, G, dG, D):
         D[13, j] += length * down[0]
 
 
-@inner
-def spread_columns(D, A):
-    """A (14, 14) -= D (14, 11), whose first three columns are r_II - r_I."""
-    for i in range(14):
-        for j in range(3):
-            A[i, j] += D[i, j]
-            A[i, 7 + j] -= D[i, j]
-        for j in range(3, 7):
-            A[i, j] -= D[i, j]
-        for j in range(7, 11):
-            A[i, j + 3] -= D[i, j]
-
-
 @kernel
 def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
     """Add the change of the residual force of one state to block data, but that of ``moment_tangent``."""
@@ -116,7 +105,7 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
         dn[:] = 0.0
         D[:] = 0.0
         for i in range(3):
-            g = section_at(X, i, turned[i], S)
+            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], turned[i], S)
             local_vectors(R, kind[k], values[k, i], WEIGHTS[i] * length * factor, S, work[0], work[1])
             spin_gradient(i, g, S, rows, W)
             for j in range(11):
@@ -129,7 +118,7 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
             for o in range(4):
                 for p in range(3):
                     for j in range(11):
-                        dG[o, p, j] += CUBICS[i, o] * change[p, j]
+                        dG[o, p, j] += HERMITE_VALUES[i, o] * change[p, j]
             vector_changes(work[1], spin, kind[k] == 1, change)
             for p in range(3):
                 for j in range(11):
@@ -139,7 +128,8 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
         s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
         centreline_tangent(Q, length, X[3], s2, G, dG, D)
         A[:] = 0.0
-        spread_columns(D, A)
+        for i in range(14):
+            spread(D[i], -1.0, A[i])
         K11[:] = 0.0
         geometric_stiffness(X, Q, beta, gamma, length, n, K11)
         for i in range(11):
@@ -170,7 +160,7 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
         twist_hessian(X, second)
         H[:] = 0.0
         for i in range(3):
-            g = section_at(X, i, turned[i], S)
+            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], turned[i], S)
             local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[first[k]], S, work[0], work[1])
             spin_change(i, g, S, rows, second, work[1], H)
         shape_gradient(X, Q, beta, gamma, length, B)
@@ -181,7 +171,7 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
     return -1
 
 
-@inner
+@inlined
 def spin_change(i, g, S, rows, second, c, H):
     """H (8, 8) += the transpose of d(W^T c)/dX at a held moment c (3,), W as in ``spin_gradient``.
 

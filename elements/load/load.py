@@ -83,7 +83,7 @@ class Load(Item):
         return Place(self.body, self.beam, self.at, self.node)
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names: in its own fields."""
         return {(): self.on}
 

@@ -54,7 +54,7 @@ class ThermalLoad(Item):
                 check.fail("strain", f"given beside {heated[0]!r}, which says the strain: give it in a load of its own")
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The beam it is on."""
         return {(): Place(beam=self.beam)}
 

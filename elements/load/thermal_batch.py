@@ -73,7 +73,7 @@ class ThermalBatch(AlongBeams):
         places = self.offset, self.stride
         return (self.index, self.ends, self.data, *places, self.group, self._strains(u[np.newaxis])[0])
 
-    def input_energy(self, u: Floats, q: Floats, out: Floats) -> None:
+    def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         args = (self.index, self.ends, self.data, self.group, self._strains(u), q, self.fixed)
         self.check(kernels.stored(*args, out))
 

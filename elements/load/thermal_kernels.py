@@ -11,7 +11,8 @@ strains at the strain points. Source: docs/theory/beam_loads.md, equations (1) t
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE, STIFFNESS
-from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.interpolation import helix
+from femb.elements.beam.matrices import ends_stiffness, expand, spread
 from femb.elements.beam.strain import (
     WEIGHTS,
     end_gradient,
@@ -23,8 +24,8 @@ from femb.elements.beam.strain import (
     twist_directions,
 )
 from femb.elements.beam.tangent_strain import strain_changes, twist_hessian
-from femb.elements.load.along_beam_kernels import add_force, add_section_force, add_tangent, helix, locate
-from femb.numerics.compile import inner, kernel
+from femb.elements.load.along_beam_kernels import add_force, add_section_force, add_tangent, locate
+from femb.numerics.compile import inlined, kernel
 
 
 @kernel
@@ -63,7 +64,7 @@ def thermal_strains(free, length, curvature, off, source, out):
     return -1
 
 
-@inner
+@inlined
 def thermal_force(data, thermal, E, n):
     """n (8,) = minus length sum w E^T D e_T: the residual force on the natural coordinates."""
     n[:] = 0.0
@@ -77,16 +78,13 @@ def thermal_force(data, thermal, E, n):
                 n[m] += stress * E[i, j, m]
 
 
-@inner
-def ends_force(n, f11, f):
-    """f (14,) of the force f11 (11,) by chord, spins and strain rates."""
-    for k in range(3):
-        f[k] = -f11[k]
-        f[7 + k] = f11[k]
-        f[3 + k] = f11[3 + k]
-        f[10 + k] = f11[7 + k]
-    f[6] = f11[6]
-    f[13] = f11[10]
+@inlined
+def ends_force(X, Q, beta, gamma, length, n, f11, f):
+    """f (14,): force on the two ends of a force n (8,) on the natural coordinates."""
+    f11[:] = 0.0
+    f[:] = 0.0
+    end_gradient(X, Q, beta, gamma, length, n, f11)
+    spread(f11, 1.0, f)
 
 
 @kernel
@@ -105,9 +103,7 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
                 return k
             twist_directions(R[4], beta, gamma)
             thermal_force(data[k], thermal[s, group[k]], E, n)
-            f11[:] = 0.0
-            end_gradient(X, R[4], beta, gamma, data[k, LENGTH], n, f11)
-            ends_force(n, f11, f)
+            ends_force(X, R[4], beta, gamma, data[k, LENGTH], n, f11, f)
             add_force(index[k], ends[k], R, f, sign, work, out[s])
             if section.shape[0] > 0:
                 add_section_force(R, f, sign, work, section[s, k])
@@ -154,9 +150,7 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
         geometric_stiffness(X, R[4], beta, gamma, length, n, K11)
         A[:] = 0.0
         expand(K11, A)
-        f11[:] = 0.0
-        end_gradient(X, R[4], beta, gamma, length, n, f11)
-        ends_force(n, f11, f)
+        ends_force(X, R[4], beta, gamma, length, n, f11, f)
         add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out)
     return -1
 

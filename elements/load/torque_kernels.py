@@ -16,7 +16,7 @@ Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 import numpy as np
 
 from femb.elements.load.euler_basis import basis, basis_change
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import IN_Q, IN_V, add_skew, dot, rotation, scatter
 
 INPUT, INPUTS, BASIS, FIRST_AXIS = range(2, 6)
@@ -26,7 +26,7 @@ STARTS = np.array([0])
 SIZES = np.array([6])
 
 
-@inner
+@inlined
 def base_vectors(index, data, R, b):
     """b (3, 3): the base vectors of one torque, a row each, for the frame's axes R."""
     kind = index[BASIS]
@@ -42,7 +42,7 @@ def base_vectors(index, data, R, b):
         basis(R[index[FIRST_AXIS]], data[LAST_AXIS], data[SIGN], kind == DUAL, b)
 
 
-@inner
+@inlined
 def components(index, data, u, omega, b, T):
     """T (3,) of one torque."""
     for m in range(3):

@@ -13,7 +13,7 @@ from femb.elements.spring.kernels import DAMPING, FREE, INPUT, STIFFNESS
 from femb.elements.spring.pair_batch import PairBatch
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
-from femb.layout.singularity import Posture
+from femb.layout.singularity import Singularity
 
 
 class SpringBatch(PairBatch):
@@ -24,33 +24,33 @@ class SpringBatch(PairBatch):
 
     def __init__(self, springs: list[Any], layout: Layout) -> None:
         self.names = [spring.name for spring in springs]
-        index, data, watched, postures = [], [], [], []
+        index, data, watched, singularities = [], [], [], []
         inputs: list[Input] = []
         for k, spring in enumerate(springs):
             ends = [layout.station(spring.start), layout.station(spring.end)]
             length = float(np.linalg.norm(layout.pose(ends[1])[0] - layout.pose(ends[0])[0]))
-            numbers, given, posture = self.parts(spring, k, length)
+            numbers, given, singularity = self.parts(spring, k, length)
             index.append(self.index_row(layout, ends, -1 if given is None else 3 * len(inputs)))
             data.append([*ends[0].offset, *ends[1].offset, *numbers])
             if given is not None:
                 inputs.append(given)
-            if posture is not None:
+            if singularity is not None:
                 watched.append(k)
-                postures.append(posture)
+                singularities.append(singularity)
         super().__init__(layout, index, data)
-        self.inputs, self.postures = tuple(inputs), tuple(postures)
+        self.inputs, self.singularities = tuple(inputs), tuple(singularities)
         self._watched: Ints = np.array(watched, dtype=np.int64)
 
-    def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Posture | None]:
+    def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
         """Stiffness, damping and free length of spring k, of a length at the start; its input, and where it ends."""
         free, item = spring.rest_length(length), f"springs.{spring.name}"
-        given = posture = None
+        given = singularity = None
         if spring.force is not None:
             given = Input.of_law(law_of(self.lengths, k, spring.force), f"{item}.force")
         if spring.needs_direction(length):
             advice = "keep the ends apart, or give free_length = 0 to a spring that pulls to a point"
-            posture = meeting(item, max(free, length), advice)
-        return [spring.stiffness, spring.damping, free], given, posture
+            singularity = meeting(item, max(free, length), advice)
+        return [spring.stiffness, spring.damping, free], given, singularity
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Tension, length and its rate of every spring."""
@@ -72,7 +72,7 @@ class SpringBatch(PairBatch):
         length = float(np.linalg.norm(d))
         return length, float(np.sum(d * rate)) / length if length > 0.0 else 0.0
 
-    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """From end to end (s, k, 3) for every spring that has no force at zero length, and its rate."""
         return self._vectors(self._watched, q, v)
 
@@ -87,7 +87,7 @@ def law_of(measure: Callable[..., Any], k: int, law: Callable[[float, float], An
     return lambda t, state: law(*measure(k, *state.arrays()))
 
 
-def meeting(item: str, size: float, advice: str) -> Posture:
+def meeting(item: str, size: float, advice: str) -> Singularity:
     """Where the two ends of a line of this size (m) meet."""
     where = "its two ends meet, where its force has no direction,"
-    return Posture(SHORTEST * size, item, where, "length", advice)
+    return Singularity(SHORTEST * size, item, where, "length", advice)

@@ -24,7 +24,7 @@ class Pair(Item):
     end: SpringEnd
 
     @property
-    def places(self) -> dict[tuple[str, ...], Place]:
+    def markers(self) -> dict[tuple[str, ...], Place]:
         """The places it names, by field."""
         return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
 

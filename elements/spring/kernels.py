@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import (
     AXES,
     IN_V,
@@ -33,7 +33,7 @@ STARTS = np.array([0, 3, 6, 9])
 SIZES = np.array([3, 3, 3, 3])
 
 
-@inner
+@inlined
 def line(index, data, q, v, fixed, R, w, d, rate, n):
     """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate and the direction n, zero where d is."""
     work = np.empty((4, 3))

@@ -4,7 +4,7 @@ from typing import Any
 
 from femb.elements.spring.batch import SpringBatch, meeting
 from femb.layout.element import Input, breakpoints_of
-from femb.layout.singularity import Posture
+from femb.layout.singularity import Singularity
 
 
 class PullBatch(SpringBatch):
@@ -12,7 +12,7 @@ class PullBatch(SpringBatch):
 
     table = "loads"
 
-    def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Posture | None]:
+    def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
         force, profile, item = spring.force, spring.profile, f"loads.{spring.name}"
         given = Input(3, lambda t: (force * profile(t), 0.0, 0.0), breakpoints=breakpoints_of(profile), label=item)
         return [0.0, 0.0, 0.0], given, meeting(item, length, "end the pull before they meet")

@@ -15,7 +15,7 @@ from femb.elements.spring.pair_batch import PairBatch
 from femb.elements.spring.torsion_kernels import AXIS, BENDING, DUAL_EULER, FREE, INPUT, ONE_AXIS, STIFFNESS
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
-from femb.layout.singularity import Posture
+from femb.layout.singularity import Singularity
 from femb.numerics import rotations
 from femb.numerics.euler import euler_rates, to_euler
 
@@ -32,7 +32,7 @@ class _Row:
 
     index: list[int]
     data: list[float]
-    postures: tuple[Posture, ...]
+    singularities: tuple[Singularity, ...]
     vectors: Callable[[Floats, Floats], list[tuple[Floats, Floats]]]
     motion: Callable[[Floats, Floats], tuple[Floats, Floats]]
     law: Callable[[float, float], Any] | None = None
@@ -46,7 +46,7 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
     axis = spring.axis / np.linalg.norm(spring.axis)
     followed = spring.stiffness > 0.0 or spring.torque is not None
     event = "its angle reaches half a turn" if followed else "its ends have turned over about another axis"
-    posture = Posture(NEAREST, f"springs.{spring.name}", event, "|cos(angle/2)|", HALF_TURN_ADVICE)
+    singularity = Singularity(NEAREST, f"springs.{spring.name}", event, "|cos(angle/2)|", HALF_TURN_ADVICE)
 
     def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
         """p_0, and for a dashpot also p . axis: zero at half a turn, or only at half a turn about another axis."""
@@ -69,7 +69,7 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
     return _Row(
         [ONE_AXIS, 0, 0, 0, 1],
         [*start.rotation, *aligned, *axis, *moments, 0.0],
-        (posture,),
+        (singularity,),
         vectors,
         motion,
         spring.torque,
@@ -89,20 +89,21 @@ def euler_row(spring: Any, layout: Layout) -> _Row:
     followed = [m for m in (0, 2) if stiffness[m] != 0.0]
     item = f"springs.{spring.name}"
     lock = f"its ends are at gimbal lock of the sequence {spring.sequence}"
-    postures = [Posture(NEAREST, item, lock, measure_of(spring.sequence), "give a sequence that stays away from it")]
+    advice = "give a sequence that stays away from it"
+    singularities = [Singularity(NEAREST, item, lock, measure_of(spring.sequence), advice)]
     for m in followed:
         event = f"its {'first' if m == 0 else 'third'} angle reaches half a turn"
-        postures.append(Posture(NEAREST, item, event, "2 |cos(angle/2)|", HALF_TURN_ADVICE))
+        singularities.append(Singularity(NEAREST, item, event, "2 |cos(angle/2)|", HALF_TURN_ADVICE))
     axis = np.eye(3)[last]
 
     def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
         """Distance from gimbal lock, and (1 + cos, sin) of every angle with a stiffness."""
         angles, rates = to_euler(p, spring.sequence), euler_rates(p, w, spring.sequence)
-        found = [lock_vector(first, axis, p, w)]
+        result = [lock_vector(first, axis, p, w)]
         for m in followed:
             cos, sin, rate = np.cos(angles[..., m]), np.sin(angles[..., m]), rates[..., m]
-            found.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
-        return found
+            result.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
+        return result
 
     def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         named = w[..., ["xyz".index(letter) for letter in spring.sequence]]
@@ -112,7 +113,7 @@ def euler_row(spring: Any, layout: Layout) -> _Row:
     kind = DUAL_EULER if spring.frame == "dual_euler" else BENDING
     moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *free]
     data = [*start.rotation, *end.rotation, 0.0, 0.0, 0.0, *moments, sign]
-    return _Row([kind, first, second, last, 3], data, tuple(postures), vectors, motion)
+    return _Row([kind, first, second, last, 3], data, tuple(singularities), vectors, motion)
 
 
 class TorsionBatch(PairBatch):
@@ -134,7 +135,7 @@ class TorsionBatch(PairBatch):
                 inputs.append(Input.of_law(law_of(self.angle, k, row.law), f"springs.{spring.name}.torque"))
         super().__init__(layout, index, [row.data for row in self.rows])
         self.inputs = tuple(inputs)
-        self.postures = tuple(posture for row in self.rows for posture in row.postures)
+        self.singularities = tuple(singularity for row in self.rows for singularity in row.singularities)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Moment, angle and rate of every spring; three each on Euler angles."""
@@ -164,7 +165,7 @@ class TorsionBatch(PairBatch):
         kernels.motions(self.index, self.data, q, v, self.fixed, p, w)
         return p, w
 
-    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """What vanishes (s, k, 2) where a spring's angles end, and its rate."""
         p, w = self._motions(q, v)
         pairs = [pair for k, row in enumerate(self.rows) for pair in row.vectors(p[:, k], w[:, k])]

@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from femb.elements.load.euler_basis import basis, basis_change
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import (
     IN_Q,
     IN_V,
@@ -44,13 +44,13 @@ STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])
 
 
-@inner
+@inlined
 def quaternion_of(i, q, fixed, station, p):
     """p (4,) of a station: that of its frame times its own."""
     hamilton_into(q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7], station, p)
 
 
-@inner
+@inlined
 def relative(index, data, q, v, fixed, p, R, w, z):
     """p (4,), R (3, 3): turn of station b against a; w: angular velocity of b against a, z: that of a; axes of b."""
     work, spin, own = np.empty((2, 4)), np.empty(3), np.empty((3, 3))
@@ -85,7 +85,7 @@ def twist(p, f, h):
     return 2.0 * math.atan2(y, x) if x >= 0.0 else 2.0 * math.atan2(-y, -x)
 
 
-@inner
+@inlined
 def twist_change(p, f, h, change):
     """change (3, 3): [:, k] is the rate of h as b turns about its axis k, p' = p (0, e_k)/2."""
     work = np.empty((5, 3))
@@ -109,7 +109,7 @@ def twist_change(p, f, h, change):
             change[o, k] = (top - grown * h[o]) / square
 
 
-@inner
+@inlined
 def euler_angles(R, i, j, k, theta):
     """theta (3,) of the sequence with axes i, j, k: first and last in [-pi, pi]; see femb.numerics.euler."""
     e = 1.0 if (j - i) % 3 == 1 else -1.0
@@ -124,7 +124,7 @@ def euler_angles(R, i, j, k, theta):
         theta[2] = math.atan2(R[i, j], e * R[i, m])
 
 
-@inner
+@inlined
 def angles(index, data, p, R, w, theta, rate, h, b):
     """theta, rate (3,); h (3, 3) rows whose products with w are the true rates; b (3, 3) rows the moments act along."""
     kind = index[KIND]

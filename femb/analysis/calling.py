@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from femb.base.errors import ModelError, Problem
+from femb.base.methods import Method
 from femb.base.options import Run, Tolerances
 from femb.base.values import shown
 from femb.model.model import Model
@@ -26,7 +27,7 @@ class RunOptions(TypedDict, total=False):
 
     duration: float
     output_interval: float | None
-    method: Literal["radau", "bdf", "rk", "gauss", "generalized-alpha"]
+    method: Method
     formulation: Literal["velocity", "quaternion", "reduced", "hamiltonian"]
     rtol: float
     atol: Tolerances | ToleranceOptions | float

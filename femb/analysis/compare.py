@@ -14,7 +14,8 @@ from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.differences import Difference, check_times, differences
 from femb.analysis.simulate import simulate
 from femb.base.errors import FembError, ModelError
-from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
+from femb.base.methods import METHODS
+from femb.base.options import FORMULATIONS, METHODS_OF, Run
 from femb.base.progress import Reporter
 from femb.model.model import Model
 from femb.results.results import Results
@@ -52,12 +53,12 @@ class Comparison:
     @property
     def failed(self) -> bool:
         """Whether a run in a formulation that admits the case stopped before its end."""
-        return any(each.failed for each in self.attempts)
+        return any(attempt.failed for attempt in self.attempts)
 
     def text(self) -> str:
         """The formulations and the table of differences, to be read."""
-        width = max(len(each.formulation) for each in self.attempts)
-        lines = [f"{each.formulation:{width}}  {_outcome(each)}" for each in self.attempts]
+        width = max(len(attempt.formulation) for attempt in self.attempts)
+        lines = [f"{attempt.formulation:{width}}  {_outcome(attempt)}" for attempt in self.attempts]
         for formulation, rows in self.table.items():
             lines += ["", f"{formulation} less {self.reference}"]
             cells = [
@@ -134,9 +135,9 @@ def compare(
     for formulation in order:
         file = None if out is None else Path(out) / formulation / "results.h5"
         attempts.append(_attempt(model, run, formulation, file, case_text, progress))
-    ran = {each.formulation: each.results for each in attempts if each.results is not None}
-    if not ran and not any(each.failed for each in attempts):
-        raise ModelError(*[f"{each.formulation}: {each.reason}" for each in attempts])
+    ran = {attempt.formulation: attempt.results for attempt in attempts if attempt.results is not None}
+    if not ran and not any(attempt.failed for attempt in attempts):
+        raise ModelError(*[f"{attempt.formulation}: {attempt.reason}" for attempt in attempts])
     if other is not None:
         reference, base = name, other
     elif ran:
@@ -184,7 +185,7 @@ def _attempt(
 def _reason(error: ModelError) -> str:
     """The problems of an error, without the place of the choice of the formulation, on one line."""
     chosen = ("run", "formulation")
-    return "; ".join(each.message if each.item == chosen else str(each) for each in error.problems)
+    return "; ".join(problem.message if problem.item == chosen else str(problem) for problem in error.problems)
 
 
 def _outcome(attempt: Attempt) -> str:

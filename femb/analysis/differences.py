@@ -115,7 +115,7 @@ def _pairs(kind: _Kind, first: Results, second: Results) -> Iterator[tuple[str, 
     """Path and both arrays of a kind of quantity, where both results have it."""
     for group in kind.items:
         paths = ["audit"] if group == "audit" else [f"{group}/{name}" for name in getattr(first, group)]
-        for path in (f"{each}/{kind.word}" for each in paths):
+        for path in (f"{path}/{kind.word}" for path in paths):
             if path in first.series and path in second.series:
                 yield path, first.series[path], second.series[path]
 

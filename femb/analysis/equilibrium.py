@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from femb.analysis.regularisation import AdaptiveShift, MassShift
+from femb.analysis.regularisation import AdaptiveShift, CautiousShift, MassShift
 from femb.analysis.rigid_motion import RigidMotion, rigid_motions
 from femb.analysis.statics import Balanced, Statics, in_load_steps
 from femb.base.errors import ModelError, SolveError
@@ -44,17 +44,18 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
 
     def solved(before: Balanced, load: float) -> Balanced:
         if not system.n_c:
-            return statics.solve(before, load, MassShift(spin2, free, exact=True))
+            return statics.solve(before, load, MassShift(spin2, free=free))
         try:
             return statics.solve(before, load, AdaptiveShift(spin2))
         except SolveError:
             if load < 1.0:
                 raise
-            return statics.solve(before, load, AdaptiveShift(spin2, cautious=True))
+            return statics.solve(before, load, CautiousShift(spin2))
 
     start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
     try:
-        found = solved(start, 1.0) if system.n_c else statics.solve(start, 1.0, MassShift(spin2, free, exact=False))
+        rough = MassShift(spin2, exact=False, free=free)
+        found = solved(start, 1.0) if system.n_c else statics.solve(start, 1.0, rough)
     except SolveError as first:
         for motion in motions:
             motion.check(system.q0, statics.forces(system.q0, 1.0)[1])

@@ -44,17 +44,17 @@ class Event:
         """The function at an instant. Raises SolveError where it fails or gives no number."""
         label = self.name if self.latch >= 0 else f"event {self.name!r}"
         try:
-            found = self.function(t, state)
+            result = self.function(t, state)
         except FembError:
             raise
         except Exception as error:
             raise SolveError(str(raised(label, t, error))) from error
-        if isinstance(found, float) and found == found:
-            return float(found)
-        number = as_numbers(found)
+        if isinstance(result, float) and result == result:
+            return float(result)
+        number = as_numbers(result)
         if number is None or number.size != 1 or np.isnan(number).any():
             raise SolveError(
-                f"{label}: got {shown(found)} at t = {t:.6g} s, wanted a number that passes through zero where the "
+                f"{label}: got {shown(result)} at t = {t:.6g} s, wanted a number that passes through zero where the "
                 "event is; for a condition such as x > 1 give the difference, x - 1"
             )
         return float(number.reshape(-1)[0])
@@ -62,12 +62,12 @@ class Event:
 
 def latch_events(form: Formulation) -> tuple[Event, ...]:
     """The events that the latches of a formulation's system wait for, in its discrete state."""
-    found, system = [], form.system
+    result, system = [], form.system
     for k, latch in enumerate(system.layout.latches):
         item, engaged = latch.item, bool(system.discrete.engaged[k])
         if engaged == item.engaged:
-            found.append(Event(f"latches.{item.name}", _function(latch), False, item.direction, k))
-    return tuple(found)
+            result.append(Event(f"latches.{item.name}", _function(latch), False, item.direction, k))
+    return tuple(result)
 
 
 def _function(latch: LatchLayout) -> Callable[[float, State], float]:

@@ -76,6 +76,12 @@ def check_prescribed(system: System) -> None:
             "bends: no joint or driver prescribes how; inverse dynamics is of rigid bodies, so integrate in time "
             "(femb run), or take a rigid body in its place",
         )
+    for each in system.layout.internal:
+        raise ModelError.at(
+            (each.table, each.label),
+            f"has an unknown of its own, {each.quantity.name}, that no joint or driver prescribes; integrate in time "
+            "(femb run)",
+        )
     q = system.q0
     J = system.jacobian(system.inputs_at(0.0, q, np.zeros(system.n_v)), q).toarray()
     left = system.n_v - Rows(J).rank

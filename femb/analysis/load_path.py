@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from femb.analysis.arc_length import Path, Tangent
-from femb.analysis.regularisation import AdaptiveShift, MassShift, NoShift, Regularisation
+from femb.analysis.regularisation import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
 from femb.analysis.rigid_motion import RigidMotion
 from femb.analysis.stability import Stability, Stiffness
 from femb.analysis.statics import Balanced, Statics
 from femb.base.errors import SolveError
 from femb.base.types import Floats
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 
 SMALLEST = 1.0 / 512.0  # of a load step that fails
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
@@ -31,7 +31,7 @@ class Equilibrium:
     found: Balanced
     negative: int
     asymmetry: float
-    discrete: Discrete
+    discrete: DiscreteState
 
     @property
     def load(self) -> float:
@@ -75,11 +75,11 @@ class LoadPath:
 
     def solve(self, start: Balanced, load: float) -> Balanced:
         """The equilibrium at a load factor, from a state nearby; with a shift where nothing else converges."""
-        attempts: list[Callable[[], Regularisation]] = [] if self.free else [NoShift]
+        attempts: list[Callable[[], Regularisation]] = [] if self.free else [lambda: NoShift(self.spin2)]
         if self.statics.twin.n_c:
-            attempts += [lambda: AdaptiveShift(self.spin2), lambda: AdaptiveShift(self.spin2, cautious=True)]
+            attempts += [lambda: AdaptiveShift(self.spin2), lambda: CautiousShift(self.spin2)]
         else:
-            attempts += [lambda: MassShift(self.spin2, self.free, exact=True)] if self.free else []
+            attempts += [lambda: MassShift(self.spin2, free=self.free)] if self.free else []
         if start.load != load and not self.free:
             attempts = attempts[:1]
         for attempt in attempts[:-1]:
@@ -122,9 +122,9 @@ class LoadPath:
 
     def _shifted(self, found: Balanced, load: float, error: SolveError) -> Balanced | None:
         """A last attempt, for mechanisms that nothing but loads hold."""
-        for cautious in (False, True):
+        for shift in (AdaptiveShift, CautiousShift):
             try:
-                return self._counted(self.statics.solve(found, load, AdaptiveShift(self.spin2, cautious)))
+                return self._counted(self.statics.solve(found, load, shift(self.spin2)))
             except SolveError as last:
                 error.__cause__ = last
         return None
@@ -177,7 +177,7 @@ class LoadPath:
 
     def step(self, state: Equilibrium, tangent: Tangent, length: float) -> Equilibrium:
         """The equilibrium in the plane at a distance along the tangent."""
-        found = self.statics.solve(state.found, state.load, NoShift(iterations=15), tangent, length)
+        found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length)
         self.statics.advanced(found.q)
         return self.judged(self._counted(found))
 

@@ -17,7 +17,7 @@ def frame_numbers(system: "System") -> int:
     """How many numbers a run records at each output time, about."""
     layout = system.layout
     nodes = sum(len(beam.stations) for beam in layout.beams.values())
-    elements = sum(len(beam.strains) for beam in layout.beams.values())
+    elements = sum(beam.elements for beam in layout.beams.values())
     joints = sum(6 + 2 * len(joint.coordinates) for joint in layout.joints.values())
     drivers = sum(3 * len(driver.rows) for driver in layout.drivers.values())
     # position, quaternion, velocity and angular velocity; of nodes also rotation and deflection; of elements the

@@ -37,9 +37,9 @@ class ModalModel:
     velocity, in its own axes; the others are the rates of elastic coordinates. ``rigid`` of them are of the first kind;
     p (m,) has zeros in their place.
 
-    shapes (n_v, m) : the velocities of all bodies, nodes and strains by the speeds at p = 0, in the order and units of
-    ``velocities``: rates of positions in inertial axes, angular velocities in those of the body or node. q (n_q,) : the
-    System's coordinates there. origin (3,), axes (3, 3) : where the frame is, axes as columns, m.
+    shapes (n_v, m) : the velocities of all bodies, nodes and internal coordinates by the speeds at p = 0, in the order
+    and units of ``velocities``: rates of positions in inertial axes, angular velocities in those of the body or node.
+    q (n_q,) : the System's coordinates there. origin (3,), axes (3, 3) : where the frame is, axes as columns, m.
     mass, damping, stiffness (m, m). mass_change (m, m, m) : D, mass[a, b] changes by D[a, b, c] p_c. quadratic (m, m,
     m) : G[k, i, j] x_i x_j is the force on speed k, symmetric in i and j; exact at p = 0. forces (m, i) : F, by the
     inputs (i,), the factors of loads and motors.
@@ -90,10 +90,10 @@ class ModalModel:
         return np.asarray(np.linalg.solve(self.mass_at(p), right), dtype=np.float64)
 
     def _numbers(self, word: str, values: ArrayLike) -> Floats:
-        found = as_numbers(values)
-        if found is None or found.shape != (len(self.names),):
+        result = as_numbers(values)
+        if result is None or result.shape != (len(self.names),):
             raise ModelError(f"modal model: {word}: got {shown(values)}, wanted {len(self.names)} numbers")
-        return found
+        return result
 
     def write(self, path: str | Path) -> Path:
         """Write all fields, by their names, to a .npz or to the group modal of a results file .h5; its path.
@@ -101,13 +101,13 @@ class ModalModel:
         Raises ResultError.
         """
         return write_arrays(
-            path, {each.name: getattr(self, each.name) for each in fields(self)}, FORMATS, group="modal"
+            path, {field.name: getattr(self, field.name) for field in fields(self)}, FORMATS, group="modal"
         )
 
     @classmethod
     def read(cls, path: str | Path) -> "ModalModel":
         """Read what ``write`` wrote as .npz. Raises ResultError."""
-        arrays = [each.name for each in fields(cls) if each.name not in NAMES]
+        arrays = [field.name for field in fields(cls) if field.name not in NAMES]
         return cls(**read_arrays(path, arrays, NAMES, "modal model"))
 
 
@@ -230,9 +230,9 @@ def _lowest(equations: "SecondOrder", modes: int | None, kept: Bools, skip: int)
 def _given(system: "System", shapes: ArrayLike, modes: int | None, held: str | None) -> Floats:
     if modes is not None:
         raise ModelError("modal_model: got modes and shapes: give one of the two")
-    found = as_numbers(shapes)
-    if found is None or found.ndim != 2 or len(found) != system.n_v or not found.shape[1]:
+    result = as_numbers(shapes)
+    if result is None or result.ndim != 2 or len(result) != system.n_v or not result.shape[1]:
         raise ModelError(f"modal_model: shapes: got {shown(shapes)}, wanted {system.n_v} rows, one for each velocity")
-    if np.any(found[~_kept(system, held)]):
+    if np.any(result[~_kept(system, held)]):
         raise ModelError(f"modal_model: shapes: they move bodies.{held}, which is held")
-    return found
+    return result

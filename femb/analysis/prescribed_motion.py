@@ -75,14 +75,9 @@ def _positions(now: "_Instant", t: float) -> Floats:
     change = h * system.rates(now.q[None], now.v[None]) + 0.5 * h * h * system.second_rates(
         now.q[None], now.v[None], now.a[None]
     )
-    q = now.q + change[0]
+    q: Floats = now.q + change[0]
     system.normalise(q)
     corrected = np.zeros(len(system.rotations))
-
-    def gaps(q: Floats) -> Floats:
-        u = system.inputs_at(t, q, now.v)
-        found: Floats = system.constraints(u[None], q[None], now.v[None])[0][0]
-        return found
 
     def correction(it: Iteration[Floats, Floats]) -> Floats:
         rows = Rows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray())
@@ -96,7 +91,7 @@ def _positions(now: "_Instant", t: float) -> Floats:
 
     end = newton(
         q,
-        gaps,
+        lambda q: system.position_residual(system.inputs_at(t, q, now.v), q, now.v),
         correction,
         system.retract,
         lambda it: it.within(POSITION, rounding=1e3 * POSITION),
@@ -105,8 +100,7 @@ def _positions(now: "_Instant", t: float) -> Floats:
     )
     if not end.converged:
         raise _AstrayError(f"{_widest(system, end.residual)} stays open by {end.size:.3g}")
-    result: Floats = end.x
-    return result
+    return end.x
 
 
 def _widest(system: System, left: Floats) -> str:
@@ -118,7 +112,7 @@ def _in_conflict(system: System, left: Floats) -> str:
     """The drivers that take part in what dependent rows disagree about, or else the row that does most."""
     limit = 1e-3 * np.max(np.abs(left))
     rows = system.layout.row_c
-    names = [name for name, each in system.layout.drivers.items() if np.max(np.abs(left[rows[each.rows]])) > limit]
+    names = [name for name, driver in system.layout.drivers.items() if np.max(np.abs(left[rows[driver.rows]])) > limit]
     return " and ".join(f"drivers.{name}" for name in names) or _widest(system, left)
 
 
@@ -134,7 +128,7 @@ class _Instant:
                 f"the mechanism is in a singular posture at t = {t:.6g} s: its constraints leave "
                 f"{n_v - rows.rank} degree(s) of freedom there"
             )
-        drive = system.constraint_rates(u[None], q[None], np.zeros((1, n_v)))[0]
+        drive = system.velocity_residual(u, q, np.zeros(n_v))
         self.v = self._agreed(system, rows, -drive, "velocities")
         self.u = system.inputs_at(t, q, self.v)
         gamma = system.constraints(self.u[None], q[None], self.v[None])[1][0]
@@ -165,7 +159,7 @@ class _Instant:
         """This instant as an output frame."""
         state = [each[None] for each in (self.u, self.q, self.v, self.a, self.multipliers)]
         values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
-        return Frames(*(*(np.array([each]) for each in values), unbalanced(self.system, *state)))
+        return Frames(*(*(np.array([value]) for value in values), unbalanced(self.system, *state)))
 
 
 class Rows:

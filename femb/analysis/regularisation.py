@@ -6,7 +6,7 @@ iteration.
 """
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -24,86 +24,69 @@ State = TypeVar("State")
 Residual = TypeVar("Residual")
 
 
-class Regularisation(Protocol):
-    """Of one solution of the static equations.
+@dataclass
+class Regularisation:
+    """Of one solution of the static equations, by multiples of the mass.
 
-    exact : whether with the exact tangent, or with that which steppers iterate with. augmented : whether to add a
-    multiple of J^T J too, which holds bodies that only joints hold.
+    spin2 : largest squared angular velocity, 1/s2. exact : whether with the exact tangent, or with that which steppers
+    iterate with. augmented : whether to add a multiple of J^T J too, which holds bodies that only joints hold.
     """
 
-    exact: bool
-    augmented: bool
-
-    @property
-    def iterations(self) -> int:
-        """After how many it is given up."""
-        ...
+    spin2: float
+    exact: bool = True
+    iterations: ClassVar[int]
+    augmented: ClassVar[bool] = False
 
     def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         """What to add to the stiffness, block data."""
-        ...
+        raise NotImplementedError
 
     def accepts(self, rotation: float) -> bool:
-        """Whether to make a step with this largest rotation (rad), or to ask again for one."""
-        ...
+        """Whether to make a step with this largest rotation (rad), shortened, or to ask again for one."""
+        return True
 
     def settled(self, it: Iteration[State, Residual]) -> bool:
         """Whether a step, by its size in tolerances, ends the iteration."""
-        ...
+        return it.within(1.0, ROUNDING)
 
     def reason(self, size: float, moving: str) -> str:
         """Why it may have failed, in words, by the size of the last step and what moves most."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass
-class NoShift:
+class NoShift(Regularisation):
     """Nothing but the products of the constraints: for structures that are held."""
 
-    iterations: int = 30
-    exact: bool = True
-    augmented: bool = True
+    iterations = 30
+    augmented = True
 
     def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         """Nothing."""
         return np.zeros(pattern.size)
-
-    def accepts(self, rotation: float) -> bool:
-        """Any, shortened where it is too large."""
-        return True
-
-    def settled(self, it: Iteration[State, Residual]) -> bool:
-        """By its size alone."""
-        return it.within(1.0, ROUNDING)
 
     def reason(self, size: float, moving: str) -> str:
         """With what moves most."""
         return f" in {self.iterations} iterations (last change {size:.2g} times the tolerance, most of {moving})"
 
 
-@dataclass
-class MassShift:
-    """The inertia of the rotation, spin2 M with the largest squared angular velocity (1/s2), where a structure is free;
-    at rest a small part of the stiffness."""
+class Briefly(NoShift):
+    """The same on an arc, where a shorter step is the better attempt."""
 
-    spin2: float
-    free: bool
-    exact: bool
-    iterations: int = 50
-    augmented: bool = False
+    iterations = 15
+
+
+@dataclass
+class MassShift(Regularisation):
+    """spin2 M where a structure is ``free``, or at rest a small part of the stiffness; nothing where none is."""
+
+    free: bool = False
+    iterations = 50
 
     def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         """One multiple of the mass."""
         least = 1e-6 * float(np.max(np.abs(stiffness)) / np.max(np.abs(mass)))
         return (max(self.spin2, least) if self.free else 0.0) * mass
-
-    def accepts(self, rotation: float) -> bool:
-        """Any, shortened where it is too large."""
-        return True
-
-    def settled(self, it: Iteration[State, Residual]) -> bool:
-        """By its size alone."""
-        return it.within(1.0, ROUNDING)
 
     def reason(self, size: float, moving: str) -> str:
         """With the size of the last step."""
@@ -114,43 +97,28 @@ class MassShift:
 
 
 @dataclass
-class AdaptiveShift:
+class AdaptiveShift(Regularisation):
     """sigma B + spin2 M, where sigma falls with the steps, and grows where they lead nowhere.
 
-    B is the mass of every frame on the scale of its own stiffness. cautious : larger sigma, rather than a shorter step,
-    where a step would turn too far.
+    B is the mass of every frame on the scale of its own stiffness.
     """
 
-    spin2: float
-    cautious: bool = False
-    exact: bool = True
-    augmented: bool = False
     sigma: float = FIRST
+    iterations = 100
+    growth: ClassVar[float] = 1.0  # of a step, up to which sigma falls
     _raised: bool = False
-
-    @property
-    def iterations(self) -> int:
-        """More of the short steps."""
-        return 400 if self.cautious else 100
 
     def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         """With the present sigma."""
         return self.sigma * scaled_mass(pattern, mass, stiffness) + self.spin2 * mass
-
-    def accepts(self, rotation: float) -> bool:
-        """Raise sigma where a step turns too far."""
-        if not self.cautious or not LARGEST_ROTATION < rotation < np.inf or self.sigma >= MOST:
-            return True
-        self.sigma, self._raised = LARGER * self.sigma, True
-        return False
 
     def settled(self, it: Iteration[State, Residual]) -> bool:
         """By its size, of rounding only where sigma is small; sigma changes by whether steps become shorter."""
         if it.within(1.0, ROUNDING if self.sigma <= 1e-3 * FIRST else 0.0):
             return True
         if not self._raised:
-            falls = it.size < (2.0 if self.cautious else 1.0) * it.previous
-            self.sigma = min(MOST, max(LEAST, self.sigma * (SMALLER if falls else LARGER)))
+            factor = SMALLER if it.size < self.growth * it.previous else LARGER
+            self.sigma = min(MOST, max(LEAST, self.sigma * factor))
         self._raised = False
         return False
 
@@ -162,6 +130,19 @@ class AdaptiveShift:
         )
 
 
+class CautiousShift(AdaptiveShift):
+    """The same with a larger sigma, rather than a shorter step, where a step would turn too far."""
+
+    iterations, growth = 400, 2.0
+
+    def accepts(self, rotation: float) -> bool:
+        """Raise sigma where a step turns too far."""
+        if not LARGEST_ROTATION < rotation < np.inf or self.sigma >= MOST:
+            return True
+        self.sigma, self._raised = LARGER * self.sigma, True
+        return False
+
+
 def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
     """B, block data: the mass of every block on the scale of its stiffness; of those without, on the least."""
     sizes = np.diff(pattern.block_start)
@@ -170,12 +151,12 @@ def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         for at, n, start in zip(pattern.diagonal, sizes, pattern.block_start, strict=False)
         if start < pattern.n_v
     ]
-    scales = np.array([np.max(np.abs(stiffness[each])) / np.max(np.abs(mass[each])) for each in places])
+    scales = np.array([np.max(np.abs(stiffness[place])) / np.max(np.abs(mass[place])) for place in places])
     least = float(np.min(scales[scales > 0.0], initial=np.inf))
     scales[scales == 0.0] = least if np.isfinite(least) else 1.0
     out = np.zeros(pattern.size)
-    for each, scale in zip(places, scales, strict=True):
-        out[each] = scale * mass[each]
+    for place, scale in zip(places, scales, strict=True):
+        out[place] = scale * mass[place]
     return out
 
 

@@ -41,8 +41,8 @@ class RigidMotion:
         self.mask = np.zeros(system.n_v, dtype=bool)
         for k in self.frames:
             self.mask[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
-        for s, strain_owner in enumerate(layout.strain_owner):
-            self.mask[layout.strain_v[s]] = strain_owner in owner
+        for internal, place in zip(layout.internal, layout.internal_v, strict=True):
+            self.mask[place] = internal.owner in owner
         self.mass = self._mass_centre(system.q0)[0]
         start = np.where(self.mask, system.v0, 0.0)
         momentum = system.energy_momentum(system.q0[None], start[None])[0, 2:5]

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.events import Event
-from femb.analysis.time_loop import Outcome, integrate
+from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
 from femb.base.progress import Reporter
@@ -64,7 +64,7 @@ def simulate(
     check_figures(model)
     check_memory(system, run)
     system = started(system, run)
-    form, outcome = make_formulation(system, run.formulation), Outcome([])
+    form, outcome = make_formulation(system, run.formulation), RunSummary([])
     with Recording(system, run.method, out, case_text) as recording:
         stepper = make_stepper(form, run)
         try:
@@ -86,7 +86,7 @@ def simulate(
 
 def check_events(events: object) -> None:
     """Refuse what is no sequence of events."""
-    if not isinstance(events, list | tuple) or not all(isinstance(each, Event) for each in events):
+    if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
 
 
@@ -103,8 +103,12 @@ def tolerance_notes(system: "System", run: Run) -> list[str]:
     """What limits the accuracy of a run with error control more than its ``rtol`` does."""
     if not run.controls_error:
         return []
-    strain = float(np.max(np.abs(system.q0[system.layout.strain_q]), initial=0.0))
-    return run.atol.notes(run.rtol, (system.layout.extent, 1.0, strain))
+    layout = system.layout
+    sizes = {"position": layout.extent, "quaternion": 1.0, "strain": 0.0}
+    for each, value in zip(layout.internal, np.abs(system.q0[layout.internal_q]), strict=True):
+        word = each.quantity.tolerance
+        sizes[word] = max(sizes[word], float(value))
+    return run.atol.notes(run.rtol, sizes)
 
 
 def summary(model: Model, run: Run | None = None) -> str:
@@ -137,6 +141,8 @@ def summary(model: Model, run: Run | None = None) -> str:
     lines += unconnected(system.layout)
     if system.n_c:
         lines += _freedom_lines(system)
+    if not system.layout.frames:
+        return "\n".join(lines)
     mass, centre, inertia = mass_properties(system)
     lines.append(f"mass {mass:.6g} kg, mass centre at ({', '.join(f'{x:.6g}' for x in centre)}) m")
     moments = np.linalg.eigvalsh(inertia)
@@ -195,14 +201,14 @@ def _unfixed(system: "System") -> "tuple[System, Floats]":
     from femb.system.system import System
 
     layout = system.layout
-    places = [place for item in system.model.bodies.values() for place in item.places.values()]
+    places = [place for item in system.model.bodies.values() for place in item.markers.values()]
     massive = {layout.station(place).frame for place in places}
     massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
     if all(layout.frames[frame].freedom for frame in massive):
         return system, system.q0
     twin = System(system.model, assemble=True, layout=_MovingGround())
     q = twin.q0.copy()
-    q[twin.layout.strain_q] = system.q0[layout.strain_q]
+    q[twin.layout.internal_q] = system.q0[layout.internal_q]
     for frame, i, j in zip(layout.frames, layout.frame_q, twin.layout.frame_q, strict=True):
         size = {6: 7, 3: 3, 0: 0}[frame.freedom]
         q[j : j + size] = system.q0[i : i + size]

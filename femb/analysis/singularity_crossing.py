@@ -1,4 +1,4 @@
-"""Passage through singular postures: where rows of a closed loop depend on others for an instant.
+"""Crossing of singular configurations: where rows of a closed loop depend on others for an instant.
 
 The pivot of such a row falls to zero like the square of an angle s between it and the others; forces of constraint grow
 like 1/s and change their sign, though the motion is smooth. Accelerations computed very near the posture are worth
@@ -22,12 +22,12 @@ import numpy as np
 from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
-from femb.steppers.contract import F, Step, Stepper, before
+from femb.steppers.contract import F, Step, Stepper, left_limit
 from femb.steppers.dense import HermiteStep
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 
-# The angle s at which a passage begins: the usual one, and the least, below which a passage is not tried.
+# The angle s at which a crossing begins: the usual one, and the least, below which a crossing is not tried.
 BEGIN, LEAST = 0.02, 1e-3
 # A step towards a posture leaves at least this part of the way; the way is looked at within so many last steps of it.
 LEFT, NEAR = 0.3, 8.0
@@ -37,10 +37,10 @@ PAST = 6
 ITERATIONS, ROUNDING, SOLVED = 12, 1e-8, 1e-2
 
 
-class Passage:
+class SingularityCrossing:
     """Steps of a stepper, with passages in between; made for systems with closed loops.
 
-    ``warning`` is empty until the first passage, then says when it was and which joint's rows became dependent.
+    ``warning`` is empty until the first crossing, then says when it was and which joint's rows became dependent.
     """
 
     def __init__(self, stepper: Stepper[System]) -> None:
@@ -52,17 +52,17 @@ class Passage:
         self.warning = ""
 
     @classmethod
-    def of(cls, stepper: Stepper[F]) -> "Passage | None":
+    def of(cls, stepper: Stepper[F]) -> "SingularityCrossing | None":
         """For a stepper of a System with closed loops; None for others, whose coordinates meet no such postures."""
         return cls(stepper) if stepper.form.layout.has_loops and _of_system(stepper) else None
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew: what follows is not smooth with what was before."""
         self._steps.clear()
         self._look = None
 
     def step(self, limit: float) -> Step:
-        """A step of the stepper to ``limit`` at most, or a passage. Raises SolveError as the stepper does.
+        """A step of the stepper to ``limit`` at most, or a crossing. Raises SolveError as the stepper does.
 
         Rows that depend on others at the start are left out throughout the step.
         """
@@ -104,7 +104,7 @@ class Passage:
         self._row = int(np.argmin(left))
         return float(left[self._row]), float(now[1][self._row])
 
-    # The passage
+    # The crossing
 
     def _pass(self, end: float) -> Step | None:
         """The step across, after which the stepper begins anew; None where none can be made with the error wanted."""
@@ -127,7 +127,7 @@ class Passage:
                 change = self._norm(now - last, now, n_q)
                 if change <= ROUNDING or change > 0.5 * previous:
                     break
-            system.watch(t0, np.stack([y[:n_q], now[:n_q]]), np.stack([y[n_q:-1], now[n_q:-1]]))
+            system.check_singularities(t0, np.stack([y[:n_q], now[:n_q]]), np.stack([y[n_q:-1], now[n_q:-1]]))
         except TrialError:
             self._begin *= 0.5
             return None
@@ -141,7 +141,7 @@ class Passage:
         self._warn(system, t0 + 0.5 * h)
         stepper.statistics.steps += 1
         stepper.jump(end, q, v, float(now[-1]))
-        self.forget()
+        self.reset()
         at_start, at_end = (q0, v0, a0, float(y[-1]), float(rates[0, -1])), (q, v, a, float(now[-1]), float(rate[-1]))
         return HermiteStep(system, t0, end, at_start, at_end)
 
@@ -157,7 +157,7 @@ class Passage:
         _, first, a0 = self._on_constraints(system, t0, t0, y)
         rates = [first]
         for age in ages[1:]:
-            step = next(each for each in self._steps if each.end >= t0 - age)
+            step = next(step for step in self._steps if step.end >= t0 - age)
             q, v, work = step(np.array([t0 - age]))
             rates.append(self._on_constraints(system, t0 - age, t0, np.concatenate([q[0], v[0], work]))[1])
         return ages, y, np.array(rates), a0
@@ -167,14 +167,13 @@ class Passage:
         n_q = system.n_q
         q, v = y[:n_q].copy(), y[n_q:-1]
         system.normalise(q)
-        u = system.inputs_at(before(t, start) if t > start else t, q, v)
+        u = system.inputs_at(left_limit(t, start) if t > start else t, q, v)
         q, v = system.projected(u, q, v)
         # once more, since what is left open counts 1/s times
         factors, x = mass_factors(system, u, q), np.zeros(system.n_v + system.n_c)
-        x[system.n_v :] = -system.constraints(u[None], q[None], v[None])[0][0]
-        q = q + system.rates(q[None], factors.solve(x)[None, : system.n_v])[0]
-        system.normalise(q)
-        x[: system.n_v], x[system.n_v :] = 0.0, -system.constraint_rates(u[None], q[None], v[None])[0]
+        x[system.n_v :] = -system.position_residual(u, q, v)
+        q = system.retract(q, factors.solve(x)[: system.n_v])
+        x[: system.n_v], x[system.n_v :] = 0.0, -system.velocity_residual(u, q, v)
         v = v + factors.solve(x)[: system.n_v]
         a, multipliers = system.forward(u, q, v)
         power = system.power(u[None], q[None], v[None], multipliers[None])

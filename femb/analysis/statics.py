@@ -127,8 +127,8 @@ class Statics:
         )
         self.driven = self.driven.astype(bool)
         rates = [
-            np.arange(each.width) >= max(1, each.width - 6) if on else np.zeros(each.width)
-            for each, on in zip(self.twin.inputs, driven, strict=True)
+            np.arange(input_.width) >= max(1, input_.width - 6) if on else np.zeros(input_.width)
+            for input_, on in zip(self.twin.inputs, driven, strict=True)
         ]
         self.rates = np.concatenate([[], *rates]).astype(bool)
 
@@ -172,7 +172,7 @@ class Statics:
         state, force = self.forces(x.q, x.load)
         if not twin.n_c:
             return Unbalanced(self.under(x.load), state, force, force)
-        gaps = twin.constraints(state[0][None], x.q[None], np.zeros((1, twin.n_v)))[0][0]
+        gaps = twin.position_residual(state[0], x.q, np.zeros(twin.n_v))
         equations = np.concatenate([force + self.reactions(state[0], x.q, x.multipliers), gaps])
         return Unbalanced(self.under(x.load), state, force, equations)
 
@@ -216,7 +216,7 @@ class Statics:
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
         twin, n_v = self.twin, self.twin.n_v
-        scale = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0]
+        scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
 
         def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
             x, at = it.x, it.residual
@@ -239,6 +239,8 @@ class Statics:
                 with_load = solved(self.by_load(x.q, x.load))
                 part = (x.gap - normal.along(c[:n_v])) / (normal.by_load + normal.along(with_load[:n_v]))
                 c = np.append(c + part * with_load, part)
+            if np.all(np.isfinite(c)):
+                change[:] = c[:n_v]
             return c if regularisation.accepts(largest(c[twin.rotations])) else None
 
         def moved(x: Trial, c: Floats, part: float) -> Trial:
@@ -268,7 +270,6 @@ class Statics:
         except (TrialError, SingularError) as error:
             raise SolveError(f"no equilibrium found to start from: {error}") from error
         if not end.converged:
-            change = np.zeros(n_v) if end.correction is None else end.correction[:n_v]
             raise SolveError(
                 f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
             )
@@ -343,15 +344,15 @@ def in_load_steps(
 
     Raises ``first`` where a step smaller than ``smallest`` would be needed.
     """
-    found, reached, part = start, 0.0, 0.25
+    result, reached, part = start, 0.0, 0.25
     while reached < 1.0:
         trial = min(1.0, reached + part)
         try:
-            found = solved(found, trial)
+            result = solved(result, trial)
         except SolveError:
             part *= 0.5
             if part < smallest:
                 raise first from None
             continue
         reached, part = trial, 2.0 * part
-    return found
+    return result

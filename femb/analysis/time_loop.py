@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.analysis.events import Event, kinetic_energy, latch_events, switched
-from femb.analysis.singularity_crossing import Passage
+from femb.analysis.singularity_crossing import SingularityCrossing
 from femb.base.errors import SolveError
 from femb.base.progress import Reporter
 from femb.base.types import Floats
@@ -29,7 +29,7 @@ SIMULTANEOUS = 1e-6
 
 
 @dataclass
-class Outcome:
+class RunSummary:
     """How a run went: its events in order, which terminal one stopped it, and what is to be known about it."""
 
     events: list[EventRecord]
@@ -38,27 +38,27 @@ class Outcome:
 
     def arrays(self) -> dict[str, Floats]:
         """By the path in a result file: when each event happened, and what a latch took."""
-        found: dict[str, Floats] = {}
+        result: dict[str, Floats] = {}
         for name in dict.fromkeys(event.name for event in self.events):
             each = [event for event in self.events if event.name == name]
             path = f"events/{name.replace('/', ' per ')}"
-            found[f"{path}/time"] = np.array([event.time for event in each])
-            found[f"{path}/energy_loss"] = np.array([event.energy_loss for event in each])
-        return found
+            result[f"{path}/time"] = np.array([event.time for event in each])
+            result[f"{path}/energy_loss"] = np.array([event.energy_loss for event in each])
+        return result
 
 
 def integrate(
     form: F,
     stepper: Stepper[F],
     times: Floats,
-    outcome: Outcome,
+    summary: RunSummary,
     events: tuple[Event, ...] = (),
     progress: Reporter | None = None,
     max_steps: float = np.inf,
 ) -> Iterator[Frames]:
     """Yield the output frames of a run over ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
-    outcome is filled as the run goes on. Raises SolveError with everything before it already yielded, the last state
+    summary is filled as the run goes on. Raises SolveError with everything before it already yielded, the last state
     reached among it.
     """
     clock, cpu = time.perf_counter(), time.process_time()
@@ -66,26 +66,26 @@ def integrate(
     own, events = events, (*events, *latch_events(form))
     values = _values(form, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(form, stepper)
-    passage = Passage.of(stepper)
+    crossing = SingularityCrossing.of(stepper)
     pace = Pace(stepper.t, end, max_steps)
     done, shown = 1, stepper.t
     for limit, instant in _landings(form.breakpoints, stepper.t, end):
         while stepper.t < limit:
             try:
                 pace.check(stepper)
-                step = passage.step(limit) if passage else stepper.step(limit)
+                step = crossing.step(limit) if crossing else stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
                     yield _last_state(form, stepper)
                 raise
             stops: list[tuple[float, Event]] = []
             if events:
-                stops, values = _look(form, events, step, values, outcome)
+                stops, values = _look(form, events, step, values, summary)
             reached = instant if step.end == limit else step.end
             last = stops[0][0] if stops else reached
             count = int(np.searchsorted(times, last, side="right"))
             wanted = times[done:count]
-            if outcome.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
+            if summary.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
                 wanted = np.append(wanted, last)
             if len(wanted):
                 shown = float(wanted[-1])
@@ -95,17 +95,17 @@ def integrate(
             stepper.statistics.cpu_time = time.process_time() - cpu
             if progress is not None:
                 progress.update(last)
-            if passage and passage.warning and not outcome.warning:
-                outcome.warning = passage.warning
+            if crossing and crossing.warning and not summary.warning:
+                summary.warning = crossing.warning
                 if progress is not None:
-                    progress.message(outcome.warning)
-            if outcome.stopped_by is not None:
+                    progress.message(summary.warning)
+            if summary.stopped_by is not None:
                 return
             stepper.form = form = form.at(stepper.q)
             if stops:
-                form = _switch(form, stepper, step, stops, outcome)
-                if passage:
-                    passage.forget()
+                form = _switch(form, stepper, step, stops, summary)
+                if crossing:
+                    crossing.reset()
                 events = (*own, *latch_events(form))
                 values = _values(form, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
@@ -114,8 +114,8 @@ def integrate(
             # by rounding, and is found once
             with located(instant):
                 stepper.restart()
-            if passage:
-                passage.forget()
+            if crossing:
+                crossing.reset()
 
 
 def _last_state(form: Formulation, stepper: StepperState) -> Frames:
@@ -125,13 +125,13 @@ def _last_state(form: Formulation, stepper: StepperState) -> Frames:
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
     """Instants to step to, each with the last one that differs from it only by rounding: the time to go on from."""
-    found: list[tuple[float, float]] = []
+    result: list[tuple[float, float]] = []
     for t in [*(t for t in breakpoints if start < t < end), end]:
-        if found and t - found[-1][1] <= SAME_INSTANT * (end - start):
-            found[-1] = (found[-1][0], t)
+        if result and t - result[-1][1] <= SAME_INSTANT * (end - start):
+            result[-1] = (result[-1][0], t)
         else:
-            found.append((t, t))
-    return found
+            result.append((t, t))
+    return result
 
 
 def _values(form: Formulation, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
@@ -142,7 +142,7 @@ def _values(form: Formulation, events: tuple[Event, ...], t: float, q: Floats, v
 
 
 def _look(
-    form: Formulation, events: tuple[Event, ...], step: Step, before: list[float], outcome: Outcome
+    form: Formulation, events: tuple[Event, ...], step: Step, before: list[float], summary: RunSummary
 ) -> tuple[list[tuple[float, Event]], list[float]]:
     """Look for zeros of events inside a step, in order, up to the first that ends it: that one, or all latches at that
     instant, and the values at the end of the step."""
@@ -170,14 +170,14 @@ def _look(
         if event.latch >= 0:
             near = t + SIMULTANEOUS * (step.end - step.start)
             return [each for each in found if each[1].latch >= 0 and t <= each[0] <= near], after
-        outcome.events.append(EventRecord(t, event.name))
+        summary.events.append(EventRecord(t, event.name))
         if event.terminal:
-            outcome.stopped_by = event.name
+            summary.stopped_by = event.name
             return [(t, event)], after
     return [], after
 
 
-def _switch(form: F, stepper: Stepper[F], step: Step, stops: list[tuple[float, Event]], outcome: Outcome) -> F:
+def _switch(form: F, stepper: Stepper[F], step: Step, stops: list[tuple[float, Event]], summary: RunSummary) -> F:
     """The formulation after its latches have switched, with the stepper at that instant."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
@@ -187,7 +187,7 @@ def _switch(form: F, stepper: Stepper[F], step: Step, stops: list[tuple[float, E
         q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
         before = kinetic_energy(form, q, v)
         form, q, v, losses = switched(form, [event.latch for _, event in stops], t, q, v)
-    outcome.events += [EventRecord(t, event.name, float(lost)) for (_, event), lost in zip(stops, losses, strict=True)]
+    summary.events += [EventRecord(t, event.name, float(lost)) for (_, event), lost in zip(stops, losses, strict=True)]
     stepper.form = form
     with located(t):
         # what drivers give in the jump is work as well

@@ -12,7 +12,9 @@ from femb.system.system import System
 def suggestions(system: System, q: Floats, J: Floats) -> str:
     """Which joint coordinates, and which bodies beyond them, to drive so that J (n_c, n_v) gets rank n_v."""
     names = [
-        f"{each.name!r} of joints.{name}" for name, joint in system.layout.joints.items() for each in joint.coordinates
+        f"{coordinate.name!r} of joints.{name}"
+        for name, joint in system.layout.joints.items()
+        for coordinate in joint.coordinates
     ]
     rows = coordinate_rows(system, q)
     chosen: list[int] = []
@@ -35,12 +37,12 @@ def _free(J: Floats) -> Floats:
 def _moving(system: System, motions: Floats) -> list[str]:
     """Labels of the frames that take part in motions."""
     layout = system.layout
-    found = []
+    result = []
     for k, frame in enumerate(layout.frames):
         part = motions[layout.frame_v[k] : layout.frame_v[k] + frame.freedom] if frame.freedom else motions[:0]
         if np.max(np.abs(part), initial=0.0) > 1e-3:
-            found.append(frame.label)
-    return found
+            result.append(frame.label)
+    return result
 
 
 def _listed(words: list[str], limit: int = 8) -> str:

@@ -32,7 +32,7 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     """
     from femb.numerics.compile import cache_place, is_compiled
 
-    if is_compiled() or not model.beams:
+    if is_compiled() or not any(item.slow_to_compile for item in model.items()):
         return
     if cache_place().folder is None:
         # A second process could not hand on what it compiles.
@@ -76,9 +76,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _compile_forces(system: "System") -> None:
-    """Compile kinematics and solving, forces and energies of a system, beams first, and matrices of all but beams."""
-    from femb.elements.beam.batch import BeamBatch
-
+    """Compile kinematics and solving, forces and energies of a system, slow ones first, and matrices of the others."""
     q, v = system.q0, system.v0
     rates = system.rates(q[None], v[None])
     _compile_solving(1.0)
@@ -87,9 +85,9 @@ def _compile_forces(system: "System") -> None:
     system.normalise(q.copy())
     u = system.inputs_at(0.0, q, v)
     force, energy, blocks = np.zeros((1, system.n_v)), np.zeros((1, 8)), np.zeros((3, system.pattern.size))
-    beams = [batch for batch in system.batches if isinstance(batch, BeamBatch)]
-    others = [batch for batch in system.batches if batch not in beams]
-    for batch in beams + others:
+    slow = [batch for batch in system.batches if batch.slow_to_compile]
+    others = [batch for batch in system.batches if not batch.slow_to_compile]
+    for batch in slow + others:
         batch.residual(u[None], q[None], v[None], np.zeros((1, system.n_v)), force)
         batch.energy_momentum(q[None], v[None], energy)
     for batch in others:

@@ -33,7 +33,7 @@ def _fields(kind: type) -> tuple[tuple[str, tuple[Any, ...]], ...]:
 def alternatives(hint: Any) -> list[Any]:
     """The alternatives of an annotation."""
     if get_origin(hint) in (Union, types.UnionType):
-        return [each for option in get_args(hint) for each in alternatives(option)]
+        return [alternative for option in get_args(hint) for alternative in alternatives(option)]
     return [hint]
 
 
@@ -144,7 +144,7 @@ class Checks:
         """Record a problem with a field; it says more than that the value does not fit the field's annotation."""
         if field in self._misfits:
             self._misfits.discard(field)
-            self.problems = [each for each in self.problems if each.item != (*self.place, field)]
+            self.problems = [problem for problem in self.problems if problem.item != (*self.place, field)]
         self.bad.add(field)
         self.problems.append(Problem((*self.place, field), message))
 

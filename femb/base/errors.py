@@ -22,7 +22,7 @@ class ModelError(FembError):
     """A description of no physical system; ``problems`` lists everything found, not only the first."""
 
     def __init__(self, *problems: Problem | str) -> None:
-        self.problems = tuple(Problem((), each) if isinstance(each, str) else each for each in problems)
+        self.problems = tuple(Problem((), problem) if isinstance(problem, str) else problem for problem in problems)
         super().__init__("\n".join(map(str, self.problems)))
 
     @classmethod

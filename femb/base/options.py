@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.methods import METHODS, STEPPERS, TABLEAUX, Entry
 from femb.base.types import OneOf
 from femb.base.values import shown
 
-METHODS = ("radau", "bdf", "rk", "gauss", "generalized-alpha")
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
 # The methods that integrate a formulation, where not all do.
 METHODS_OF = {"hamiltonian": ("rk", "gauss")}
@@ -21,6 +21,8 @@ LIMITING = 30.0
 MOST_STEPS = 1_000_000
 # The instants alone take 8 bytes each; what is recorded at them is weighed when the size of the model is known.
 MOST_OUTPUTS = 1e8
+# The kinds of quantity that have an absolute tolerance of their own.
+TOLERANCES = ("position", "quaternion", "strain")
 STARTS = ("as_given", "assembled", "equilibrium")
 
 
@@ -41,18 +43,18 @@ class Tolerances:
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol") as check:
-            check.positive("position", "quaternion", "strain", "time")
+            check.positive(*TOLERANCES, "time")
 
     def values(self, rtol: float) -> list[float]:
         """Those of position, quaternion and strain."""
         default = max(ROUNDING, 0.1 * rtol)
-        return [default if each is None else each for each in (self.position, self.quaternion, self.strain)]
+        return [default if each is None else each for each in (getattr(self, word) for word in TOLERANCES)]
 
-    def notes(self, rtol: float, sizes: tuple[float, float, float]) -> list[str]:
-        """What limits the accuracy more than ``rtol`` does, in words; the largest position (m), quaternion and strain
-        of the start tell how much an absolute tolerance is of them."""
+    def notes(self, rtol: float, sizes: dict[str, float]) -> list[str]:
+        """What limits the accuracy more than ``rtol`` does, in words; ``sizes``, the largest quantity of each kind at
+        the start, tell how much an absolute tolerance is of them."""
         said = []
-        for word, size in zip(("position", "quaternion", "strain"), sizes, strict=True):
+        for word, size in sizes.items():
             given = getattr(self, word)
             if given is not None and given > LIMITING * rtol * max(size, 1.0):
                 said.append(
@@ -93,7 +95,7 @@ class Run:
     rtol: float = 1e-6
     atol: Tolerances = Tolerances()
     start: Annotated[str, OneOf(STARTS)] = "as_given"
-    tableau: Annotated[str, OneOf(("dop853", "rk4"))] = "dop853"
+    tableau: Annotated[str, OneOf(TABLEAUX)] = "dop853"
     step: float | None = None
     order: int = 4
     max_order: int | None = None
@@ -122,11 +124,9 @@ class Run:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
             if "order" not in check.bad:
                 check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
-            if not {"method", "tableau", "step"} & check.bad and self.step is None:
-                if self.method == "gauss":
-                    check.fail("step", "is missing: gauss has no error control and needs a fixed step (s)")
-                if self.tableau == "rk4" and self.method == "rk":
-                    check.fail("step", "is missing: the tableau rk4 has no error control and needs a fixed step (s)")
+            if not {"method", "tableau", "step"} & check.bad and self.step is None and self.stepper.fixed:
+                name = f"the tableau {self.tableau}" if "tableau" in self.stepper.options else self.method
+                check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")
 
     def _check_output(self, check: Checks) -> None:
         """Refuse output that never comes, or whose times alone are more than there can be room for."""
@@ -140,22 +140,15 @@ class Run:
 
     def unused(self) -> list[str]:
         """Options that are given and that the method has no use for, each as a sentence."""
-        fixed = not self.controls_error
-        uses = {
-            "step": fixed,
-            "tableau": self.method == "rk",
-            "order": self.method == "gauss",
-            "max_order": self.method == "bdf",
-            "spectral_radius": self.method == "generalized-alpha",
-            "first_step": not fixed,
-            "max_step": not fixed,
-        }
+        special = {name for entry in STEPPERS.values() for name in entry.options}
+        length = {"step"} if self.stepper.fixed else {"first_step", "max_step"}
+        unused = (special | {"step", "first_step", "max_step"}) - length - set(self.stepper.options)
         default = {field.name: field.default for field in fields(self)}
-        method = repr(self.method) + (f" with tableau {self.tableau!r}" if self.method == "rk" else "")
+        method = repr(self.method) + (f" with tableau {self.tableau!r}" if "tableau" in self.stepper.options else "")
         return [
             f"run.{name}: {getattr(self, name)!r} has no effect, method {method} does not use it"
-            for name, used in uses.items()
-            if not used and getattr(self, name) != default[name]
+            for name in default
+            if name in unused and getattr(self, name) != default[name]
         ]
 
     def output_count(self) -> int:
@@ -164,9 +157,15 @@ class Run:
         return int(np.floor(self.duration / interval * (1.0 + 1e-12))) + 1
 
     @property
+    def stepper(self) -> Entry:
+        """The stepper that the method and, where it has several, the tableau choose."""
+        several = self.method not in STEPPERS
+        return STEPPERS[self.tableau if several else self.method]
+
+    @property
     def controls_error(self) -> bool:
         """Whether the method chooses its steps by rtol and atol."""
-        return self.method != "gauss" and not (self.method == "rk" and self.tableau == "rk4")
+        return not self.stepper.fixed
 
     @property
     def most_steps(self) -> float:

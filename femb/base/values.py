@@ -33,6 +33,11 @@ def numbered(number: int, word: str) -> str:
     return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
 
 
+def vector(x: Floats) -> str:
+    """Numbers as '(1, 2, 3)', to six digits."""
+    return "(" + ", ".join(f"{float(entry):.6g}" for entry in x) + ")"
+
+
 def as_numbers(value: Any) -> Floats | None:
     """``value`` as a float array; None where not all of it is numbers (text and truth values are not)."""
     try:

@@ -56,7 +56,7 @@ def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
     text = _text(path)
     read = _from_python if path.suffix == ".py" else _from_toml
     model, run, set_paths = read(path, text, overrides)
-    noted = "".join(f"# --set {each}\n" for each in overrides)
+    noted = "".join(f"# --set {override}\n" for override in overrides)
     return Case(model.title, f"{text}\n{noted}" if noted else text, model, run, path, set_paths)
 
 
@@ -84,7 +84,7 @@ def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model
     document = _parsed(path, text)
     if not document and not overrides:
         raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
-    set_paths = tuple(apply_override(document, each, kinds()) for each in overrides)
+    set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
     model, options, problems = build(document)
     if problems:
         raise located(path, key_lines(text), problems, set_paths)
@@ -146,10 +146,10 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
 
         # A script's model is made by then; only the options can still be changed.
         document = {"run": _given_fields(run) if isinstance(run, Run) else dict(run or {})}
-        set_paths = tuple(apply_override(document, each, ()) for each in overrides)
-        for each, (first, *_) in zip(overrides, set_paths, strict=True):
+        set_paths = tuple(apply_override(document, override, ()) for override in overrides)
+        for override, (first, *_) in zip(overrides, set_paths, strict=True):
             if first != "run":
-                raise refused(each, "of a case in Python only run.KEY can be set")
+                raise refused(override, "of a case in Python only run.KEY can be set")
         run = document["run"]
     if isinstance(run, dict):
         from femb.case.tables import read_table

@@ -27,11 +27,11 @@ def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem
 
 def kinds() -> dict[str, dict[str, type]]:
     """The dataclasses of what a model holds by table and by the word for their kind; the first is the default."""
-    found: dict[str, dict[str, type]] = {}
+    result: dict[str, dict[str, type]] = {}
     every: tuple[type[Item | Figure], ...] = (*elements.CATALOGUE, Figure)
     for kind in every:
-        found.setdefault(kind.table, {})[kind.kind] = kind
-    return found
+        result.setdefault(kind.table, {})[kind.kind] = kind
+    return result
 
 
 class _Builder:

@@ -14,13 +14,13 @@ def described(kind: type) -> dict[str, str]:
     """
     keys = list(keys_of(kind))
     paragraphs = [part for each in kind.__mro__ for part in _paragraphs(each)]
-    found = {"": paragraphs[0] if paragraphs else kind.__name__}
+    result = {"": paragraphs[0] if paragraphs else kind.__name__}
     for read in (_headed, _mentioned):
         for key in keys:
             text = next(filter(None, (read(part, key, keys) for part in paragraphs)), None)
             if text:
-                found.setdefault(key, text)
-    return found
+                result.setdefault(key, text)
+    return result
 
 
 def _paragraphs(kind: type) -> list[str]:
@@ -47,4 +47,4 @@ def _headed(text: str, key: str, keys: list[str]) -> str | None:
 def _mentioned(text: str, key: str, keys: list[str]) -> str | None:
     """The sentence that names the key."""
     sentences = re.split(r"(?<=[a-z0-9)]\.) (?=[A-Za-z])", text)
-    return next((each for each in sentences if re.search(rf"\b{key}\b", each)), None)
+    return next((sentence for sentence in sentences if re.search(rf"\b{key}\b", sentence)), None)

@@ -114,7 +114,7 @@ class _Writer:
     def profile(self) -> dict[str, Any]:
         """A profile of time by its shape."""
         if "Profile" not in self.definitions:
-            options = [([word], each) for word, each in PROFILES.items()]
+            options = [([word], profile) for word, profile in PROFILES.items()]
             self.definitions["Profile"] = self.chosen("shape", options, default=False)
         return {"$ref": "#/definitions/Profile"}
 

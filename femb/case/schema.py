@@ -93,7 +93,7 @@ def _value_problems(hint: Any, value: Any) -> dict[Path, str]:
         keys = ", ".join(map(repr, keys_of(options[0])))
         return {(): f"got {shown(value)}, wanted a table with keys from {keys}"}
     # Which word it is, the dataclass checks: with a text in this place it can be made, and finds what else is wrong.
-    _, problem = fit([str if isinstance(mark_of(each), OneOf) else each for each in values], value)
+    _, problem = fit([str if isinstance(mark_of(value), OneOf) else value for value in values], value)
     return {(): problem} if problem else {}
 
 
@@ -113,6 +113,10 @@ def unknown_key(word: str, known: Iterable[str]) -> str:
 
 def choices(hint: Any) -> list[Any]:
     """The alternatives of an annotation that a file can express; an item of the model is named by a text."""
-    options = [each for each in alternatives(hint) if each is not type(None) and get_origin(each) is not Callable]
-    items = [each for each in options if each in elements.CATALOGUE]
-    return [each for each in options if each not in items] or [str for _ in items]
+    options = [
+        alternative
+        for alternative in alternatives(hint)
+        if alternative is not type(None) and get_origin(alternative) is not Callable
+    ]
+    items = [option for option in options if option in elements.CATALOGUE]
+    return [option for option in options if option not in items] or [str for _ in items]

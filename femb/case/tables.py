@@ -26,7 +26,9 @@ def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, d
         item = kind(**(arguments | _stand_ins(kind, arguments)))
     except ModelError as error:
         # The last part of a place is the field, or fields joined by dots; the rest is the item's own place.
-        found = {tuple(each.item[-1].split(".")) if each.item else (): each.message for each in error.problems}
+        found = {
+            tuple(problem.item[-1].split(".")) if problem.item else (): problem.message for problem in error.problems
+        }
     except (TypeError, ValueError):
         if not problems and not nested:
             raise

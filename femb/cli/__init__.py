@@ -39,8 +39,8 @@ def cli() -> None:
     """
 
 
-for each in COMMANDS:
-    cli.add_command(each)
+for command in COMMANDS:
+    cli.add_command(command)
 
 
 def _interrupt(number: int, frame: Any) -> None:

@@ -85,7 +85,7 @@ def _analyse(
         check_free(file, force)
         analysis = getattr(importlib.import_module(module), function)
         places = (file, part_of(file))
-        before = [stamp(each) for each in places]
+        before = [stamp(place) for place in places]
         progress = Progress(options.duration, quiet)
         try:
             with located(loaded):
@@ -98,9 +98,9 @@ def _analyse(
             progress.close()
             interrupted = isinstance(error, KeyboardInterrupt)
             click.echo(f"interrupted at t = {progress.time:.6g} s" if interrupted else message_of(error), err=True)
-            for each, old in zip(places, before, strict=True):
-                if stamp(each) not in (None, old):
-                    click.echo(f"the results up to there are in {each}", err=True)
+            for place, old in zip(places, before, strict=True):
+                if stamp(place) not in (None, old):
+                    click.echo(f"the results up to there are in {place}", err=True)
                     break
             sys.exit(INTERRUPTED if interrupted else FAILED)
         progress.close()

@@ -71,7 +71,7 @@ def linearize(
         if no_gravity:
             loaded.model.gravity = 0.0 * loaded.model.gravity
         begin = {"start": start, "at_rest": at_rest, "state": _numbers(states), "vary": vary}
-        blades = {name: value.split(",") for name, value in (_pair("--multiblade", each) for each in groups)}
+        blades = {name: value.split(",") for name, value in (_pair("--multiblade", group) for group in groups)}
         with located(loaded):
             if period is not None:
                 if trim or blades or rotor or blocks or outputs:
@@ -121,11 +121,11 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 def _numbers(texts: tuple[str, ...]) -> dict[str, float]:
     """Values of --state by name. Raises ModelError."""
-    found = {}
+    result = {}
     for text in texts:
         name, value = _pair("--state", text)
         try:
-            found[name] = float(value)
+            result[name] = float(value)
         except ValueError:
             raise ModelError(f"--state {text}: {value!r} is not a number") from None
-    return found
+    return result

@@ -14,7 +14,6 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
-from femb.numerics import rotations
 
 ROUND_SEGMENTS = 24  # sides of a circle
 
@@ -22,57 +21,6 @@ ROUND_SEGMENTS = 24  # sides of a circle
 def stations(subdivisions: int) -> Floats:
     """(s + 1,) positions xi along an element, 0 to 1."""
     return np.linspace(0.0, 1.0, subdivisions + 1)
-
-
-def hermite(xi: Floats) -> Floats:
-    """(s + 1, 4) cubic Hermite functions N1..N4: start, start slope, end, end slope."""
-    return np.stack([1 - 3 * xi**2 + 2 * xi**3, xi * (1 - xi) ** 2, 3 * xi**2 - 2 * xi**3, xi**2 * (xi - 1)], axis=-1)
-
-
-def hermite_slope(xi: Floats) -> Floats:
-    """(s + 1, 4) derivatives of `hermite` by xi."""
-    return np.stack([6 * xi**2 - 6 * xi, (1 - xi) * (1 - 3 * xi), 6 * xi - 6 * xi**2, 3 * xi**2 - 2 * xi], axis=-1)
-
-
-def end_slopes(direction: Floats, strain: Floats, length: Floats) -> tuple[Floats, Floats]:
-    """Slopes ``L (1 + eps) l`` at both ends of every element, (..., e, 3) m each.
-
-    ``direction`` (..., e, 2, 3) is l there, ``strain`` (..., e, 2), ``length`` (e,) m.
-    With the rate of l in its place, the slopes' rate (but for the part of the strain's rate).
-    """
-    stretched = length[:, None] * (1.0 + strain)
-    return stretched[..., 0, None] * direction[..., 0, :], stretched[..., 1, None] * direction[..., 1, :]
-
-
-def interpolate(functions: Floats, value: Floats, slopes: tuple[Floats, Floats]) -> Floats:
-    """(..., e, s + 1, 3) of node values (..., n, 3) and `end_slopes` by `hermite` or `hermite_slope`."""
-    corners = np.stack([value[..., :-1, :], slopes[0], value[..., 1:, :], slopes[1]], axis=-2)
-    return functions @ corners
-
-
-def along(ends: Floats, xi: Floats) -> Floats:
-    """(..., e, s + 1, *c) linear between the two ends of every element, from (..., e, 2, *c).
-
-    ``c`` is empty or one axis of components: (..., e, 2) needs ``ends[..., None]``.
-    """
-    return ends[..., 0:1, :] + xi[:, None] * (ends[..., 1:2, :] - ends[..., 0:1, :])
-
-
-def section_axes(quaternion: Floats, tangent: Floats, xi: Floats) -> Floats:
-    """(..., e, s + 1, 3, 3): columns are the section's x, y, z axes at every station.
-
-    x is the tangent (..., e, s + 1, 3); the turn about it goes linearly between the ends'
-    quaternions (..., e, 2, 4). At the ends this is their rotation matrix.
-    """
-    first, last = quaternion[..., 0, :], quaternion[..., 1, :]
-    # p and -p are one orientation: without this the axes would go the long way round.
-    last = np.where(np.sum(first * last, axis=-1, keepdims=True) < 0.0, -last, last)
-    between = rotations.normalise(along(np.stack([first, last], axis=-2), xi))
-    y = rotations.rotate(between, np.array([0.0, 1.0, 0.0]))
-    x = tangent / np.linalg.norm(tangent, axis=-1, keepdims=True)
-    y = y - np.sum(x * y, axis=-1, keepdims=True) * x
-    y = y / np.linalg.norm(y, axis=-1, keepdims=True)
-    return np.stack([x, y, np.cross(x, y)], axis=-1)
 
 
 def sweep(centre: Floats, axes: Floats, outline: Floats) -> Floats:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
+from femb.elements import CATALOGUE
+from femb.elements.beam.line import LineItem
+from femb.elements.beam.section_frames import Sections, along, element_ends
 from femb.export import geometry
 from femb.numerics import rotations
 from femb.results.groups import Beam, Body
@@ -43,7 +47,7 @@ class Part(Protocol):
 
 
 class BeamLine:
-    """A beam's centreline: cubic Hermite with the node directions and end strains, as in the element."""
+    """A beam's centreline, as its kind interpolates between nodes."""
 
     kind = "beam"
     cell_type = "line"
@@ -53,60 +57,31 @@ class BeamLine:
         self.beam = beam
         self.length = beam.element_length
         self.xi = geometry.stations(subdivisions)
-        self.functions = geometry.hermite(self.xi)
-        self.slopes = geometry.hermite_slope(self.xi)
+        self.sections = _sections_of(beam)
         self.cells = geometry.line_cells(self.length.size, subdivisions)
         self.element = np.repeat(np.arange(self.length.size), subdivisions)
 
     def state(self, k: int) -> State:
-        """The stations, with fields linear along the elements.
+        """The stations, with fields linear along the elements."""
+        found = self._found(k)
+        quaternions = rotations.from_matrix(found.axes).reshape(-1, 4)
+        return State(found.position.reshape(-1, 3), found.velocity.reshape(-1, 3), quaternions, self._fields(k))
 
-        The velocity leaves out the rate of the end strains, which the results do not hold.
-        """
-        centre, tangent, velocity, _ = self._motion(k)
-        quaternions = self._quaternions(self._axes(k, tangent))
-        return State(centre.reshape(-1, 3), velocity.reshape(-1, 3), quaternions, self._fields(k))
-
-    def _motion(self, k: int) -> tuple[Floats, Floats, Floats, Floats]:
-        """Centre, tangent, velocity and inertial angular velocity, (e, s + 1, 3) each."""
-        beam = self.beam
-        position, strain = beam.position[k], beam.strain[k]
-        direction = rotations.rotate(self._ends(k), np.array([1.0, 0.0, 0.0]))
-        of_nodes = rotations.rotate(beam.quaternion[k], beam.angular_velocity[k])
-        omega = np.stack([of_nodes[:-1], of_nodes[1:]], axis=-2)
-        ends = geometry.end_slopes(direction, strain, self.length)
-        end_rates = geometry.end_slopes(np.cross(omega, direction), strain, self.length)
-        return (
-            geometry.interpolate(self.functions, position, ends),
-            geometry.interpolate(self.slopes, position, ends),
-            geometry.interpolate(self.functions, beam.velocity[k], end_rates),
-            geometry.along(omega, self.xi),
-        )
-
-    def _ends(self, k: int) -> Floats:
-        """(e, 2, 4) sections at both ends of every element; at a corner those of its two elements differ."""
-        nodes = self.beam.quaternion[k]
-        return np.stack([rotations.multiply(nodes[:-1], self.beam.corner), nodes[1:]], axis=-2)
-
-    def _axes(self, k: int, tangent: Floats) -> Floats:
-        """(e, s + 1, 3, 3) section axes, as columns."""
-        return geometry.section_axes(self._ends(k), tangent, self.xi)
-
-    def _quaternions(self, axes: Floats) -> Floats:
-        """(P, 4) of the section axes."""
-        return rotations.from_matrix(axes).reshape(-1, 4)
+    def _found(self, k: int) -> Sections:
+        """The sections at all stations."""
+        return self.sections({**self.beam.at(k), "corner": self.beam.corner}, self.xi)
 
     def _fields(self, k: int) -> dict[str, Floats]:
         beam = self.beam
-        fields: dict[str, Floats] = {"strain": geometry.along(beam.strain[k][..., None], self.xi).reshape(-1)}
+        fields: dict[str, Floats] = {}
+        if "strain" in beam:
+            fields["strain"] = along(beam.strain[k][..., None], self.xi).reshape(-1)
         for name in ("section_force", "section_moment"):
             if name in beam:
-                fields[name] = geometry.along(beam[name][k], self.xi).reshape(-1, 3)
+                fields[name] = along(beam[name][k], self.xi).reshape(-1, 3)
         for name in ("deflection", "acceleration"):
             if name in beam:
-                nodes = beam[name][k]
-                ends = np.stack([nodes[:-1], nodes[1:]], axis=-2)
-                fields[name] = geometry.along(ends, self.xi).reshape(-1, 3)
+                fields[name] = along(element_ends(beam[name][k]), self.xi).reshape(-1, 3)
         return fields
 
 
@@ -123,14 +98,25 @@ class BeamSolid(BeamLine):
 
     def state(self, k: int) -> State:
         """The outline at every station, moving with the section."""
-        centre, tangent, velocity, omega = self._motion(k)
-        axes = self._axes(k, tangent)
-        points = geometry.sweep(centre, axes, self.outline)
-        velocities = velocity[..., None, :] + np.cross(omega[..., None, :], points - centre[..., None, :])
+        found = self._found(k)
+        points = geometry.sweep(found.position, found.axes, self.outline)
+        arms = points - found.position[..., None, :]
+        velocities = found.velocity[..., None, :] + np.cross(found.spin[..., None, :], arms)
         corners = len(self.outline)
-        quaternions = np.repeat(self._quaternions(axes), corners, axis=0)
+        quaternions = np.repeat(rotations.from_matrix(found.axes).reshape(-1, 4), corners, axis=0)
         fields = {name: np.repeat(field, corners, axis=0) for name, field in self._fields(k).items()}
         return State(points.reshape(-1, 3), velocities.reshape(-1, 3), quaternions, fields)
+
+
+def _sections_of(beam: Beam) -> Callable[[Mapping[str, Floats], Floats], Sections]:
+    """The interpolation of a beam's kind."""
+    for kind in CATALOGUE:
+        if issubclass(kind, LineItem) and kind.kind == beam.kind:
+            return kind.sections
+    raise ResultError(
+        f"{beam.path}: is of the kind {beam.kind!r}, which is not in the catalogue here, so that nothing is known "
+        "of it between its nodes: use the femb that it was made with"
+    )
 
 
 class BodyPoint:

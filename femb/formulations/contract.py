@@ -20,7 +20,7 @@ from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 
 if TYPE_CHECKING:
-    from femb.layout.discrete import Discrete
+    from femb.layout.discrete import DiscreteState
     from femb.layout.element import Batch
     from femb.layout.layout import Layout
     from femb.layout.state import State
@@ -136,14 +136,14 @@ class Formulation(Protocol):
     # Singular configurations
 
     @property
-    def watched(self) -> "Sequence[Batch]":
-        """Elements that have singular configurations; where there are none, ``watch`` need not be called."""
+    def singular_batches(self) -> "Sequence[Batch]":
+        """Elements that have singular configurations; without them ``check_singularities`` need not be called."""
         ...
 
-    def watch(self, t: float, q: Floats, v: Floats, /, last: bool = False) -> None:
+    def check_singularities(self, t: float, q: Floats, v: Floats, /, last: bool = False) -> None:
         """Refuse a step from t with these states, the first the one it starts from, if it meets a singular one.
 
-        Raises TrialError where a shorter step can come nearer, PostureError where none can or the step is ``last``.
+        Raises TrialError where a shorter step can come nearer, SingularityError where none can or the step is ``last``.
         """
         ...
 
@@ -171,7 +171,7 @@ class Formulation(Protocol):
         """The same formulation after an accepted step to q (n_q,): turns of joints are counted from there."""
         ...
 
-    def with_discrete(self, discrete: "Discrete", /) -> Self:
+    def with_discrete(self, discrete: "DiscreteState", /) -> Self:
         """The same formulation in another discrete state, in which n_c may be another."""
         ...
 

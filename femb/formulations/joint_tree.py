@@ -13,7 +13,7 @@ with strokes d along those axes that no row of the joint holds, and C of one of 
     spherical   C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
 
 Beams couple frames by forces alone: their nodes are free roots, on which other frames may hang. Coordinates of a frame
-are its strokes, then its angles; after all frames come the strains of beams. Parents come before children.
+are its strokes, then its angles; after all frames come the internal coordinates. Parents come before children.
 Source: docs/theory/reduced_order.md, sections 2 and 3.
 """
 
@@ -24,6 +24,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.elements import RigidBody
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
@@ -41,7 +42,8 @@ class JointTree:
     """The tree of a system.
 
     frames : TreeFrame in order. n_q, n_u : numbers of coordinates and speeds. coordinates : places of positions, angles
-    and strains in q and u, of quaternions in q and angular velocities in u, as ``femb.numerics.kinematics`` takes them.
+    and internal coordinates in q and u, of quaternions in q and angular velocities in u, as
+    ``femb.numerics.kinematics`` takes them.
     kept : numbers of the layout's rows that are of no joint of the tree: of drivers and latches. place (m,) : where
     each joint coordinate of the System is in q.
 
@@ -86,9 +88,9 @@ class JointTree:
             n_q, n_u = made.q.stop, made.u.stop
             if name is not None:
                 rows |= set(self.layout.joints[name].rows[: len(self._item(name).rows)])
-        strains = len(self.layout.strain_q)
-        self.strains = (slice(n_q, n_q + strains), slice(n_u, n_u + strains))
-        self.n_q, self.n_u = n_q + strains, n_u + strains
+        count = len(self.layout.internal)
+        self.internal = (slice(n_q, n_q + count), slice(n_u, n_u + count))
+        self.n_q, self.n_u = n_q + count, n_u + count
         self.kept = [k for k in range(len(self.layout.rows)) if k not in rows]
         self.index, self.data, self.fixed = packed(self.frames, self.layout)
         self._list_coordinates()
@@ -102,7 +104,8 @@ class JointTree:
             velocity = self.root.velocity == "body"
             given = self.root.point
             if isinstance(given, str):
-                given = self.system.model.bodies[body].center_of_mass if given == "center_of_mass" else point
+                rigid = self.system.model.bodies[body]
+                given = rigid.center_of_mass if given != "origin" and isinstance(rigid, RigidBody) else point
             point = np.asarray(given, dtype=float)
         ends = Station(-1), Station(frame, point)
         turn = SPHERICAL if turns else POINT_MASS
@@ -130,7 +133,7 @@ class JointTree:
     def _locked(self, joint: Any) -> Floats:
         """Z of ends that do not turn: their x axes may point in opposite directions."""
         ends = [end_pose(self.layout, end, self.system.q0)[1] for end in (joint.first, joint.second)]
-        first, second = (rotations.rotation_matrix(each)[:, X] for each in ends)
+        first, second = (rotations.rotation_matrix(end)[:, X] for end in ends)
         sign = 1.0 if first @ second > 0.0 else -1.0
         return np.diag([sign, sign, 1.0])
 
@@ -140,25 +143,24 @@ class JointTree:
         """Quaternions of frames get the signs they have in the System at the start, through those of Z."""
         Q = self.to_system(self.coordinates_at(self.system.q0)[None], np.zeros((1, self.n_u)))[0][0]
         signs = np.ones(len(self.frames) + 1)
-        for k, each in enumerate(self.frames):
-            i = self.layout.frame_q[each.frame] + 3
-            if self.layout.frames[each.frame].freedom == 6:
+        for k, frame in enumerate(self.frames):
+            i = self.layout.frame_q[frame.frame] + 3
+            if self.layout.frames[frame.frame].freedom == 6:
                 signs[k] = np.copysign(1.0, Q[i : i + 4] @ self.system.q0[i : i + 4])
-            self.data[k, 14:] *= signs[k] * signs[each.parent]
+            self.data[k, 14:] *= signs[k] * signs[frame.parent]
 
     def _list_coordinates(self) -> None:
         linear: list[tuple[int, int]] = []
         balls: list[tuple[int, int]] = []
         self.place: Ints = np.full(self.system.coordinates_of_joints.count, -1)
-        for each in self.frames:
-            plain = each.q.stop - each.q.start - (4 if each.turn == SPHERICAL else 0)
-            linear += [(each.q.start + k, each.u.start + k) for k in range(plain)]
-            if each.turn == SPHERICAL:
-                balls.append((each.q.stop - 4, each.u.stop - 3))
-            if each.joint is not None:
-                self._place_joint(each)
-        strains = range(self.strains[0].stop - self.strains[0].start)
-        linear += [(self.strains[0].start + k, self.strains[1].start + k) for k in strains]
+        for frame in self.frames:
+            plain = frame.q.stop - frame.q.start - (4 if frame.turn == SPHERICAL else 0)
+            linear += [(frame.q.start + k, frame.u.start + k) for k in range(plain)]
+            if frame.turn == SPHERICAL:
+                balls.append((frame.q.stop - 4, frame.u.stop - 3))
+            if frame.joint is not None:
+                self._place_joint(frame)
+        linear += [(self.internal[0].start + k, self.internal[1].start + k) for k in range(len(self.layout.internal))]
         of_linear, of_balls = (np.array(each, dtype=np.int64).reshape(-1, 2).T for each in (linear, balls))
         # kernels want their arguments contiguous
         linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_balls))
@@ -182,9 +184,9 @@ class JointTree:
         return {k: speed_of[int(place)] for k, place in enumerate(self.place) if place >= 0}
 
     @cached_property
-    def strain_places(self) -> tuple[Ints, Ints]:
-        """Where strains are in the System's q and v."""
-        return self.layout.strain_q, self.layout.strain_v
+    def internal_places(self) -> tuple[Ints, Ints]:
+        """Where internal coordinates are in the System's q and v."""
+        return self.layout.internal_q, self.layout.internal_v
 
     # Kinematics
 
@@ -199,8 +201,8 @@ class JointTree:
         Q, V = np.empty((count, self.system.n_q)), np.empty((count, self.system.n_v))
         T, T1, B, B1 = np.zeros((4, count, n, 6, 6))
         sweep(self.index, self.data, self.fixed, q, u, Q, V, T, T1, B, B1)
-        strain_q, strain_v = self.strain_places
-        Q[:, strain_q], V[:, strain_v] = q[:, self.strains[0]], u[:, self.strains[1]]
+        internal_q, internal_v = self.internal_places
+        Q[:, internal_q], V[:, internal_v] = q[:, self.internal[0]], u[:, self.internal[1]]
         return Q, V, T, T1, B, B1
 
     def to_system(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
@@ -213,21 +215,21 @@ class JointTree:
         angles (m,) : of all joint coordinates, to count turns from; by default those of the system's discrete state.
         """
         q = np.empty(self.n_q)
-        q[self.strains[0]] = Q[self.strain_places[0]]
-        for each in self.frames:
-            (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (each.above, each.below))
-            if each.backward:
+        q[self.internal[0]] = Q[self.internal_places[0]]
+        for frame in self.frames:
+            (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (frame.above, frame.below))
+            if frame.backward:
                 (r_a, p_a), (r_b, p_b) = (r_b, p_b), (r_a, p_a)
             p = rotations.multiply(rotations.conjugate(p_a), p_b)
-            q[each.q.start : each.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(each.strokes)]
+            q[frame.q.start : frame.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(frame.strokes)]
             C = rotations.rotation_matrix(p)
-            if each.turn == REVOLUTE:
-                C = C @ each.zero.T
-                q[each.angles] = np.arctan2(C[Y, X], C[X, X])
-            elif each.turn == UNIVERSAL:
-                q[each.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
-            elif each.turn == SPHERICAL:
-                q[each.angles] = rotations.normalise(p)
+            if frame.turn == REVOLUTE:
+                C = C @ frame.zero.T
+                q[frame.angles] = np.arctan2(C[Y, X], C[X, X])
+            elif frame.turn == UNIVERSAL:
+                q[frame.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
+            elif frame.turn == SPHERICAL:
+                q[frame.angles] = rotations.normalise(p)
         numbers = np.flatnonzero(self.place >= 0)
         places = self.place[numbers]
         reference = self.system.discrete.angles if angles is None else angles
@@ -238,13 +240,13 @@ class JointTree:
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""
         u = np.empty(self.n_u)
-        u[self.strains[1]] = V[self.strain_places[1]]
+        u[self.internal[1]] = V[self.internal_places[1]]
         _, _, T, _, B, _ = self.sweep(q[None], np.zeros((1, self.n_u)))
         velocity = np.zeros((len(self.frames), 6))
-        for k, each in enumerate(self.frames):
-            j, freedom = self.layout.frame_v[each.frame], self.layout.frames[each.frame].freedom
+        for k, frame in enumerate(self.frames):
+            j, freedom = self.layout.frame_v[frame.frame], self.layout.frames[frame.frame].freedom
             velocity[k, :freedom] = V[j : j + freedom]
-            left = velocity[k] - (T[0, k] @ velocity[each.parent] if each.parent >= 0 else 0.0)
-            count = each.u.stop - each.u.start
-            u[each.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
+            left = velocity[k] - (T[0, k] @ velocity[frame.parent] if frame.parent >= 0 else 0.0)
+            count = frame.u.stop - frame.u.start
+            u[frame.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
         return u

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import (
     cross,
     dot4,
@@ -36,7 +36,7 @@ PARENT, FRAME_Q, FRAME_V, SIZE, TURN, BACKWARD, FIRST_Q, FIRST_U, STROKE_X, _, _
 ABOVE, ABOVE_TURN, BELOW, BELOW_TURN, ZERO = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 14), slice(14, 18)
 
 
-@inner
+@inlined
 def relative(kind, Z, q, i, u, j, p, C, S, S1):
     """Quaternion p and axes C, first to second end; S and its rate S1 (3, 3): second's axes, by the speeds at u[j:]."""
     z = np.zeros(4)
@@ -66,7 +66,7 @@ def relative(kind, Z, q, i, u, j, p, C, S, S1):
         S1[0, 0], S1[1, 0] = u[j + 1] * S[1, 0], -u[j + 1] * S[0, 0]
 
 
-@inner
+@inlined
 def reverse(C, u, j, S, S1):
     """S, S1 of the first end relative to the second, in the first's axes: -C S and its rate."""
     w, X, Y = np.zeros(3), np.empty((3, 3)), np.empty((3, 3))

@@ -27,8 +27,8 @@ class RelativeColumns:
         self.choice: Speeds = choice
         self.system, self.model, self.layout = system, system.model, system.layout
         self.joints = JointTree(system, "relative_kinematics", analysis=True)
-        self.names = tuple(self.layout.frames[each.frame].label for each in self.joints.frames)
-        self.parents = tuple(each.parent for each in self.joints.frames)
+        self.names = tuple(self.layout.frames[frame.frame].label for frame in self.joints.frames)
+        self.parents = tuple(frame.parent for frame in self.joints.frames)
         self.tree = self._relative_tree()
         self._number()
         self.n_q, self.n_v = len(self.coordinates), len(self.speeds)
@@ -41,22 +41,22 @@ class RelativeColumns:
 
     def _relative_tree(self) -> RelativeTree:
         frames, count = self.joints.frames, len(self.joints.frames)
-        self._centers = np.array([self._center(each.frame) for each in frames])
+        self._centers = np.array([self._center(frame.frame) for frame in frames])
         joint, arm = np.zeros((2, count, 3))
         inner, outer = np.tile(np.eye(3), (2, count, 1, 1))
-        for k, each in enumerate(frames):
-            if each.joint is None:
+        for k, frame in enumerate(frames):
+            if frame.joint is None:
                 continue  # a free root: its translation is that of its mass centre, its turn that of its axes
-            if each.parent >= 0:
-                joint[k] = each.above.offset - self._centers[each.parent]
-                inner[k] = rotations.rotation_matrix(each.above.rotation)
+            if frame.parent >= 0:
+                joint[k] = frame.above.offset - self._centers[frame.parent]
+                inner[k] = rotations.rotation_matrix(frame.above.rotation)
             else:
-                place, turn = self.layout.pose(each.above)
+                place, turn = self.layout.pose(frame.above)
                 joint[k], inner[k] = place, rotations.rotation_matrix(turn)
-            arm[k] = self._centers[k] - each.below.offset
-            outer[k] = rotations.rotation_matrix(each.below.rotation)
-        two = [(2 if each.backward else 1) if each.turn == UNIVERSAL else 0 for each in frames]
-        slides = [float(each.backward) for each in frames]
+            arm[k] = self._centers[k] - frame.below.offset
+            outer[k] = rotations.rotation_matrix(frame.below.rotation)
+        two = [(2 if frame.backward else 1) if frame.turn == UNIVERSAL else 0 for frame in frames]
+        slides = [float(frame.backward) for frame in frames]
         return RelativeTree(self.names, self.parents, joint, arm, inner, outer, slides, two)
 
     def _number(self) -> None:
@@ -66,22 +66,22 @@ class RelativeColumns:
         columns: list[tuple[int, float]] = []
         self._parts: list[tuple[int, int]] = []  # first coordinate and speed of every frame
         labels = self._joint_labels()
-        for k, each in enumerate(self.joints.frames):
+        for k, frame in enumerate(self.joints.frames):
             self._parts.append((len(coordinates), len(speeds)))
-            title = f"bodies.{self.names[k]}" if each.joint is None else f"joints.{each.joint}"
+            title = f"bodies.{self.names[k]}" if frame.joint is None else f"joints.{frame.joint}"
             plain = labels.get(k, [])
-            for number, axis in enumerate(each.strokes):
+            for number, axis in enumerate(frame.strokes):
                 name = plain[number] if number < len(plain) else f"{title}.{'xyz'[axis]}"
                 coordinates.append(name)
                 speeds.append(f"{name} rate")
                 columns.append((6 * k + axis, 1.0))
-            names = plain[len(each.strokes) :]
-            if each.turn in (REVOLUTE, UNIVERSAL):
+            names = plain[len(frame.strokes) :]
+            if frame.turn in (REVOLUTE, UNIVERSAL):
                 coordinates += names
                 speeds += [f"{name} rate" for name in names]
-                sign = -1.0 if each.backward else 1.0
-                columns += [(6 * k + 3 + (2 if each.turn == REVOLUTE else i), sign) for i in range(len(names))]
-            elif each.turn == SPHERICAL:
+                sign = -1.0 if frame.backward else 1.0
+                columns += [(6 * k + 3 + (2 if frame.turn == REVOLUTE else i), sign) for i in range(len(names))]
+            elif frame.turn == SPHERICAL:
                 if self.choice == "angles":
                     own = [f"{title}.theta_{i}" for i in (1, 2, 3)]
                     coordinates += own
@@ -90,26 +90,26 @@ class RelativeColumns:
                     coordinates += [f"{title}.quaternion_{i}" for i in range(4)]
                     speeds += [f"{title}.omega_{axis}" for axis in "xyz"]
                 columns += [(6 * k + 3 + i, 1.0) for i in range(3)]
-        strains = [f"beams.{label}: strain" for label in self.layout.strain_labels]
-        self._strains = len(coordinates), len(speeds), len(strains)
-        self.coordinates, self.speeds = (*coordinates, *strains), (*speeds, *(f"{name} rate" for name in strains))
+        internal = [f"{each.table}.{each.label}: {each.quantity.name}" for each in self.layout.internal]
+        self._internal = len(coordinates), len(speeds), len(internal)
+        self.coordinates, self.speeds = (*coordinates, *internal), (*speeds, *(f"{name} rate" for name in internal))
         self.select = np.zeros((6 * len(self.names), len(self.speeds)))
         for column, (row, sign) in enumerate(columns):
             self.select[row, column] = sign
 
     def _joint_labels(self) -> dict[int, list[str]]:
         """Names of joints' own coordinates, strokes first, by frame."""
-        found: dict[int, list[str]] = {}
-        for k, each in enumerate(self.joints.frames):
-            if each.joint is None:
+        result: dict[int, list[str]] = {}
+        for k, frame in enumerate(self.joints.frames):
+            if frame.joint is None:
                 continue
-            coordinates = self.layout.joints[each.joint].coordinates
+            coordinates = self.layout.joints[frame.joint].coordinates
             slides = {c.first[0]: c.name for c in coordinates if not c.is_angle}
             angles = [c.name for c in coordinates if c.is_angle]
-            if each.turn == UNIVERSAL and not angles:
+            if frame.turn == UNIVERSAL and not angles:
                 angles = ["first_angle", "second_angle"]
-            if each.turn == REVOLUTE and not angles:
+            if frame.turn == REVOLUTE and not angles:
                 angles = ["angle"]
-            names = [slides.get(axis, "xyz"[axis]) for axis in each.strokes] + angles
-            found[k] = [f"joints.{each.joint}.{name}" for name in names]
-        return found
+            names = [slides.get(axis, "xyz"[axis]) for axis in frame.strokes] + angles
+            result[k] = [f"joints.{frame.joint}.{name}" for name in names]
+        return result

@@ -15,6 +15,7 @@ from femb.formulations.relative_angles import angle_rates, gimbal_distance
 from femb.formulations.relative_columns import RelativeColumns
 from femb.formulations.relative_tree import Placement
 from femb.formulations.tree_frame import TreeFrame
+from femb.layout.dof_index import internal_tolerances
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
@@ -29,9 +30,9 @@ class RelativeCoordinates(RelativeColumns):
         self._signs = np.ones(len(self.names))
         self.q0, self.v0 = self.from_system(system.q0, system.v0)
         Q, _ = self.to_system(self.q0[None], self.v0[None])
-        for k, each in enumerate(self.joints.frames):
-            i = self.layout.frame_q[each.frame] + 3
-            if self.layout.frames[each.frame].freedom == 6 and Q[0, i : i + 4] @ system.q0[i : i + 4] < 0.0:
+        for k, frame in enumerate(self.joints.frames):
+            i = self.layout.frame_q[frame.frame] + 3
+            if self.layout.frames[frame.frame].freedom == 6 and Q[0, i : i + 4] @ system.q0[i : i + 4] < 0.0:
                 self._signs[k] = -1.0
 
     # States
@@ -69,7 +70,7 @@ class RelativeCoordinates(RelativeColumns):
         return rotations.conjugate(p) if each.backward else p
 
     def _turns_freely(self) -> list[tuple[int, TreeFrame]]:
-        return [(k, each) for k, each in enumerate(self.joints.frames) if each.turn == SPHERICAL]
+        return [(k, frame) for k, frame in enumerate(self.joints.frames) if frame.turn == SPHERICAL]
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The System's q and v of s states, q (s, n_q), v (s, n_v)."""
@@ -81,33 +82,33 @@ class RelativeCoordinates(RelativeColumns):
 
     def _fill(self, motion: Velocities, q: Floats, v: Floats, Q: Floats, V: Floats) -> None:
         turns: list[Floats] = []
-        for k, each in enumerate(self.joints.frames):
-            i, j = self.layout.frame_q[each.frame], self.layout.frame_v[each.frame]
+        for k, frame in enumerate(self.joints.frames):
+            i, j = self.layout.frame_q[frame.frame], self.layout.frame_v[frame.frame]
             turn = rotations.multiply(rotations.multiply(self._inner[k], self._turn(k, q)), self._outer_back[k])
-            turns.append(rotations.multiply(turns[each.parent], turn) if each.parent >= 0 else turn)
+            turns.append(rotations.multiply(turns[frame.parent], turn) if frame.parent >= 0 else turn)
             back = motion.A[k] @ self._centers[k]
             Q[i : i + 3], V[j : j + 3] = motion.r[k] - back, motion.v[k] - np.cross(motion.w[k], back)
-            if self.layout.frames[each.frame].freedom == 6:
+            if self.layout.frames[frame.frame].freedom == 6:
                 Q[i + 3 : i + 7] = self._signs[k] * turns[k]
                 V[j + 3 : j + 6] = motion.A[k].T @ motion.w[k]
-        i, j, count = self._strains
-        Q[self.layout.strain_q], V[self.layout.strain_v] = q[i : i + count], v[j : j + count]
+        i, j, count = self._internal
+        Q[self.layout.internal_q], V[self.layout.internal_v] = q[i : i + count], v[j : j + count]
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """The System's v' of s states whose speeds have the rates a (s, n_v)."""
         out = np.empty((len(q), self.system.n_v))
-        start, count = self._strains[1:]
+        start, count = self._internal[1:]
         for row in range(len(q)):
             at, u = self.placement(q[row]), self.select @ v[row]
             motion = velocities(self.tree, at, u, self.choice)
             linear, angular = accelerations(self.tree, at, u, self.select @ a[row], self.choice)
-            for k, each in enumerate(self.joints.frames):
-                j = self.layout.frame_v[each.frame]
+            for k, frame in enumerate(self.joints.frames):
+                j = self.layout.frame_v[frame.frame]
                 back, w = motion.A[k] @ self._centers[k], motion.w[k]
                 out[row, j : j + 3] = linear[k] - np.cross(angular[k], back) - np.cross(w, np.cross(w, back))
-                if self.layout.frames[each.frame].freedom == 6:
+                if self.layout.frames[frame.frame].freedom == 6:
                     out[row, j + 3 : j + 6] = motion.A[k].T @ angular[k]
-            out[row, self.layout.strain_v] = a[row, start : start + count]
+            out[row, self.layout.internal_v] = a[row, start : start + count]
         return out
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -145,8 +146,8 @@ class RelativeCoordinates(RelativeColumns):
                 inner, outer = above @ self.tree.parent_axes[k], A @ self.tree.body_axes[k]
                 relative = w - (spin[each.parent] if each.parent >= 0 else 0.0)
                 self._free_turn(inner, outer, relative, mine[i:], speeds[j:])
-        i, j, count = self._strains
-        mine[i : i + count], speeds[j : j + count] = q[self.layout.strain_q], v[self.layout.strain_v]
+        i, j, count = self._internal
+        mine[i : i + count], speeds[j : j + count] = q[self.layout.internal_q], v[self.layout.internal_v]
         return mine, speeds
 
     def _free_turn(self, inner: Floats, outer: Floats, relative: Floats, q: Floats, u: Floats) -> None:
@@ -162,25 +163,25 @@ class RelativeCoordinates(RelativeColumns):
 
     def gimbal_distances(self, q: Floats) -> dict[str, float]:
         """Of joints and free bodies that turn about three axes, by name: see ``RelativeState``."""
-        found: dict[str, float] = {}
+        result: dict[str, float] = {}
         for k, each in self._turns_freely():
             angle = q[self._parts[k][0] + len(each.strokes) + 1]
             distance = float(gimbal_distance([0.0, angle, 0.0])) if self.choice == "angles" else 1.0
-            found[self.names[k] if each.joint is None else each.joint] = distance
-        return found
+            result[self.names[k] if each.joint is None else each.joint] = distance
+        return result
 
     @cached_property
     def _places(self) -> tuple[Ints, list[tuple[int, int]]]:
         """Places (2, k) in q and u of the coordinates whose rates are speeds, and of quaternions and their speeds."""
         plain: list[tuple[int, int]] = []
         turns: list[tuple[int, int]] = []
-        for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
-            count = each.u.stop - each.u.start
-            if each.turn == SPHERICAL and self.choice != "angles":
+        for frame, (i, j) in zip(self.joints.frames, self._parts, strict=True):
+            count = frame.u.stop - frame.u.start
+            if frame.turn == SPHERICAL and self.choice != "angles":
                 count -= 3
                 turns.append((i + count, j + count))
             plain += [(i + k, j + k) for k in range(count)]
-        i, j, count = self._strains
+        i, j, count = self._internal
         plain += [(i + k, j + k) for k in range(count)]
         return np.array(plain, dtype=np.int64).reshape(-1, 2).T, turns
 
@@ -223,11 +224,11 @@ class RelativeCoordinates(RelativeColumns):
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Tolerances of coordinates and speeds one by one: of positions for strokes, of quaternions for turns."""
-        position, turn, strain = atol.values(rtol)
+        position, turn, _ = atol.values(rtol)
         of_q, of_v = np.full(self.n_q, turn), np.full(self.n_v, turn)
-        for each, (i, j) in zip(self.joints.frames, self._parts, strict=True):
-            of_q[i : i + len(each.strokes)] = of_v[j : j + len(each.strokes)] = position
-        of_q[self._strains[0] :] = of_v[self._strains[1] :] = strain
+        for frame, (i, j) in zip(self.joints.frames, self._parts, strict=True):
+            of_q[i : i + len(frame.strokes)] = of_v[j : j + len(frame.strokes)] = position
+        of_q[self._internal[0] :] = of_v[self._internal[1] :] = internal_tolerances(self.layout, atol, rtol)[0]
         found = []
         for scale, time in ((of_q, 1.0), (of_v, atol.time)):
             places = np.arange(len(scale))

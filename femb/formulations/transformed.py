@@ -4,7 +4,7 @@ from copy import copy
 from typing import Self
 
 from femb.base.types import Floats
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.state import State
 from femb.system.system import System
 
@@ -14,7 +14,7 @@ class Transformed:
 
     def __init__(self, system: System) -> None:
         self.system, self.model, self.layout = system, system.model, system.layout
-        self.breakpoints, self.watched = system.breakpoints, system.watched
+        self.breakpoints, self.singular_batches = system.breakpoints, system.singular_batches
         self.inputs_of_state = system.inputs_of_state
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -44,16 +44,16 @@ class Transformed:
             return system.inputs_at(t, system.q0, system.v0)
         return system.inputs_at(t, *(each[0] for each in self.to_system(q[None], v[None])))
 
-    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+    def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Look for postures that a motion cannot go on through."""
-        self.system.watch(t, *self.to_system(q, v), last)
+        self.system.check_singularities(t, *self.to_system(q, v), last)
 
-    def with_discrete(self, discrete: Discrete) -> Self:
+    def with_discrete(self, discrete: DiscreteState) -> Self:
         """The same form in another discrete state."""
         other = copy(self)
         other.system = self.system.with_discrete(discrete)
         other._take(self.system.discrete)
         return other
 
-    def _take(self, before: Discrete) -> None:
+    def _take(self, before: DiscreteState) -> None:
         """Take over the discrete state that the system now has."""

@@ -146,18 +146,18 @@ def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Float
     """
     index, data = np.zeros((len(frames), 14), dtype=np.int64), np.zeros((len(frames), 18))
     fixed = np.vstack([layout.fixed, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
-    for row, numbers, each in zip(index, data, frames, strict=True):
-        row[PARENT] = each.parent
-        if each.joint is None:
+    for row, numbers, frame in zip(index, data, frames, strict=True):
+        row[PARENT] = frame.parent
+        if frame.joint is None:
             row[PARENT] = -len(fixed)
-        elif each.parent < 0:
-            row[PARENT] = layout.frame_q[each.above.frame]
-        row[FRAME_Q], row[FRAME_V] = layout.frame_q[each.frame], layout.frame_v[each.frame]
-        row[SIZE], row[TURN], row[BACKWARD] = layout.frames[each.frame].freedom, each.turn, each.backward
-        row[FIRST_Q], row[FIRST_U], row[STROKES] = each.first_q, each.first_u, len(each.strokes)
-        row[[STROKE_X + axis for axis in each.strokes]] = 1
-        row[SPEEDS], row[BODY_VELOCITY] = each.u.stop - each.u.start, each.body_velocity
-        numbers[ABOVE], numbers[ABOVE_TURN] = each.above.offset, each.above.rotation
-        numbers[BELOW], numbers[BELOW_TURN] = each.below.offset, each.below.rotation
-        numbers[ZERO] = rotations.from_matrix(each.zero)
+        elif frame.parent < 0:
+            row[PARENT] = layout.frame_q[frame.above.frame]
+        row[FRAME_Q], row[FRAME_V] = layout.frame_q[frame.frame], layout.frame_v[frame.frame]
+        row[SIZE], row[TURN], row[BACKWARD] = layout.frames[frame.frame].freedom, frame.turn, frame.backward
+        row[FIRST_Q], row[FIRST_U], row[STROKES] = frame.first_q, frame.first_u, len(frame.strokes)
+        row[[STROKE_X + axis for axis in frame.strokes]] = 1
+        row[SPEEDS], row[BODY_VELOCITY] = frame.u.stop - frame.u.start, frame.body_velocity
+        numbers[ABOVE], numbers[ABOVE_TURN] = frame.above.offset, frame.above.rotation
+        numbers[BELOW], numbers[BELOW_TURN] = frame.below.offset, frame.below.rotation
+        numbers[ZERO] = rotations.from_matrix(frame.zero)
     return index, data, fixed

@@ -22,24 +22,23 @@ def coordinate_names(tree: JointTree) -> list[str]:
         words += [f"turn_{'xyz'[k]}" for k in range(turns)]
         names[each.u] = [f"{owner}.{word}" for word in words]
     for number, place in tree.joint_speeds.items():
-        joint = next(name for name, each in layout.joints.items() if each.part.start <= number < each.part.stop)
+        joint = next(name for name, joint in layout.joints.items() if joint.part.start <= number < joint.part.stop)
         where = layout.joints[joint]
         names[place] = f"joints.{joint}.{where.coordinates[number - where.part.start].name}"
-    for k, label in zip(range(tree.strains[1].start, tree.strains[1].stop), layout.strain_labels, strict=True):
-        names[k] = f"{label}.strain"
+    names[tree.internal[1]] = [each.name for each in layout.internal]
     return names
 
 
 def position_names(tree: JointTree) -> tuple[str, ...]:
     """Names (n_q,) of all of q; of a spherical joint or a free body the turn is a quaternion."""
     names, out = coordinate_names(tree), [""] * tree.n_q
-    for each in tree.frames:
-        own = names[each.u]
-        if each.q.stop - each.q.start > len(own):
+    for frame in tree.frames:
+        own = names[frame.u]
+        if frame.q.stop - frame.q.start > len(own):
             title = own[-1].rpartition(".")[0]
             own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
-        out[each.q] = own
-    out[tree.strains[0]] = names[tree.strains[1]]
+        out[frame.q] = own
+    out[tree.internal[0]] = names[tree.internal[1]]
     return tuple(out)
 
 

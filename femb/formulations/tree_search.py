@@ -21,15 +21,15 @@ def hung(
             joints[end.frame].append(name)
     place = {k: -1 for k, frame in enumerate(layout.frames) if frame.freedom == 0}
     parent: dict[int, tuple[int, str]] = {}
-    found: list[tuple[int, int, str | None]] = []
+    result: list[tuple[int, int, str | None]] = []
     todo = deque(place)
     used: set[str] = set()
     for root in [None, *roots]:
         if root is not None:
             if root in place:
                 continue
-            place[root] = len(found)
-            found.append((root, -1, None))
+            place[root] = len(result)
+            result.append((root, -1, None))
             todo.append(root)
         while todo:
             above = todo.popleft()
@@ -42,11 +42,11 @@ def hung(
                 if below in place:
                     loop = ", ".join(f"joints.{each}" for each in _loop(parent, above, below, name))
                     raise refused(f"{loop} close a loop", "or open the loop")
-                place[below] = len(found)
+                place[below] = len(result)
                 parent[below] = (above, name)
-                found.append((below, place[above], name))
+                result.append((below, place[above], name))
                 todo.append(below)
-    return found
+    return result
 
 
 def _loop(parent: dict[int, tuple[int, str]], first: int, second: int, closing: str) -> list[str]:
@@ -58,4 +58,4 @@ def _loop(parent: dict[int, tuple[int, str]], first: int, second: int, closing: 
             frame, name = parent[frame]
             path.append(name)
         paths.append(path)
-    return [closing, *(each for each in paths[0] + paths[1] if (each in paths[0]) != (each in paths[1]))]
+    return [closing, *(path for path in paths[0] + paths[1] if (path in paths[0]) != (path in paths[1]))]

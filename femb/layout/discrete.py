@@ -10,7 +10,7 @@ from femb.base.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Discrete:
+class DiscreteState:
     """angles (m,) of the joint coordinates at the last accepted state, unwrapped; engaged (k,) of the latches, one or
     zero, and held (k,) the coordinates they hold."""
 

@@ -1,19 +1,19 @@
-"""Places: where positions, quaternions and strains of a layout are among its coordinates and velocities."""
+"""Places: where positions, quaternions and internal coordinates are among the coordinates and velocities."""
 
 import numpy as np
 
-from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.options import TOLERANCES, Tolerances
+from femb.base.types import Bools, ErrorScale, Floats, Ints
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 
 
 def turned_places(first: Ints) -> Ints:
-    """(F, 2) for ``Places.corotated_frames`` of frames whose translational velocities begin at first (F,)."""
+    """(F, 2) for ``DofIndex.corotated_frames`` of frames whose translational velocities begin at first (F,)."""
     return np.stack([first, np.full(len(first), -1)], axis=1)
 
 
-class Places:
+class DofIndex:
     """Numbers of components by kind of quantity.
 
     coordinates : places in q and in v of what is linear, then of quaternions and of angular velocities, as the kernels
@@ -32,17 +32,17 @@ class Places:
         linear_q = (layout.frame_q[moving][:, None] + axes).ravel()
         linear_v = (layout.frame_v[moving][:, None] + axes).ravel()
         self.coordinates = (
-            np.concatenate([linear_q, layout.strain_q]),
-            np.concatenate([linear_v, layout.strain_v]),
+            np.concatenate([linear_q, layout.internal_q]),
+            np.concatenate([linear_v, layout.internal_v]),
             layout.frame_q[poses] + 3,
             layout.frame_v[poses] + 3,
         )
         members = {frame for frames, _ in layout.couplings for frame in frames}
         turned = np.array([frame in members for frame in range(len(freedom))], dtype=bool) & poses
         self.corotated_frames = (layout.frame_q[turned] + 3, turned_places(layout.frame_v[turned]))
-        # groups of components for the error norm, by kind of quantity: positions, quaternions, strains
-        self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.strain_q)
-        self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.strain_v)
+        # groups of components for the error norm, by kind of quantity: positions, quaternions, internal coordinates
+        self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.internal_q)
+        self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.internal_v)
 
     def rigid_velocities(self, q: Floats) -> Floats:
         """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes.
@@ -61,10 +61,20 @@ class Places:
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
-        absolute = atol.values(rtol)
+        position, quaternion, _ = atol.values(rtol)
+        internal, angles = internal_tolerances(self.layout, atol, rtol)
         result = []
-        for groups, sizes, time in ((self._groups_q, (3, 4, 1), 1.0), (self._groups_v, (3, 3, 1), atol.time)):
-            counts = [len(group) for group in groups]
-            scale = np.repeat(np.array(absolute) / time, counts)
-            result.append((np.concatenate(groups), np.repeat(sizes, counts), scale, rtol))
+        for groups, turn, of_angle, time in ((self._groups_q, 4, -1, 1.0), (self._groups_v, 3, 1, atol.time)):
+            points, attitudes, _ = (len(group) for group in groups)
+            sizes = np.repeat((3, turn), (points, attitudes))
+            scale = np.repeat((position, quaternion), (points, attitudes))
+            sizes = np.concatenate([sizes, np.where(angles, of_angle, 1)])
+            result.append((np.concatenate(groups), sizes, np.concatenate([scale, internal]) / time, rtol))
         return result[0], result[1]
+
+
+def internal_tolerances(layout: Layout, atol: Tolerances, rtol: float) -> tuple[Floats, Bools]:
+    """Absolute tolerances (S,) of the internal coordinates by their quantities, and (S,) which of them are angles."""
+    values = dict(zip(TOLERANCES, atol.values(rtol), strict=True))
+    tolerances = [values[each.quantity.tolerance] for each in layout.internal]
+    return np.array(tolerances, dtype=float), np.array([each.quantity.unit == "rad" for each in layout.internal], bool)

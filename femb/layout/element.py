@@ -19,6 +19,7 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
+from femb.layout.discrete import DiscreteState
 
 
 class TrialError(SolveError):
@@ -43,8 +44,8 @@ def raised(label: str, t: float, error: Exception) -> InputError:
 
 def breakpoints_of(function: Any) -> tuple[float, ...]:
     """The instants (s) at which a profile or a user's function of time is not smooth; a user's need not say any."""
-    found: tuple[float, ...] = getattr(function, "breakpoints", ())
-    return found
+    result: tuple[float, ...] = getattr(function, "breakpoints", ())
+    return result
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Input:
 
     With ``of_discrete`` it is function(discrete), of the discrete state (femb.layout.discrete): constant within a step.
     differentiated : whether what is ``of_state`` holds its own derivatives, which the batch's tangents take; where a
-    user's function left them out, the value is an Underived. label says in messages what it is.
+    user's function left them out, the value is a WithoutDerivatives. label says in messages what it is.
     """
 
     width: int
@@ -77,13 +78,13 @@ class Input:
         )
 
 
-class Underived(tuple[float, ...]):
+class WithoutDerivatives(tuple[float, ...]):
     """A value and zeros in the place of derivatives that are not known."""
 
 
 def with_derivatives(value: Any) -> Any:
     """A number with two zeros for its unknown derivatives, or the three numbers given."""
-    return Underived((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
+    return WithoutDerivatives((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
 
 
 class Batch:
@@ -95,12 +96,16 @@ class Batch:
     joins: ClassVar[bool] = False
     # first input in u, set by the system when it numbers the inputs
     first_input: int = 0
+    # Whether vibrations of the elements go on for ever, or nearly, for want of damping.
+    undamped: bool = False
+    # As of the items.
+    slow_to_compile: ClassVar[bool] = False
     # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
     switches: bool = False
     # Uniform acceleration (3,) m/s2, inertial axes, by which its mass is weighed; None of batches without mass.
     gravity: Floats | None = None
-    # Where the batch's equations end, a femb.layout.singularity.Posture for each vector of posture_vectors.
-    postures: tuple[Any, ...] = ()
+    # Where the batch's equations end, a femb.layout.singularity.Singularity for each vector of singularity_vectors.
+    singularities: tuple[Any, ...] = ()
 
     @staticmethod
     def joined(batches: list[Any]) -> "Batch":
@@ -118,6 +123,14 @@ class Batch:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
         self.force_tangent(u, q, v, damping, stiffness)
 
+    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Functions (s, k) of the state that are zero where the stiffness changes at once, and their rates.
+
+        Steps end where one of them passes through zero. Of an element without such a place k is 0, as it is where the
+        change is spread over a range that steps can follow.
+        """
+        return np.empty((len(q), 0)), np.empty((len(q), 0))
+
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
 
@@ -132,7 +145,7 @@ class Batch:
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
 
-    def stored(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s,) += potential energy that depends on inputs, such as that of unwrapped angles."""
 
     def records(self, frames: Any, batches: "list[Batch]") -> dict[str, Floats]:
@@ -142,18 +155,18 @@ class Batch:
         """
         return {}
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
 
     def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += what loads along beams add to the section forces at both ends of all n elements."""
 
-    def input_energy(self, u: Floats, q: Floats, out: Floats) -> None:
+    def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         """out (s,) += energy that the inputs make of the potential energy (a heated part's is of what is left of its
         strain), which they have then done as work."""
 
-    def posture_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Vectors (s, k, m) that must not vanish in a motion, and their rates; k as in ``postures``."""
+    def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Vectors (s, k, m) that must not vanish in a motion, and their rates; k as in ``singularities``."""
         raise NotImplementedError
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
@@ -198,7 +211,7 @@ class ForceBatch(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self.add_forces(u, q, v, 1.0, 1.0, out)
 
-    def applied(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self.add_forces(u, q, v, 0.0, -1.0, out)
 
 

@@ -1,9 +1,10 @@
 """Layout: names to frames, frames to slices of q and v, constraints to rows, and the blocks they are eliminated in.
 
-A *frame* is a position and, unless it belongs to a point mass, axes; a *strain* is a scalar coordinate of a beam end.
-Each moving frame is a *block* together with the strains that belong to it; elements couple blocks, and blocks are
-numbered along the branches of these couplings. A *row* is one equation of constraint between two frames, with one
-multiplier; rows between the same two frames are a block too, after all blocks of velocities (``femb.layout.rows``).
+A *frame* is a position and, unless it belongs to a point mass, axes; an *internal coordinate* is a scalar unknown of an
+element (``femb.layout.internal``). Each moving frame is a *block* together with the internal coordinates that it owns;
+one without owner is a block by itself. Elements couple blocks, and blocks are numbered along the branches of these
+couplings. A *row* is one equation of constraint between two frames, with one multiplier; rows between the same two
+frames are a block too, after all blocks of velocities (``femb.layout.rows``).
 """
 
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.layout.element import Input
+from femb.layout.internal import InternalCoordinate, InternalQuantity
 from femb.layout.rows import RowBlocks
 from femb.numerics import rotations
 
@@ -51,10 +53,18 @@ class Station:
 
 @dataclass(frozen=True, eq=False)
 class BeamLayout:
-    """A beam's nodes as stations, and the strain number of both ends of every element (e, 2)."""
+    """A beam's nodes as stations, and the numbers of its internal coordinates, by the word that states and results use.
+
+    Of e elements, internal["strain"] (e, 2) are those of the axial strain at both ends of every element.
+    """
 
     stations: list[Station]
-    strains: Ints
+    internal: dict[str, Ints] = field(default_factory=dict)
+
+    @property
+    def elements(self) -> int:
+        """The number of elements."""
+        return len(self.stations) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +109,14 @@ class DriverLayout:
 
 
 class Layout:
-    """Collects frames, strains, rows and couplings from the elements; ``finish`` numbers them.
+    """Collects frames, internal coordinates, rows and couplings from the elements; ``finish`` numbers them.
 
     After ``finish``: n_q coordinates, n_v velocities, n_c rows; frame_q, frame_v (F,) offsets of every frame in q and
-    v, or -1-i and -1 for the fixed frame ``fixed[i]``; strain_q, strain_v (S,); row_c (n_c,) place of every row among
-    the multipliers; block_start (B+1,) of the blocks in v and, after it, the multipliers; edges, the coupled pairs of
-    blocks; eliminated_after, for blocks of multipliers those that must be eliminated before; is_tree, whether couplings
-    and constraints form trees; has_loops, whether constraints close loops.
+    v, or -1-i and -1 for the fixed frame ``fixed[i]``; internal_q, internal_v (S,) places of every internal coordinate;
+    row_c (n_c,) place of every row among the multipliers; block_start (B+1,) of the blocks in v and, after it, the
+    multipliers; edges, the coupled pairs of blocks; eliminated_after, for blocks of multipliers those that must be
+    eliminated before; is_tree, whether couplings and constraints form trees; has_loops, whether constraints close
+    loops.
 
     origin (3,) m : the point of inertial space that positions, those in q among them, are counted from; see Placement.
     What comes from a user, or goes to one, is from the inertial origin.
@@ -113,8 +124,7 @@ class Layout:
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
-        self.strain_owner: list[int | None] = []
-        self.strain_labels: list[str] = []
+        self.internal: list[InternalCoordinate] = []
         self.couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
         self.spring_couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
         self.rows: list[tuple[int, int]] = []
@@ -124,7 +134,7 @@ class Layout:
         self.joints: dict[str, JointLayout] = {}
         self.latches: list[LatchLayout] = []
         self.drivers: dict[str, DriverLayout] = {}
-        self.shared_strain: dict[int, int] = {}
+        self._shared: dict[tuple[InternalQuantity, int], int] = {}
         self._inertial: int | None = None
         self.origin: Floats = np.zeros(3)
 
@@ -133,16 +143,25 @@ class Layout:
         self.frames.append(Frame(label, position, quaternion, freedom))
         return len(self.frames) - 1
 
-    def add_strain(self, label: str, owner: int | None) -> int:
-        """A new strain, eliminated together with the frame ``owner``, or on its own if that is fixed."""
-        moving = owner is not None and self.frames[owner].freedom > 0
-        self.strain_owner.append(owner if moving else None)
-        self.strain_labels.append(label)
-        return len(self.strain_owner) - 1
+    def add_internal(
+        self, label: str, quantity: InternalQuantity, owner: int | None, table: str, shared: bool = False
+    ) -> int:
+        """The number of a new internal coordinate; see ``InternalCoordinate``.
 
-    def couple(self, frames: Iterable[int], strains: Iterable[int] = ()) -> None:
-        """State that an element couples these frames and strains with each other."""
-        self.couplings.append((tuple(frames), tuple(strains)))
+        owner : it is eliminated together with this frame; on its own if that is None or fixed. shared : all elements
+        that ask for this quantity at this frame get the same coordinate.
+        """
+        if shared and owner is not None:
+            known = self._shared.setdefault((quantity, owner), len(self.internal))
+            if known < len(self.internal):
+                return known
+        moving = owner is not None and self.frames[owner].freedom > 0
+        self.internal.append(InternalCoordinate(label, quantity, owner if moving else None, table))
+        return len(self.internal) - 1
+
+    def couple(self, frames: Iterable[int], internal: Iterable[int] = ()) -> None:
+        """State that an element couples these frames and internal coordinates with each other."""
+        self.couplings.append((tuple(frames), tuple(internal)))
 
     def couple_by_spring(self, frames: Iterable[int]) -> None:
         """State that a spring or dashpot couples these frames: they are not one structure for the start velocities."""
@@ -173,7 +192,7 @@ class Layout:
     @property
     def extent(self) -> float:
         """Largest distance (m) of a frame from the origin that positions are counted from, at the start."""
-        return max(float(np.linalg.norm(frame.position)) for frame in self.frames)
+        return max((float(np.linalg.norm(frame.position)) for frame in self.frames), default=0.0)
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""
@@ -189,20 +208,20 @@ class Layout:
             if frame.freedom:
                 block_of_frame[k] = len(members)
                 members.append((k, []))
-        block_of_strain = np.empty(len(self.strain_owner), dtype=int)
-        for k, owner in enumerate(self.strain_owner):
-            if owner is None:
-                block_of_strain[k] = len(members)
+        block_of_internal = np.empty(len(self.internal), dtype=int)
+        for k, each in enumerate(self.internal):
+            if each.owner is None:
+                block_of_internal[k] = len(members)
                 members.append((None, [k]))
             else:
-                block_of_strain[k] = block_of_frame[owner]
-                members[block_of_frame[owner]][1].append(k)
+                block_of_internal[k] = block_of_frame[each.owner]
+                members[block_of_frame[each.owner]][1].append(k)
         if not members:
             raise ModelError("the model has nothing that can move")
         pairs = set()
-        for frames, strains in (*self.couplings, *self.spring_couplings):
+        for frames, internal in (*self.couplings, *self.spring_couplings):
             touched = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
-            touched |= {int(block_of_strain[s]) for s in strains}
+            touched |= {int(block_of_internal[k]) for k in internal}
             pairs |= {(a, b) for a in touched for b in touched if a < b}
         held = [(int(block_of_frame[a]), int(block_of_frame[b])) for a, b in self.rows]
         joined = {(min(each), max(each)) for each in held if min(each) >= 0}
@@ -222,8 +241,8 @@ class Layout:
     def _number(self, members: list[tuple[int | None, list[int]]], row_sizes: Ints) -> None:
         self.frame_q: Ints = np.empty(len(self.frames), dtype=np.int64)
         self.frame_v: Ints = np.full(len(self.frames), -1, dtype=np.int64)
-        self.strain_q: Ints = np.empty(len(self.strain_owner), dtype=np.int64)
-        self.strain_v: Ints = np.empty(len(self.strain_owner), dtype=np.int64)
+        self.internal_q: Ints = np.empty(len(self.internal), dtype=np.int64)
+        self.internal_v: Ints = np.empty(len(self.internal), dtype=np.int64)
         fixed = [k for k, frame in enumerate(self.frames) if frame.freedom == 0]
         for row, k in enumerate(fixed):
             self.frame_q[k] = -1 - row
@@ -231,20 +250,20 @@ class Layout:
         self.fixed: Floats = np.array(poses).reshape(-1, 7) if poses else np.zeros((1, 7))
         n_q = n_v = 0
         starts = [0]
-        for frame, strains in members:
+        for frame, internal in members:
             if frame is not None:
                 self.frame_q[frame], self.frame_v[frame] = n_q, n_v
                 freedom = self.frames[frame].freedom
                 n_q, n_v = n_q + (7 if freedom == 6 else 3), n_v + freedom
-            for strain in strains:
-                self.strain_q[strain], self.strain_v[strain] = n_q, n_v
+            for k in internal:
+                self.internal_q[k], self.internal_v[k] = n_q, n_v
                 n_q, n_v = n_q + 1, n_v + 1
             starts.append(n_v)
         self.n_q, self.n_v = n_q, n_v
         self.block_start: Ints = np.concatenate([starts, n_v + np.cumsum(row_sizes)]).astype(np.int64)
 
     def start_coordinates(self) -> Floats:
-        """q (n_q,) of the start poses, with zero strains."""
+        """q (n_q,) of the start poses, with internal coordinates of zero."""
         q = np.zeros(self.n_q)
         for k, frame in enumerate(self.frames):
             i = self.frame_q[k]
@@ -261,8 +280,8 @@ class Layout:
         for k, frame in enumerate(self.frames):
             for i in range(frame.freedom):
                 labels[self.frame_v[k] + i] = f"{frame.label}: {words[i]}"
-        for k, label in enumerate(self.strain_labels):
-            labels[self.strain_v[k]] = f"{label}: strain rate"
+        for each, place in zip(self.internal, self.internal_v, strict=True):
+            labels[place] = f"{each.label}: {each.quantity.name} rate"
         return labels
 
 

@@ -36,9 +36,9 @@ class RowBlocks:
                 members.append([])
                 pairs.append(pair)
             members[block].append(row)
-        self.sizes: Ints = np.array([len(each) for each in members], dtype=np.int64)
+        self.sizes: Ints = np.array([len(member) for member in members], dtype=np.int64)
         self.place: Ints = np.empty(len(rows), dtype=np.int64)
-        self.place[[row for each in members for row in each]] = np.arange(len(rows))
+        self.place[[row for member in members for row in member]] = np.arange(len(rows))
         count = len(freedom)
         self.edges = [(count + k, each) for k, pair in enumerate(pairs) for each in pair if each != GROUND]
         self.after = self._after(pairs, count)
@@ -80,7 +80,7 @@ def _spanning_tree(pairs: list[tuple[int, int]], count: int) -> dict[int, tuple[
 
 def _loop(above: dict[int, tuple[int, int]], a: int, b: int, count: int) -> set[int]:
     """Frame blocks and blocks of rows on the way from a to b in the tree."""
-    found: set[int] = set()
+    result: set[int] = set()
     ways = []
     for each in (a, b):
         way = [each]
@@ -92,6 +92,6 @@ def _loop(above: dict[int, tuple[int, int]], a: int, b: int, count: int) -> set[
         first.pop()
         second.pop()
     for way in ways:
-        found |= {count + above[each][1] for each in way[:-1]}
-        found |= {each for each in way if each != GROUND}
-    return found
+        result |= {count + above[each][1] for each in way[:-1]}
+        result |= {each for each in way if each != GROUND}
+    return result

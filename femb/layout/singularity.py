@@ -26,7 +26,7 @@ ARRIVED = 1.01
 
 
 @dataclass(frozen=True)
-class Posture:
+class Singularity:
     """One vector that must not vanish: how small it may become, and what a message says of it.
 
     item : whose equations end, such as "loads.spin". event : what happens there, as in "gimbal lock of ...".
@@ -40,19 +40,19 @@ class Posture:
     advice: str
 
 
-class PostureError(SolveError):
-    """The motion came to a posture that it cannot go on through; ``time`` (s) is when, by extrapolation."""
+class SingularityError(SolveError):
+    """The motion came to a singularity that it cannot go on through; ``time`` (s) is when, by extrapolation."""
 
-    def __init__(self, posture: Posture, reached: float, time: float, size: float) -> None:
-        self.posture, self.time = posture, time
+    def __init__(self, singularity: Singularity, reached: float, time: float, size: float) -> None:
+        self.singularity, self.time = singularity, time
         super().__init__(
-            f"the run stopped at t = {reached:.8g} s: {posture.item}: {posture.event} at t = {time:.9g} s, "
-            f"extrapolated linearly from {posture.measure} = {size:.3g}; {posture.advice}"
+            f"the run stopped at t = {reached:.8g} s: {singularity.item}: {singularity.event} at t = {time:.9g} s, "
+            f"extrapolated linearly from {singularity.measure} = {size:.3g}; {singularity.advice}"
         )
 
 
 @kernel
-def first_met(y, limit):
+def first_violation(y, limit):
     """The first of the vectors y (s, k, m), at s states of a step, that comes too near to zero; -1 if none does."""
     for k in range(y.shape[1]):
         for s in range(y.shape[0]):
@@ -79,17 +79,17 @@ def first_met(y, limit):
     return -1
 
 
-def watch(batch: Any, t: float, q: Floats, v: Floats, last: bool) -> None:
+def check_singularities(batch: Any, t: float, q: Floats, v: Floats, last: bool) -> None:
     """See what the states q (s, n_q), v (s, n_v) of a step from t meet; q[0] is the state that was accepted.
 
-    Raises TrialError where a shorter step can come nearer, PostureError where none can or the step is the ``last``.
+    Raises TrialError where a shorter step can come nearer, SingularityError where none can or the step is the ``last``.
     """
-    y, rates = batch.posture_vectors(q, v)
-    k = first_met(y, np.array([posture.limit for posture in batch.postures]))
+    y, rates = batch.singularity_vectors(q, v)
+    k = first_violation(y, np.array([singularity.limit for singularity in batch.singularities]))
     if k < 0:
         return
-    posture, size = batch.postures[k], hypot(*y[0, k])
-    if size > ARRIVED * posture.limit and not last:
-        raise TrialError(f"{posture.item}: {posture.event} is near")
+    singularity, size = batch.singularities[k], hypot(*y[0, k])
+    if size > ARRIVED * singularity.limit and not last:
+        raise TrialError(f"{singularity.item}: {singularity.event} is near")
     approach = -float(np.dot(y[0, k], rates[0, k])) / size if size > 0.0 else 0.0
-    raise PostureError(posture, t, t + size / approach if approach > 0.0 else t, size)
+    raise SingularityError(singularity, t, t + size / approach if approach > 0.0 else t, size)

@@ -22,10 +22,15 @@ class NodeState:
 
 @dataclass(frozen=True)
 class BeamState:
-    """A beam: its nodes from start to end, and the axial strain at both ends of every element (e, 2)."""
+    """A beam: its nodes from start to end, and its internal coordinates by name."""
 
     nodes: tuple[NodeState, ...]
-    strain: Floats
+    internal: dict[str, Floats]
+
+    @property
+    def strain(self) -> Floats:
+        """(e, 2) the axial strain at both ends of every element, of beams that have it as a coordinate."""
+        return self.internal["strain"]
 
 
 @dataclass(frozen=True)
@@ -93,12 +98,15 @@ class State:
     def _joint(self, name: str) -> JointState:
         coordinates, rates = self._joint_motion(*self._arrays)
         joint = self._layout.joints[name]
-        return JointState(tuple(each.name for each in joint.coordinates), coordinates[joint.part], rates[joint.part])
+        return JointState(
+            tuple(coordinate.name for coordinate in joint.coordinates), coordinates[joint.part], rates[joint.part]
+        )
 
     def _beam(self, name: str) -> BeamState:
         beam = self._layout.beams[name]
         nodes = tuple(self._node(station) for station in beam.stations)
-        return BeamState(nodes, self.q[self._layout.strain_q[beam.strains]])
+        internal = {word: self.q[self._layout.internal_q[k]] for word, k in beam.internal.items()}
+        return BeamState(nodes, internal)
 
     def _node(self, station: Station) -> NodeState:
         columns = station_motion(self._layout, station, self.q[np.newaxis], self.v[np.newaxis])

@@ -1,17 +1,20 @@
 """Model: what there is, by name; a description without numbers of unknowns and without state."""
 
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
-from femb.elements import CATALOGUE, Attachment, Beam, Ground, Load, PointMass, RigidBody, Section
+from femb.elements import CATALOGUE, Attachment, Ground, Load, PointMass, RigidBody, Section
+from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
 from femb.model.figure import Figure
 
+Body: TypeAlias = RigidBody | PointMass | Ground
 Added = TypeVar("Added", bound=Item | Figure)
 
 # The frames a beam can be clamped to; a point mass has no attitude to clamp to.
@@ -27,7 +30,7 @@ class Model:
     beam on an unknown body. The order of adding does not matter.
     """
 
-    def __init__(self, title: str = "", gravity: Any = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, title: str = "", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         if not isinstance(title, str):
             raise ModelError.at(("title",), f"got {shown(title)}, wanted text")
         problem = array_problem(gravity, (3,))
@@ -56,12 +59,12 @@ class Model:
         return item
 
     @property
-    def bodies(self) -> dict[str, Any]:
+    def bodies(self) -> dict[str, Body]:
         """Rigid bodies, point masses and grounds, by name."""
         return self.tables["bodies"]
 
     @property
-    def beams(self) -> dict[str, Beam]:
+    def beams(self) -> dict[str, LineItem]:
         """Beams, by name."""
         return self.tables["beams"]
 
@@ -86,43 +89,43 @@ class Model:
             if name != Figure.table:
                 yield from table.values()
 
-    def body(self, name: str) -> Any:
+    def body(self, name: str) -> Body:
         """The body of that name; "ground" is always there."""
         if name not in self.bodies and name == "ground":
             return Ground()
         return self.bodies[name]
 
-    def section_of(self, beam: Beam) -> Section:
+    def section_of(self, beam: LineItem) -> Section:
         """The section a beam was given or named."""
         return beam.section if isinstance(beam.section, Section) else self.tables["sections"][beam.section]
 
     def problems(self) -> list[Problem]:
         """What is wrong with the model as a whole; empty if nothing is."""
-        found: list[Problem] = []
-        if not self.bodies and not self.beams:
-            found.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
+        result: list[Problem] = []
+        if not any(item.has_dofs for item in self.items()):
+            result.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
         for beam in self.beams.values():
             place = ("beams", beam.name)
             if isinstance(beam.section, str) and beam.section not in self.tables["sections"]:
-                found.append(self._unknown((*place, "section"), "section", beam.section, self.tables["sections"]))
+                result.append(self._unknown((*place, "section"), "section", beam.section, self.tables["sections"]))
             for word, end in (("start", beam.start), ("end", beam.end)):
                 if end is not None and end.body is not None:
-                    found += self._clamp_problems((*place, word, "body"), end)
+                    result += self._clamp_problems((*place, word, "body"), end)
                 elif end is not None and end.beam == beam.name:
-                    found.append(Problem((*place, word, "beam"), "a beam cannot be clamped to itself"))
+                    result.append(Problem((*place, word, "beam"), "a beam cannot be clamped to itself"))
                 elif end is not None and end.beam is not None:
-                    found += self._place_problems((*place, word), beam, end)
+                    result += self._place_problems((*place, word), beam, end)
             start, end = beam.attached
             same = start is not None and end is not None and start.body is not None and start.body == end.body
             if same and beam.elements < 2:
-                found.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
+                result.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
         for item in self.items():
-            if not isinstance(item, Beam):
-                for field, on in item.places.items():
-                    found += self._place_problems((item.table, item.name, *field), item, on)
+            if not isinstance(item, LineItem):
+                for field, on in item.markers.items():
+                    result += self._place_problems((item.table, item.name, *field), item, on)
             if item.joint_coordinate is not None:
-                found += self._joint_problems((item.table, item.name), *item.joint_coordinate)
-        return found
+                result += self._joint_problems((item.table, item.name), *item.joint_coordinate)
+        return result
 
     def check(self) -> None:
         """Raise ModelError with every problem of the model, if there is one."""
@@ -130,7 +133,7 @@ class Model:
         if problems:
             raise ModelError(*problems)
 
-    def _unknown(self, item: tuple[str, ...], what: str, name: str, known: dict[str, Any]) -> Problem:
+    def _unknown(self, item: tuple[str, ...], what: str, name: str, known: Mapping[str, object]) -> Problem:
         names = ", ".join(repr(each) for each in known) or "none"
         return Problem(item, f"got {name!r}, which is not in the model; {what} names: {names}")
 
@@ -150,7 +153,7 @@ class Model:
             listed = ", ".join(map(repr, joints)) or "none"
             return [Problem((*place, "joint"), f"got {name!r}, which is not in the model; joints: {listed}")]
         joint = joints[name]
-        names = [each.name for each in joint.coordinates]
+        names = [coordinate.name for coordinate in joint.coordinates]
         if not names:
             return [Problem((*place, "joint"), f"got {name!r}, a {joint.kind} joint, which has no coordinates")]
         if coordinate is not None and coordinate not in names:

@@ -7,7 +7,7 @@ need.
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 
 # For a literal 1, numba would compile a variant of the called kernel.
 ONE = np.int64(1)
@@ -84,7 +84,7 @@ def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratio
                 ratios[i], ratios[j] = ratios[j], ratios[i]
 
 
-@inner
+@inlined
 def factor_velocities(data, D, n, pivots, o):
     """LU of the block (n, n) at D with partial pivoting; whether it is regular."""
     for k in range(n):
@@ -103,7 +103,7 @@ def factor_velocities(data, D, n, pivots, o):
     return True
 
 
-@inner
+@inlined
 def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
     """LU of a block of multipliers with diagonal pivoting; returns how many rows do not depend on the others."""
     for k in range(n):
@@ -125,7 +125,7 @@ def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
     return n
 
 
-@inner
+@inlined
 def eliminate(data, D, n, k):
     """Take row k of the block (n, n) at D from those below it."""
     inverse = 1.0 / data[D + k * n + k]
@@ -136,14 +136,14 @@ def eliminate(data, D, n, k):
             data[D + i * n + j] -= f * data[D + k * n + j]
 
 
-@inner
+@inlined
 def exchange(x, X, row, other, m):
     """Exchange two rows of the block of m columns at X."""
     for j in range(m):
         x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
 
 
-@inner
+@inlined
 def substitute(data, D, n, r, pivots, o, x, X, m):
     """Solve for the block (r, m) at X with the first r rows of the factors at D."""
     for k in range(r):
@@ -164,7 +164,7 @@ def substitute(data, D, n, r, pivots, o, x, X, m):
                 x[X + i * m + j] -= f * x[X + k * m + j]
 
 
-@inner
+@inlined
 def restore_order(n, r, pivots, o, x, X, m):
     """Multipliers in their own order after ``substitute``; those of dependent rows are zero."""
     for i in range(r * m, n * m):
@@ -174,7 +174,7 @@ def restore_order(n, r, pivots, o, x, X, m):
             exchange(x, X, k, pivots[o + k], m)
 
 
-@inner
+@inlined
 def subtract_product(data, U, X, T, m, n, c):
     """The block (m, c) at T less the product of the blocks (m, n) at U and (n, c) at X."""
     # views, since the product is never one of its factors, which lets the inner loop run in registers
@@ -210,7 +210,7 @@ def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots,
             x[i] = 0.0
 
 
-@inner
+@inlined
 def subtract_vector(data, A, m, n, x, o, p):
     """x[p:] (m,) less the block (m, n) at A times x[o:] (n,)."""
     for i in range(m):

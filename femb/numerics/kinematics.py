@@ -78,7 +78,7 @@ def error_norm(start, size, atol, rtol, error, x):
 
 
 @kernel
-def solution_limits(scale_q, scale_v, q, v, h, limits):
+def newton_tolerance(scale_q, scale_v, q, v, h, limits):
     """limits (groups,) that measure what is left of the velocities (n_v,) of a step h, as absolute tolerances.
 
     ``error_norm`` takes them, with a relative tolerance of zero, in the place of those of velocities.

@@ -43,7 +43,7 @@ class Iteration(Generic[State, Residual]):
 
     x : the state. residual : at x; where the size of the last step ended the iteration, at the state before.
     count : corrections so far. size, previous : the size that the test of convergence judges, and the one before.
-    correction (n,) : the last finite one, whole. stopped : why the iteration ended.
+    stopped : why the iteration ended.
     """
 
     x: State
@@ -51,7 +51,6 @@ class Iteration(Generic[State, Residual]):
     count: int = 0
     size: float = inf
     previous: float = inf
-    correction: Floats | None = None
     stopped: Stop = Stop.ITERATIONS
 
     @property
@@ -117,7 +116,6 @@ def newton(
         if step_size is not None and not np.isfinite(c).all():
             it.stopped = Stop.NOT_FINITE
             break
-        it.correction = c
         rotation = 0.0 if rotations is None else largest(c[rotations])
         part = LARGEST_ROTATION / rotation if rotation > LARGEST_ROTATION else 1.0
         new = retract(it.x, c, part)

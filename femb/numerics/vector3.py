@@ -4,13 +4,13 @@ Functions of quaternions take and return components, which need no array; a quat
 components in a frame's axes to inertial ones, p' = p (0, omega)/2 with omega in the frame's axes.
 """
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 
 # Where a frame is: its places in q and in v, negative if fixed, and whether it has axes.
 IN_Q, IN_V, AXES = range(3)
 
 
-@inner
+@inlined
 def rotation(p, R):
     """R (3, 3), body to inertial, of the quaternion p (4,); p is scaled to unit length first.
 
@@ -29,7 +29,7 @@ def rotation(p, R):
     R[2, 1] = b * p[3] + a * p[0]
 
 
-@inner
+@inlined
 def pose(i, q, fixed, r, R):
     """Position r (3,) and axes R (3, 3) of the frame at q[i:i+7]; a negative i is row -1-i of ``fixed``."""
     if i >= 0:
@@ -42,7 +42,7 @@ def pose(i, q, fixed, r, R):
         rotation(fixed[-1 - i, 3:7], R)
 
 
-@inner
+@inlined
 def hamilton(a0, a1, a2, a3, b0, b1, b2, b3):
     """The product a b of quaternions."""
     return (
@@ -53,43 +53,43 @@ def hamilton(a0, a1, a2, a3, b0, b1, b2, b3):
     )
 
 
-@inner
+@inlined
 def hamilton_into(a, b, out):
     """out = a b, quaternions in arrays; out may be a or b."""
     out[0], out[1], out[2], out[3] = hamilton(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3])
 
 
-@inner
+@inlined
 def quaternion_times(p0, p1, p2, p3, x, y, z):
     """The product p (0, x, y, z): the rate of p at the angular velocity 2 (x, y, z) in its own axes."""
     return -p1 * x - p2 * y - p3 * z, p0 * x + p2 * z - p3 * y, p0 * y + p3 * x - p1 * z, p0 * z + p1 * y - p2 * x
 
 
-@inner
+@inlined
 def times_quaternion(x, y, z, p0, p1, p2, p3):
     """The product (0, x, y, z) p: the rate of p at the angular velocity 2 (x, y, z) in inertial axes."""
     return -x * p1 - y * p2 - z * p3, x * p0 + y * p3 - z * p2, y * p0 + z * p1 - x * p3, z * p0 + x * p2 - y * p1
 
 
-@inner
+@inlined
 def quaternion_times_into(p, x, out):
     """out (4,) = p (0, x) in arrays; out may be p."""
     out[0], out[1], out[2], out[3] = quaternion_times(p[0], p[1], p[2], p[3], x[0], x[1], x[2])
 
 
-@inner
+@inlined
 def times_quaternion_into(x, p, out):
     """out (4,) = (0, x) p in arrays; out may be p."""
     out[0], out[1], out[2], out[3] = times_quaternion(x[0], x[1], x[2], p[0], p[1], p[2], p[3])
 
 
-@inner
+@inlined
 def dot4(a, b):
     """a . b of quaternions."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
-@inner
+@inlined
 def body_part(p0, p1, p2, p3, x0, x1, x2, x3):
     """The vector of conj(p) x: half the angular velocity, in the axes of a unit quaternion p, where x is its rate."""
     return (
@@ -99,7 +99,7 @@ def body_part(p0, p1, p2, p3, x0, x1, x2, x3):
     )
 
 
-@inner
+@inlined
 def cross(a, b, out):
     """out = a x b; out may be neither a nor b."""
     out[0] = a[1] * b[2] - a[2] * b[1]
@@ -107,27 +107,27 @@ def cross(a, b, out):
     out[2] = a[0] * b[1] - a[1] * b[0]
 
 
-@inner
+@inlined
 def dot(a, b):
     """a . b of three-vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@inner
+@inlined
 def turn(R, a, out):
     """out = R a."""
     for i in range(3):
         out[i] = R[i, 0] * a[0] + R[i, 1] * a[1] + R[i, 2] * a[2]
 
 
-@inner
+@inlined
 def turn_back(R, a, out):
     """out = R^T a."""
     for i in range(3):
         out[i] = R[0, i] * a[0] + R[1, i] * a[1] + R[2, i] * a[2]
 
 
-@inner
+@inlined
 def product(A, B, out):
     """out = A B."""
     for i in range(3):
@@ -135,7 +135,7 @@ def product(A, B, out):
             out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
 
 
-@inner
+@inlined
 def product_left_back(A, B, out):
     """out = A^T B."""
     for i in range(3):
@@ -143,7 +143,7 @@ def product_left_back(A, B, out):
             out[i, j] = A[0, i] * B[0, j] + A[1, i] * B[1, j] + A[2, i] * B[2, j]
 
 
-@inner
+@inlined
 def times_skew(factor, A, x, out):
     """out = factor A x~, where x~ y = x cross y: minus what a rotation of the axes A, in these, makes of A x."""
     for i in range(3):
@@ -152,7 +152,7 @@ def times_skew(factor, A, x, out):
         out[i, 2] = factor * (A[i, 0] * x[1] - A[i, 1] * x[0])
 
 
-@inner
+@inlined
 def add_skew(x, out):
     """out += x~."""
     out[0, 1] -= x[2]
@@ -163,7 +163,7 @@ def add_skew(x, out):
     out[2, 1] += x[0]
 
 
-@inner
+@inlined
 def add_point_force(factor, force, local, point, j, out):
     """Add factor times a force at a point of a frame, and its torque about the frame's origin, to out[j : j + 6].
 
@@ -175,7 +175,7 @@ def add_point_force(factor, force, local, point, j, out):
         out[j + 3 + k] += factor * (point[f] * local[g] - point[g] * local[f])
 
 
-@inner
+@inlined
 def add_torque_tangent(factor, force, point, at, K):
     """Add factor (f d^T - (d . f) 1) to K[at : at + 3, at : at + 3]: the derivative of the torque d x f by a rotation
     of the frame, with f and d (3,) the force and its point in the frame's axes and the force constant in inertial ones.
@@ -187,7 +187,7 @@ def add_torque_tangent(factor, force, point, at, K):
         K[at + k, at + k] -= along
 
 
-@inner
+@inlined
 def frame_motion(index, first, q, v, fixed, R, r, rate, w):
     """Axes R, position r, velocity ``rate`` and angular velocity w (own axes) of a frame.
 
@@ -209,7 +209,7 @@ def frame_motion(index, first, q, v, fixed, R, r, rate, w):
         rotation(fixed[-1 - i, 3:7], R)
 
 
-@inner
+@inlined
 def point_motion(index, first, point, q, v, fixed, R, r, rate, w):
     """Position r and velocity ``rate`` of a point (3,) in axes of a frame, as in ``frame_motion``; w becomes
     omega x point, in these axes."""

@@ -55,7 +55,7 @@ class AuditWatch:
         """What was far beyond its tolerance, from when on and by how much; empty where nothing was."""
         part = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
         found = []
-        beyond = [each for each in self._errors if each[1] > part * self._largest]
+        beyond = [error for error in self._errors if error[1] > part * self._largest]
         if beyond:
             worst = max(error for _, error in beyond)
             found.append(

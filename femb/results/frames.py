@@ -19,7 +19,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
-from femb.steppers.contract import Step, before, located
+from femb.steppers.contract import Step, left_limit, located
 from femb.system.block_lu import SingularError
 from femb.system.constraints import least_multipliers
 from femb.system.system import System
@@ -78,7 +78,7 @@ def step_frames(form: Formulation, step: Step, times: Floats) -> Frames:
     of_motion = form.accelerations_to_system(states, v, step.accelerations(times))
     q, v = form.to_system(states, v)
     systems = [_counting(form, state) for state in states]
-    instants = np.minimum(times, before(step.end, step.start))
+    instants = np.minimum(times, left_limit(step.end, step.start))
     u = _inputs(systems, instants, q, v)
     try:
         q, v = _corrected(systems, u, q, v, of_motion, STIFF / (step.end - step.start))
@@ -98,13 +98,13 @@ def step_frames(form: Formulation, step: Step, times: Floats) -> Frames:
 def _corrected(systems: list[System], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
     """q (k, n_q), v (k, n_v) with what stiff members need to move with a (k, n_v), on the constraints."""
     system, n_v, stiff, factors = systems[0], systems[0].n_v, [], []
-    for k, each in enumerate(systems):
-        mass, damping, stiffness = each.matrices(u[k], q[k], v[k])
+    for k, system in enumerate(systems):
+        mass, damping, stiffness = system.matrices(u[k], q[k], v[k])
         try:
-            factors.append(each.solver.factorise(each.solver.shifted(mass, damping, stiffness, mu)))
+            factors.append(system.solver.factorise(system.solver.shifted(mass, damping, stiffness, mu)))
         except SingularError as error:
             raise TrialError("the iteration matrix at an output instant is singular") from error
-        q[k], v[k] = each.projected(u[k], q[k], v[k], factors[k])
+        q[k], v[k] = system.projected(u[k], q[k], v[k], factors[k])
         stiff.append(damping + stiffness / mu)
     free = np.zeros((len(q), system.n_c))
     interpolated, sizes = (q, v), []
@@ -120,9 +120,9 @@ def _corrected(systems: list[System], u: Floats, q: Floats, v: Floats, a: Floats
         y = np.ascontiguousarray(x[:, :n_v])
         sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
         q, v = q + system.rates(q, y) / mu, v + y
-        for k, each in enumerate(systems):
-            each.normalise(q[k])
-            q[k], v[k] = each.projected(u[k], q[k], v[k], factors[k])
+        for k, system in enumerate(systems):
+            system.normalise(q[k])
+            q[k], v[k] = system.projected(u[k], q[k], v[k], factors[k])
     # a law that is too far from linear for this, as of a contact that just opens: the state as it is interpolated
     better = (sizes[-1] <= sizes[0])[:, None]
     return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])
@@ -134,12 +134,12 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
     a are the accelerations of the motion itself, not those that the forces give it.
     """
     residual = system.equations(u, q, v, a, multipliers)
-    layout, found = system.layout, np.zeros((len(q), 2))
+    layout, result = system.layout, np.zeros((len(q), 2))
     for frame, j in zip(layout.frames, layout.frame_v, strict=True):
         for part in range(frame.freedom // 3):
             size = np.linalg.norm(residual[:, j + 3 * part : j + 3 * part + 3], axis=1)
-            np.maximum(found[:, part], size, out=found[:, part])
-    return found
+            np.maximum(result[:, part], size, out=result[:, part])
+    return result
 
 
 def _frames(

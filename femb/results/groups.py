@@ -65,6 +65,8 @@ class Body(Moving):
 class Beam(Moving):
     """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
 
+    of_nodes = True
+
     position = Quantity("(T, n, 3)", "m", "of the nodes from start to end, inertial axes")
     quaternion = Quantity("(T, n, 4)", "-", "section to inertial, scalar first; x is along the tangent")
     velocity = Quantity("(T, n, 3)", "m/s", "of the nodes, inertial axes")
@@ -96,6 +98,11 @@ class Beam(Moving):
         otherwise=no_corners,
     )
     outline = Quantity("(m, 2)", "m", "closed polygon of the section in its y and z axes, for pictures")
+
+    @property
+    def kind(self) -> str:
+        """The kind of beam, as in a case file."""
+        return str(self.attributes.get("kind", "beam"))
 
     @property
     def deflection_body(self) -> str | None:

@@ -77,7 +77,7 @@ def _gathered(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _joined(blocks: list[Block]) -> Block:
-    return blocks[0] if len(blocks) == 1 else {k: np.concatenate([each[k] for each in blocks]) for k in blocks[0]}
+    return blocks[0] if len(blocks) == 1 else {k: np.concatenate([block[k] for block in blocks]) for k in blocks[0]}
 
 
 def _create(file: Any, path: str, array: np.ndarray) -> None:

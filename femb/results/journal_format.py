@@ -65,10 +65,10 @@ def byte_count(dtype: str, shape: tuple[int, ...]) -> int:
 
 
 def arrays_of(rows: list[Row], content: bytes, place: int) -> dict[str, np.ndarray]:
-    found = {}
+    result = {}
     for name, dtype, shape in rows:
         length = byte_count(dtype, shape)
         part = content[place : place + length]
-        found[name] = np.frombuffer(part, dtype).reshape(shape)
+        result[name] = np.frombuffer(part, dtype).reshape(shape)
         place += length
-    return found
+    return result

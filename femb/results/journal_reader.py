@@ -83,7 +83,7 @@ class JournalReader:
             self.static |= arrays
             self.attributes |= about.get("attributes", {})
         elif kind == b"FORM":
-            self.form = [row_of(each) for each in json.loads(content)]
+            self.form = [row_of(load) for load in json.loads(content)]
         elif kind == b"ROWS":
             (count,) = COUNT.unpack_from(content)
             wanted = COUNT.size + sum(byte_count(dtype, (count, *shape)) for _, dtype, shape in self.form)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, TypeVar, overload
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -75,18 +75,29 @@ class Quantity:
 
 
 class Group:
-    """The arrays and attributes under one path; ``group["name"]`` reads any of them."""
+    """The arrays and attributes under one path; ``group["name"]`` reads any of them.
 
-    def __init__(self, path: str, arrays: Arrays, attributes: Attributes) -> None:
+    series : names of those that change with time. of_nodes : whether it is of nodes in a row, (T, n, ...); then a
+    letter of its shapes means the same in all of them.
+    """
+
+    of_nodes: ClassVar[bool] = False
+
+    def __init__(self, path: str, arrays: Arrays, attributes: Attributes, series: Collection[str] = ()) -> None:
         self.path = path
         self.name = path.rsplit("/", 1)[-1]
         self.arrays: Arrays = Below(path + "/", arrays)
         self.attributes: Mapping[str, Any] = attributes.get(path, NOTHING)
+        self.series = frozenset(name for name in self.arrays if f"{path}/{name}" in series)
 
     @classmethod
     def quantities(cls) -> dict[str, Quantity]:
         """The quantities of this kind of group, by name."""
-        return {name: each for name, each in vars(cls).items() if isinstance(each, Quantity)}
+        return {name: var for name, var in vars(cls).items() if isinstance(var, Quantity)}
+
+    def at(self, k: int) -> dict[str, np.ndarray]:
+        """Its arrays at output time k; those that do not change with time as they are."""
+        return {name: self[name][k] if name in self.series else self[name] for name in self.arrays}
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.arrays:
@@ -98,7 +109,8 @@ class Group:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = {f"{self.path}/{name}": array for name, array in self.arrays.items()}
-        return type(self), (self.path, arrays, {self.path: dict(self.attributes)})
+        series = [f"{self.path}/{name}" for name in self.series]
+        return type(self), (self.path, arrays, {self.path: dict(self.attributes)}, series)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
@@ -107,11 +119,13 @@ class Group:
 class Groups(Mapping[str, GroupType], Generic[GroupType]):
     """The groups of one kind by name, in the order of the model."""
 
-    def __init__(self, kind: str, make: type[GroupType], arrays: Arrays, attributes: Attributes) -> None:
+    def __init__(
+        self, kind: str, make: type[GroupType], arrays: Arrays, attributes: Attributes, series: Collection[str] = ()
+    ) -> None:
         self._kind = kind
         # A dictionary, because a set forgets the order of the model.
         names = dict.fromkeys(path.split("/")[1] for path in (*arrays, *attributes) if path.startswith(kind + "/"))
-        self._groups = {name: make(f"{kind}/{name}", arrays, attributes) for name in names}
+        self._groups = {name: make(f"{kind}/{name}", arrays, attributes, series) for name in names}
 
     def __getitem__(self, name: str) -> GroupType:
         if name not in self._groups:

@@ -53,11 +53,11 @@ class Recorder:
 
     def static(self) -> dict[str, Floats]:
         """Arrays that do not change with time."""
-        return {path: array for each in self.records for path, array in each.static.items()}
+        return {path: array for record in self.records for path, array in record.static.items()}
 
     def attributes(self, case_text: str, method: str) -> dict[str, dict[str, Any]]:
         """Attributes of the file, and of its groups."""
-        found: dict[str, dict[str, Any]] = {
+        result: dict[str, dict[str, Any]] = {
             "": {
                 "femb_version": __version__,
                 "title": self.system.model.title,
@@ -69,17 +69,17 @@ class Recorder:
         }
         figures = self.system.model.figures
         if figures:
-            found[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
-        for each in self.records:
-            found |= each.attributes
-        return found
+            result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
+        for record in self.records:
+            result |= record.attributes
+        return result
 
     def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:
         """The named arrays of k output instants; system : in place of the recorder's own, of the same model."""
         system = self.system if system is None else system
         block: dict[str, Floats] = {"time": frames.time}
-        for each in self.records:
-            block |= each.series(frames)
+        for record in self.records:
+            block |= record.series(frames)
         for batch in system.batches:
             block |= batch.records(frames, system.batches)
         self._energies(block, frames, system)
@@ -95,7 +95,7 @@ class Recorder:
         values = system.energy_momentum(frames.q, frames.v, frames.u)
         stored = np.zeros(len(frames.time))
         for batch in system.batches:
-            batch.input_energy(frames.u, frames.q, stored)
+            batch.prestress_energy(frames.u, frames.q, stored)
         if self.first_energy is None:
             self.first_stored = float(stored[0])
         kinetic, potential, work = values[:, 0], values[:, 1] + stored, frames.work + stored - self.first_stored

@@ -54,7 +54,7 @@ class Results:
                     f"{path}: shape {shape}, but there are {self.time.size} output times; the first axis must be time"
                 )
         self.bodies = Groups("bodies", Body, self.arrays, self.attributes)
-        self.beams = Groups("beams", Beam, self.arrays, self.attributes)
+        self.beams = Groups("beams", Beam, self.arrays, self.attributes, self.series)
         self.joints = Groups("joints", Joint, self.arrays, self.attributes)
         self.drivers = Groups("drivers", Driver, self.arrays, self.attributes)
         self.springs = Groups("springs", Spring, self.arrays, self.attributes)
@@ -168,7 +168,7 @@ class Results:
             sizes: dict[str, int] = {"T": self.time.size}
             for name, array in group.arrays.items():
                 quantity = group.quantities().get(name)
-                if quantity is not None and not quantity.admits(array, sizes, strict=isinstance(group, Beam)):
+                if quantity is not None and not quantity.admits(array, sizes, strict=group.of_nodes):
                     raise ResultError(f"{group.path}/{name}: shape {array.shape}, expected {quantity.shape}")
 
     def groups(self) -> Iterator[Group]:

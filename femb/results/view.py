@@ -118,7 +118,7 @@ def seen_from(results: Results, frame: str) -> Content:
         moved["reference_quaternion"] = rotations.multiply(rotations.conjugate(axes), turn)
         moved["displacement"] = moved["position"] - moved["reference_position"]
         moved["rotation"] = rotations.multiply(moved["quaternion"], rotations.conjugate(moved["reference_quaternion"]))
-        if isinstance(group, Beam):
+        if group.of_nodes:
             moved["deflection"] = moved["displacement"]
             attributes.setdefault(path, {})["deflection_body"] = frame
         for word in ("acceleration", "angular_acceleration"):

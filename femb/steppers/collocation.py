@@ -16,28 +16,9 @@ from scipy.linalg import lu_factor, lu_solve
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.numerics.compile import kernel
+from femb.numerics.tableaux import GAUSS
 from femb.steppers.contract import Statistics
 
-_R3, _R15 = math.sqrt(3.0), math.sqrt(15.0)
-# Nodes c, weights b and matrix A by number of stages.
-TABLEAUX = {
-    2: (
-        np.array([0.5 - _R3 / 6.0, 0.5 + _R3 / 6.0]),
-        np.array([0.5, 0.5]),
-        np.array([[0.25, 0.25 - _R3 / 6.0], [0.25 + _R3 / 6.0, 0.25]]),
-    ),
-    3: (
-        np.array([0.5 - _R15 / 10.0, 0.5, 0.5 + _R15 / 10.0]),
-        np.array([5.0 / 18.0, 4.0 / 9.0, 5.0 / 18.0]),
-        np.array(
-            [
-                [5.0 / 36.0, 2.0 / 9.0 - _R15 / 15.0, 5.0 / 36.0 - _R15 / 30.0],
-                [5.0 / 36.0 + _R15 / 24.0, 2.0 / 9.0, 5.0 / 36.0 - _R15 / 24.0],
-                [5.0 / 36.0 + _R15 / 30.0, 2.0 / 9.0 + _R15 / 15.0, 5.0 / 36.0],
-            ]
-        ),
-    ),
-}
 MAX_ITERATIONS = 60
 # Changes are measured against the largest value of each component so far, and at least by this part of the largest
 # component: one that is nothing but rounding never settles in proportion to itself.
@@ -66,12 +47,12 @@ class Collocation:
         t0: float = 0.0,
         jacobian: Callable[[float, Floats], Floats] | None = None,
     ) -> None:
-        if stages not in TABLEAUX:
+        if stages not in GAUSS:
             raise SolveError(f"stages: got {stages!r}, wanted 2 (order 4) or 3 (order 6)")
         if not (math.isfinite(step) and step > 0.0):
             raise SolveError(f"step: got {step!r} s, must be greater than 0")
         self.rates, self.jacobian = rates, jacobian
-        self.c, self.b, self._A = TABLEAUX[stages]
+        self.c, self.b, self._A = GAUSS[stages]
         self.order, self.h = 2 * stages, float(step)
         self.statistics = Statistics()
         self.begin(t0, y0)

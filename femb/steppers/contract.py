@@ -17,11 +17,13 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 9.  return a Step that interpolates the state inside it to about the order of the method, and the accelerations
     through instants at which its own equations hold (step ends, stages), never through a start out of equilibrium: the
     driver balances the forces shown at output instants with them (docs/theory/integration.md, section 8);
-10. show the states of a step (start, stages in order of time, end) to ``watch`` before accepting it;
+10. show the states of a step (start, stages in order of time, end) to ``check_singularities`` before accepting it;
 11. keep constraints on velocities inside a step, and project the state on all constraints after it; multipliers have no
     history and no part in the error test;
 12. read ``form`` afresh in each step: between steps the driver replaces it by one in another discrete state;
-13. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
+13. with error control, end a step where a gap closes (``femb.steppers.contacts``) and begin anew there; steps
+    of fixed length may pass over it;
+14. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
 """
 
 import math
@@ -38,9 +40,6 @@ from femb.layout.element import InputError, TrialError
 
 # A step shorter than this many spacings of the clock cannot be told from none.
 SMALLEST_STEP = 16.0
-# Matrices kept from a contact that has ended make every change of Newton's iteration small, and none of them less than
-# this part of the one before.
-TOO_STIFF = 0.5
 # Cause of a failure that no evaluation gives a better one for.
 ABOVE_TOLERANCE = "the error estimate stayed above the tolerance"
 
@@ -144,7 +143,7 @@ class Stepper(StepperState, Protocol[F]):
         ...
 
 
-def before(t: float, start: float) -> float:
+def left_limit(t: float, start: float) -> float:
     """The instant just before t, coming from start: where inputs have their left-hand value."""
     return math.nextafter(t, start)
 

@@ -1,4 +1,4 @@
-"""Dense output by quintic Hermite interpolation of the coordinates.
+"""Dense output: by quintic Hermite interpolation of the coordinates, and that of DOP853.
 
 A step of a second-order form knows position, velocity and acceleration at both of its ends, so q is interpolated
 with an error of order h^6 and v, as the velocity of the interpolated motion, of order h^5, whatever the method.
@@ -6,13 +6,14 @@ Accelerations are those of the interpolated motion, or the polynomial through in
 hold: the errors of a method's positions, small as they are, would be seen in second derivatives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
+from femb.numerics import dop853 as dop
 
 # Row k: coefficients of theta^0..5 of the weights of q0, h q0', h^2 q0'', q1, h q1', h^2 q1''.
 _QUINTIC = np.array(
@@ -37,7 +38,7 @@ Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
-    instants, values = (np.asarray(each) for each in nodes)
+    instants, values = (np.asarray(node) for node in nodes)
     weights = np.ones((len(times), len(instants)))
     for k, instant in enumerate(instants):
         others = np.delete(instants, k)
@@ -118,3 +119,53 @@ class HermiteStep:
         # H(q) v' = q'' - H(q') v
         second -= self.form.second_rates(q, v, np.zeros_like(v))
         return np.concatenate([self.form.tangents(q[k], second[k : k + 1]) for k in range(len(q))])
+
+
+class Dop853Step:
+    """Dense output of order 7; its three further stages are evaluated when the step is first asked."""
+
+    def __init__(
+        self,
+        form: Formulation,
+        rate: Callable[[float, Floats], Floats],
+        ends: tuple[float, float],
+        states: tuple[Floats, Floats],
+        K: Floats,
+    ) -> None:
+        self.form, self._rate = form, rate
+        self.start, self.end = ends
+        self._y0, self._y1 = states
+        self._K = K
+        self._F: Floats | None = None
+
+    def _prepare(self) -> Floats:
+        h, K = self.end - self.start, self._K
+        for s in range(dop.STAGES + 1, dop.EXTENDED):
+            y = self._y0 + h * (dop.A[s, :s] @ K[:s])
+            K[s] = self._rate(self.start + h * dop.C[s], y)
+        change = self._y1 - self._y0
+        first = [change, h * K[0] - change, 2.0 * change - h * (K[dop.STAGES] + K[0])]
+        return np.concatenate([first, h * (dop.D @ K)])
+
+    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+        y = self._values(times)[0]
+        n_q = self.form.n_q
+        for row in y:
+            self.form.normalise(row[:n_q])
+        return np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times inside the step."""
+        return np.ascontiguousarray(self._values(times)[1][:, self.form.n_q : -1])
+
+    def _values(self, times: Floats) -> tuple[Floats, Floats]:
+        """y (s, n) and y' at times inside the step."""
+        if self._F is None:
+            self._F = self._prepare()
+        h = self.end - self.start
+        x = ((np.asarray(times) - self.start) / h)[:, None]
+        y, slope = np.zeros((2, len(x), self._y0.size))
+        for i, row in enumerate(self._F[::-1]):
+            factor, sign = (x, 1.0) if i % 2 == 0 else (1.0 - x, -1.0)
+            y, slope = (y + row) * factor, slope * factor + sign * (y + row)
+        return y + self._y0, slope / h

@@ -15,7 +15,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation, WithStiffJacobian
 from femb.layout.element import TrialError
 from femb.steppers.collocation import Collocation
-from femb.steppers.contract import Step, before
+from femb.steppers.contract import Step, left_limit
 from femb.steppers.dense import End, HermiteStep
 
 
@@ -80,13 +80,13 @@ class Gauss:
             _, Y, F = self._settled()
             if not np.all(np.isfinite(F)):
                 raise TrialError("the state is not finite")
-            if self.form.watched:
+            if self.form.singular_batches:
                 states = np.vstack([y0, Y])
                 q, v = np.ascontiguousarray(states[:, : self.n_q]), np.ascontiguousarray(states[:, self.n_q :])
-                self.form.watch(start, q, v, True)
+                self.form.check_singularities(start, q, v, True)
             core.accept(F)
             end = limit if landing else core.t
-            self._project(before(end, start))
+            self._project(left_limit(end, start))
         except TrialError as problem:
             raise SolveError(
                 f"gauss stopped at t = {start:.6g} s with step {h:.6g} s ({problem}); try a smaller step"
@@ -153,7 +153,7 @@ class _Between:
 
     def _interpolant(self) -> HermiteStep:
         if self._inside is None:
-            instants = self.start, before(self.end, self.start)
+            instants = self.start, left_limit(self.end, self.start)
             first, last = (self._state(t, *end) for t, end in zip(instants, self._ends, strict=True))
             stages = self._stepper.core.c, self._powers
             self._inside = HermiteStep(self._form, self.start, self.end, first, last, stages)

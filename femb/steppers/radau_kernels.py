@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.kinematics import error_norm, rates, tangents
 from femb.numerics.vector3 import hamilton, quaternion_times
 
@@ -45,7 +45,7 @@ def turn_frames_back(turns, places, x):
         turn_by(turns[k, 0], -turns[k, 1], -turns[k, 2], -turns[k, 3], places[k, 0], places[k, 1], x)
 
 
-@inner
+@inlined
 def turn_by(c0, c1, c2, c3, o, p, x):
     """Turn the vector at x[o:] and the quaternion at x[p:], where o and p are not negative, by the quaternion c."""
     if o >= 0:
@@ -127,7 +127,7 @@ def finish_iteration(
     return worst
 
 
-@inner
+@inlined
 def stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, sweeps):
     """V = v + Z, K = A^-1 Z / h and Q = q + h A (H(Q) V), the quaternions by fixed-point sweeps from Q."""
     for i in range(3):
@@ -148,7 +148,7 @@ def stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, 
                     Q[i, o + m] = q[o + m] + a * r0[m] + b * r1[m] + c * r2[m]
 
 
-@inner
+@inlined
 def rates_of(q, v, o, w):
     """Rates of the quaternion at q[o:o+4] with the angular velocity at v[w:w+3]."""
     return quaternion_times(q[o], q[o + 1], q[o + 2], q[o + 3], 0.5 * v[w], 0.5 * v[w + 1], 0.5 * v[w + 2])

@@ -7,6 +7,7 @@ II.6 (dense output).
 """
 
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
-from femb.numerics import tableaux as dop
-from femb.numerics.kinematics import error_norm
-from femb.steppers.contract import ABOVE_TOLERANCE, Statistics, Step, before, step_to, too_small
-from femb.steppers.dense import End, HermiteStep
-from femb.steppers.diagnosis import largest_frequency, step_failure
+from femb.numerics import dop853 as dop
+from femb.steppers.contract import Statistics, Step, left_limit
+from femb.steppers.dense import Dop853Step, End, HermiteStep
+from femb.steppers.diagnosis import largest_frequency
+from femb.steppers.variable_step import VariableStep
 
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
@@ -31,30 +32,15 @@ SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 class _Explicit:
     """State y = (q, v, work) in one array and its rate; what both methods share."""
 
+    form: Formulation
+    statistics: Statistics
     error_v: Floats | None = None
 
-    def __init__(self, form: Formulation, run: Run) -> None:
-        self.form, self.run = form, run
-        self.n_q, self.n_v = form.n_q, form.n_v
-        self.t = 0.0
-        self.y = np.concatenate([form.q0, form.v0, [0.0]])
-        self.statistics = Statistics()
-        self.restart()
-
-    @property
-    def q(self) -> Floats:
-        """Coordinates (n_q,)."""
-        return self.y[: self.n_q]
-
-    @property
-    def v(self) -> Floats:
-        """Velocities (n_v,)."""
-        return self.y[self.n_q : -1]
-
-    @property
-    def work(self) -> float:
-        """Work of loads and dampers since the start."""
-        return float(self.y[-1])
+    def _go_to(self, t: float, y: Floats) -> None:
+        """Stand at a state, of which q (n_q,), v (n_v,) and the work (J) are parts."""
+        self.t, self.y = t, y
+        self.n_q = self.form.n_q
+        self.q, self.v, self.work = y[: self.n_q], y[self.n_q : -1], float(y[-1])
 
     def restart(self) -> None:
         """Evaluate the rate with the inputs as they are from now on."""
@@ -62,7 +48,7 @@ class _Explicit:
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Start afresh from a state within the last step."""
-        self.t, self.y = t, np.concatenate([q, v, [work]])
+        self._go_to(t, np.concatenate([q, v, [work]]))
         self.restart()
 
     def _rate(self, t: float, y: Floats) -> Floats:
@@ -89,7 +75,7 @@ class _Explicit:
         """Show the states of a step to the form; ``last`` where no shorter one can be made."""
         y = np.array(states)
         q, v = np.ascontiguousarray(y[:, : self.n_q]), np.ascontiguousarray(y[:, self.n_q : -1])
-        self.form.watch(self.t, q, v, last)
+        self.form.check_singularities(self.t, q, v, last)
 
     def _state(self, y: Floats, rate: Floats) -> End:
         """(q, v, a, work, power) for the dense output."""
@@ -100,6 +86,11 @@ class RungeKutta4(_Explicit):
     """The classical method of order 4 with the fixed step ``run.step``."""
 
     order = 4
+
+    def __init__(self, form: Formulation, run: Run) -> None:
+        self.form, self.run = form, run
+        self.statistics = Statistics()
+        self.jump(0.0, form.q0, form.v0, 0.0)
 
     def step(self, limit: float) -> Step:
         """One step of the given length, shorter only to land on ``limit``; raises SolveError if it diverges."""
@@ -113,19 +104,20 @@ class RungeKutta4(_Explicit):
             with np.errstate(over="ignore", invalid="ignore"):
                 k2 = self._rate(middle, y0 + 0.5 * h * k1)
                 k3 = self._rate(middle, y0 + 0.5 * h * k2)
-                k4 = self._rate(before(end, start), y0 + h * k3)
+                k4 = self._rate(left_limit(end, start), y0 + h * k3)
                 y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
             if not np.all(np.isfinite(y)):
                 raise TrialError("the state is not finite")
-            if self.form.watched:
+            if self.form.singular_batches:
                 self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
-            rate = self._project(before(end, start), y)
+            rate = self._project(left_limit(end, start), y)
         except TrialError as problem:
             said = f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem})"
             if isinstance(problem, InputError):
                 raise SolveError(said) from problem
             raise SolveError(f"{said}: {self._diverged(length)}") from problem
-        self.t, self.y, self.rate = end, y, rate
+        self._go_to(end, y)
+        self.rate = rate
         self.statistics.steps += 1
         return HermiteStep(self.form, start, end, self._state(y0, k1), self._state(y, self.rate))
 
@@ -142,132 +134,89 @@ class RungeKutta4(_Explicit):
         return f"rk4 diverged if its step is above 2.83 over the largest natural frequency (rad/s); {advice}"
 
 
-class Dop853(_Explicit):
+@dataclass
+class _Trial:
+    """A step: its stages K, the state at its end, the rate there and the dense output."""
+
+    K: Floats
+    y: Floats
+    rate: Floats = field(init=False)
+    step: Dop853Step = field(init=False)
+
+
+class Dop853(_Explicit, VariableStep[Formulation, _Trial]):
     """Dormand and Prince's method of order 8 with the error estimates of order 5 and 3, and dense output of order 7."""
 
     order = 8
 
     def __init__(self, form: Formulation, run: Run) -> None:
         super().__init__(form, run)
-        self.scale_q, self.scale_v = form.error_scale(run.rtol, run.atol)
-        self.max_step = run.max_step or np.inf
-        self.h = run.first_step or self._first_step()
+        self.jump(0.0, form.q0, form.v0, 0.0)
+        self.h = self.h or self._first_step()
 
-    def _norm(self, error: Floats, y: Floats) -> float:
-        of_q = error_norm(*self.scale_q, error[: self.n_q], y[: self.n_q])
-        return float(max(of_q, error_norm(*self.scale_v, error[self.n_q : -1], y[self.n_q : -1])))
+    def _norm_of(self, error: Floats, y: Floats) -> float:
+        return self._norm(error[: self.n_q], error[self.n_q : -1], y[: self.n_q], y[self.n_q : -1])
 
     def _first_step(self) -> float:
         """Hairer's starting step: a hundredth of the state's scale over its rate, then by the second derivative."""
-        size, rate = self._norm(self.y, self.y), self._norm(self.rate, self.y)
+        size, rate = self._norm_of(self.y, self.y), self._norm_of(self.rate, self.y)
         h = 1e-6 if size < 1e-5 or rate < 1e-5 else 0.01 * size / rate
         h = min(h, 0.1 * self.run.duration)
         try:
-            second = self._norm(self._rate(h, self.y + h * self.rate) - self.rate, self.y) / h
+            second = self._norm_of(self._rate(h, self.y + h * self.rate) - self.rate, self.y) / h
         except TrialError:
             return float(h)
         top = max(rate, second)
         guess = max(1e-6, 1e-3 * h) if top <= 1e-15 else (0.01 / top) ** (1.0 / 8.0)
         return float(min(100.0 * h, guess))
 
-    def step(self, limit: float) -> Step:
-        """One accepted step; raises SolveError where none can be made."""
-        h, rejected = min(self.h, self.max_step), False
-        cause: str | Exception = ABOVE_TOLERANCE
-        while True:
-            h = step_to(limit, self.t, h)
-            if too_small(limit, h):
-                raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
-            end = limit if h == limit - self.t else self.t + h
-            try:
-                K = self._stages(h, end)
-                y = self.y + h * (dop.B @ K[: dop.STAGES])
-                K[dop.STAGES] = self._rate(before(end, self.t), y)
-                if self.form.watched:
-                    stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
-                    self._watch([*stages[IN_TIME], y], last=False)
-            except TrialError as problem:
-                h, rejected, cause = 0.5 * h, True, problem
-                self.statistics.rejected += 1
-                continue
-            error = self._error(K, h, y)
-            if not np.isfinite(error) or error > 1.0:
-                self.statistics.rejected += 1
-                h *= max(MIN_FACTOR, SAFETY * error ** (-1.0 / 8.0)) if np.isfinite(error) else MIN_FACTOR
-                rejected, cause = True, ABOVE_TOLERANCE
-                continue
-            factor = MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, SAFETY * error ** (-1.0 / 8.0))
-            factor = min(1.0, factor) if rejected else factor
-            # a step cut to land on the limit says nothing against the one that was planned
-            step = Dop853Step(self, self.t, end, self.y, y.copy(), K)
-            try:
-                rate = self._project(before(end, self.t), y) if self.form.n_c else K[dop.STAGES]
-            except TrialError as problem:
-                h, rejected, cause = 0.5 * h, True, problem
-                self.statistics.rejected += 1
-                continue
-            self.form.normalise(y[: self.n_q])
-            self.statistics.steps += 1
-            self.h = max(h * factor, self.h if h < self.h and not rejected else 0.0)
-            self.t, self.y, self.rate = end, y, rate
-            return step
+    def _solve(self, h: float, end: float) -> _Trial:
+        K = self._stages(h, end)
+        y = self.y + h * (dop.B @ K[: dop.STAGES])
+        K[dop.STAGES] = self._rate(left_limit(end, self.t), y)
+        if self.form.singular_batches:
+            stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
+            self._watch([*stages[IN_TIME], y], last=False)
+        return _Trial(K, y)
+
+    def _factor(self, error: float) -> float:
+        return SAFETY * error ** (-1.0 / 8.0) if error > 0.0 else MAX_FACTOR
+
+    def _after_error(self, trial: _Trial, h: float, error: float) -> float:
+        return h * max(MIN_FACTOR, self._factor(error))
+
+    def _complete(self, trial: _Trial, h: float, end: float) -> bool:
+        y = trial.y
+        trial.step = Dop853Step(self.form, self._rate, (self.t, end), (self.y, y.copy()), trial.K)
+        trial.rate = self._project(left_limit(end, self.t), y) if self.form.n_c else trial.K[dop.STAGES]
+        self.form.normalise(y[: self.n_q])
+        return True
+
+    def _accept(self, trial: _Trial, h: float, end: float, error: float, cut: bool) -> Step:
+        factor = min(MAX_FACTOR, self._factor(error))
+        # a step cut to land on the limit says nothing against the one that was planned
+        planned = 0.0 if self._rejections or h >= self.h else self.h
+        self.h = max(h * (min(1.0, factor) if self._rejections else factor), planned)
+        self._go_to(end, trial.y)
+        self.rate = trial.rate
+        return trial.step
 
     def _stages(self, h: float, end: float) -> Floats:
         K = np.empty((dop.EXTENDED, self.y.size))
         K[0] = self.rate
         for s in range(1, dop.STAGES):
-            t = before(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
+            t = left_limit(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
             K[s] = self._rate(t, self.y + h * (dop.A[s, :s] @ K[:s]))
         return K
 
-    def _error(self, K: Floats, h: float, y: Floats) -> float:
+    def _error(self, trial: _Trial, h: float) -> float:
+        K, y = trial.K, trial.y
         scale = np.maximum(np.abs(self.y), np.abs(y))
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
             estimate = h * (dop.E5 @ K[: dop.STAGES + 1])
             self.error_v = estimate[self.n_q : -1]
-            fifth = self._norm(estimate, scale)
-            third = self._norm(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
+            fifth = self._norm_of(estimate, scale)
+            third = self._norm_of(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
         if not fifth + third < math.inf:
             return math.inf
         return fifth**2 / math.hypot(fifth, 0.1 * third) if fifth > 0.0 else 0.0
-
-
-class Dop853Step:
-    """Dense output of order 7; its three further stages are evaluated when the step is first asked."""
-
-    def __init__(self, stepper: Dop853, start: float, end: float, y0: Floats, y1: Floats, K: Floats) -> None:
-        self.stepper, self.start, self.end = stepper, start, end
-        self._y0, self._y1, self._K = y0, y1, K
-        self._F: Floats | None = None
-
-    def _prepare(self) -> Floats:
-        h, K = self.end - self.start, self._K
-        for s in range(dop.STAGES + 1, dop.EXTENDED):
-            y = self._y0 + h * (dop.A[s, :s] @ K[:s])
-            K[s] = self.stepper._rate(self.start + h * dop.C[s], y)
-        change = self._y1 - self._y0
-        first = [change, h * K[0] - change, 2.0 * change - h * (K[dop.STAGES] + K[0])]
-        return np.concatenate([first, h * (dop.D @ K)])
-
-    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        y = self._values(times)[0]
-        n_q = self.stepper.n_q
-        for row in y:
-            self.stepper.form.normalise(row[:n_q])
-        return np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
-
-    def accelerations(self, times: Floats) -> Floats:
-        """v' (s, n_v) at times inside the step."""
-        return np.ascontiguousarray(self._values(times)[1][:, self.stepper.n_q : -1])
-
-    def _values(self, times: Floats) -> tuple[Floats, Floats]:
-        """y (s, n) and y' at times inside the step."""
-        if self._F is None:
-            self._F = self._prepare()
-        h = self.end - self.start
-        x = ((np.asarray(times) - self.start) / h)[:, None]
-        y, slope = np.zeros((2, len(x), self._y0.size))
-        for i, row in enumerate(self._F[::-1]):
-            factor, sign = (x, 1.0) if i % 2 == 0 else (1.0 - x, -1.0)
-            y, slope = (y + row) * factor, slope * factor + sign * (y + row)
-        return y + self._y0, slope / h

@@ -82,7 +82,7 @@ class Augmented:
 
 
 def _bordered(mass: csc_array, borders: list[csr_array]) -> csc_array:
-    there = [each for each in borders if each.shape[0]]
+    there = [border for border in borders if border.shape[0]]
     blocks: list[list[Sparse | None]] = [[mass, *(each.T for each in there)]]
     blocks += [[each, *[None] * len(there)] for each in there]
     return csc_array(block_array(blocks, format="csc"))
@@ -134,7 +134,7 @@ def _given(name: str, values: Floats | None, default: Floats) -> Floats:
 
 
 def rate_map(system: "System", q: Floats) -> csr_array:
-    """G (n_v, n_q) with v = G q': identity for positions and strains, 2 rate_body(p) for a quaternion p."""
+    """G (n_v, n_q) with v = G q': 2 rate_body(p) for a quaternion p, identity for all else."""
     linear_q, linear_v, quaternion_q, omega_v = system.coordinates
     p = quaternion_q[:, None] + np.arange(4)
     rows = np.repeat(omega_v[:, None] + np.arange(3), 4, axis=1)
@@ -162,8 +162,8 @@ def _names(layout: Layout) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 parts[layout.frame_q[k] + i] = (frame.label, name)
         if frame.freedom == 6:
             norms.append(frame.label)
-    for k, label in enumerate(layout.strain_labels):
-        parts[layout.strain_q[k]] = (label, "strain")
+    for each, place in zip(layout.internal, layout.internal_q, strict=True):
+        parts[place] = (each.label, each.quantity.name)
     joints = [""] * layout.n_c
     for label, place in zip(layout.row_labels, layout.row_c, strict=True):
         joints[place] = label

@@ -48,7 +48,7 @@ def consistent_start(
     u = system.inputs_at(0.0, q, v)
     rates, wanted, owners = _joint_rates(system, q)
     J = vstack([system.jacobian(u, q), rates], format="csr")
-    drive = system.constraint_rates(u[None], q[None], np.zeros((1, system.n_v)))[0]
+    drive = system.velocity_residual(u, q, np.zeros(system.n_v))
     right = np.concatenate([-drive, wanted])
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
@@ -152,7 +152,7 @@ def _rigid_motions(
         columns += [own] * len(given)
     if not values:
         return coo_array((0, system.n_v)).tocsr()
-    rows = np.repeat(np.arange(len(values)), [len(each) for each in values])
+    rows = np.repeat(np.arange(len(values)), [len(value) for value in values])
     entries = (np.concatenate(values), (rows, np.concatenate(columns)))
     return coo_array(entries, shape=(len(values), system.n_v)).tocsr()
 

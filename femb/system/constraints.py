@@ -50,12 +50,12 @@ class Constrained(Protocol):
         """Mass, block data."""
         ...
 
-    def constraints(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Phi and gamma (s, n_c)."""
+    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """Phi (n_c,)."""
         ...
 
-    def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """J v + Phi_t (s, n_c)."""
+    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (n_c,)."""
         ...
 
     def jacobian(self, u: Floats, q: Floats) -> Sparse:
@@ -90,23 +90,14 @@ def projected(
 def _projected(
     system: Constrained, u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
 ) -> tuple[Floats, Floats]:
-    def gaps(x: Floats) -> Floats:
-        result: Floats = system.constraints(u[None], x[None], v[None])[0][0]
-        return result
-
-    def rates(x: Floats) -> Floats:
-        result: Floats = system.constraint_rates(u[None], on[None], x[None])[0]
-        return result
-
     def metric(x: Floats) -> Factors:
         return mass_factors(system, u, x, dependent)
 
-    limit = max(POSITION, system.resolution)
-    on = _closed(system, gaps, q, system.retract, limit, "stays open by {:.3g}", factors, metric)
-    limit = VELOCITY * (1.0 + np.max(np.abs(v)))
-    return on, _closed(
-        system, rates, v, lambda x, c, part: x + c, limit, "opens at {:.3g} per s", factors, lambda x: metric(on)
-    )
+    limit, words = max(POSITION, system.resolution), "stays open by {:.3g}"
+    on = _closed(system, lambda x: system.position_residual(u, x, v), q, system.retract, limit, words, factors, metric)
+    limit, words = VELOCITY * (1.0 + largest(v)), "opens at {:.3g} per s"
+    rates, add = (lambda x: system.velocity_residual(u, on, x)), (lambda x, c, part: x + c)
+    return on, _closed(system, rates, v, add, limit, words, factors, lambda x: metric(on))
 
 
 def _closed(
@@ -190,11 +181,11 @@ def least_multipliers(system: Constrained, u: Floats, q: Floats, multipliers: Fl
         return multipliers
     J = system.jacobian(u, q)
     force = J.T @ multipliers
-    found: Floats
+    result: Floats
     if system.n_c <= DENSE:
-        found = np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
+        result = np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
     else:
         from scipy.sparse.linalg import lsqr
 
-        found = lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
-    return found
+        result = lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
+    return result

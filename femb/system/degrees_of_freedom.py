@@ -68,7 +68,7 @@ def freedom(system: Equations, q: Floats) -> Freedom:
 
 def _row_blocks(layout: Layout, J: Sparse, sizes: Floats, active: Ints) -> dict[tuple[int, int], Floats]:
     """J of every row, scaled to unit length, on the velocities of each moving frame that it is between."""
-    found = {}
+    result = {}
     for row in active.tolist():
         start, stop = J.indptr[row], J.indptr[row + 1]
         columns, values = J.indices[start:stop], J.data[start:stop] / sizes[row]
@@ -78,8 +78,8 @@ def _row_blocks(layout: Layout, J: Sparse, sizes: Floats, active: Ints) -> dict[
                 own = np.zeros(6)
                 inside = (columns >= first) & (columns < first + freedom)
                 own[columns[inside] - first] = values[inside]
-                found[row, frame] = own
-    return found
+                result[row, frame] = own
+    return result
 
 
 def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Ints) -> list[list[int]]:

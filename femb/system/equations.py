@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from femb.base.types import Bools, Floats, Sparse
-from femb.layout.singularity import watch
+from femb.layout.singularity import check_singularities
 from femb.system.block_lu import SingularError
 from femb.system.constraints import projected, singular_mass
 from femb.system.linear_solver import Factors
@@ -54,13 +54,14 @@ class Equations(NumberedModel):
         other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
         return other
 
-    def watch(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+    def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Refuse a step from t with the states q (s, n_q), v (s, n_v) if it meets such a posture.
 
-        Raises TrialError if a shorter step can come nearer to it; PostureError if none can, or the step is ``last``.
+        Raises TrialError if a shorter step can come nearer to it; SingularityError if none can, or if the step is the
+        ``last``.
         """
-        for batch in self.watched:
-            watch(batch, t, q, v, last)
+        for batch in self.singular_batches:
+            check_singularities(batch, t, q, v, last)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
         """M a + h + f_el - f (s, n_v), without the forces of constraints. Raises FoldedError."""
@@ -168,6 +169,16 @@ class Equations(NumberedModel):
         self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
         return rates
 
+    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """Phi (n_c,) at one state."""
+        gaps: Floats = self.constraints(u[None], q[None], v[None])[0][0]
+        return gaps
+
+    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (n_c,) at one state."""
+        rates: Floats = self.constraint_rates(u[None], q[None], v[None])[0]
+        return rates
+
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
         return projected(self, u, q, v, factors)
@@ -190,7 +201,7 @@ class Equations(NumberedModel):
             u = np.tile(self._discrete_inputs(), (len(q), 1))
         for batch in self.batches:
             batch.energy_momentum(q, v, out)
-            batch.stored(u, q, v, out[:, 1])
+            batch.potential_energy(u, q, v, out[:, 1])
         return out
 
     def _discrete_inputs(self) -> Floats:
@@ -205,7 +216,7 @@ class Equations(NumberedModel):
         """(s,) W: power of loads, dampers and drivers, the rate of kinetic plus potential energy."""
         force = np.zeros(v.shape)
         for batch in self.batches:
-            batch.applied(u, q, v, force)
+            batch.nonconservative_force(u, q, v, force)
         power = np.einsum("sv,sv->s", force, v)
         if multipliers is not None:
             self.constraint_set.constraint_power(u, q, v, multipliers, power)

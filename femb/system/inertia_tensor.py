@@ -18,7 +18,7 @@ class MassChange:
     """D (n_v, n_v, n_v) of a System at one state, kept element by element: M' = D v.
 
     D[i, j, k] is the change of M[i, j] with q along column k of H: per metre of a frame's position (inertial axes), per
-    radian of its turn about its own axes, per unit of axial strain. q (n_q,) : coordinates with unit quaternions.
+    radian of its turn about its own axes, per unit of an internal coordinate. q (n_q,) : with unit quaternions.
     groups : elements alike, as ``Batch.mass_changes`` gives them; what is held has the place n_v.
 
     Raises FoldedError where an element is turned by 180 degrees.

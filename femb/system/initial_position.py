@@ -29,7 +29,7 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     """
     v = np.zeros(system.n_v)
     u = system.inputs_at(0.0, q, v)
-    left = _open(system, u, q, v)
+    left = system.position_residual(u, q, v)
     if np.max(np.abs(left)) > TYPED and not rough:
         raise ModelError(
             *gap_problems(
@@ -44,13 +44,13 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
     def correction(it: Iteration[Floats, Floats]) -> Floats:
         mass, damping, stiffness = system.matrices(u, it.x, v)
         x = np.concatenate([np.zeros(system.n_v), -it.residual])
-        found: Floats = system.solver.factorise(mass + damping + stiffness).solve(x)[: system.n_v]
-        return found
+        result: Floats = system.solver.factorise(mass + damping + stiffness).solve(x)[: system.n_v]
+        return result
 
     try:
         end = newton(
             q,
-            lambda q: _open(system, u, q, v),
+            lambda q: system.position_residual(u, q, v),
             correction,
             system.retract,
             lambda it: it.within(ASSEMBLED),
@@ -70,11 +70,6 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
         )
     _check_branches(system, end.x)
     return end.x
-
-
-def _open(system: Equations, u: Floats, q: Floats, v: Floats) -> Floats:
-    result: Floats = system.constraints(u[None], q[None], v[None])[0][0]
-    return result
 
 
 def gap_problems(system: Equations, left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:

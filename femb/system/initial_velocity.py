@@ -8,6 +8,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
+from femb.base.values import vector
 from femb.elements.item import Item, StartMotion
 from femb.layout.layout import Layout
 from femb.model.model import Model
@@ -85,8 +86,8 @@ def _leaders(given: list[Given], component: list[int]) -> tuple[dict[int, Twist]
                 problems.append(
                     Problem(
                         name,
-                        f"starts with the {word} {_shown(got)} (inertial axes), but moving as one rigid body with "
-                        f"{'.'.join(leader.source or ())} it would have {_shown(wanted)}: give one of the two, make "
+                        f"starts with the {word} {vector(got)} (inertial axes), but moving as one rigid body with "
+                        f"{'.'.join(leader.source or ())} it would have {vector(wanted)}: give one of the two, make "
                         "them agree, or set moves_alone = true",
                     )
                 )
@@ -117,28 +118,28 @@ def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -
     for a, b in layout.rows:
         neighbours.setdefault(component[a], []).append(component[b])
         neighbours.setdefault(component[b], []).append(component[a])
-    found = {group: group for group in twists}
+    result = {group: group for group in twists}
     queue = deque(twists)
     while queue:
         group = queue.popleft()
         for other in neighbours.get(group, ()):
-            if other not in found and other not in fixed:
-                found[other] = found[group]
+            if other not in result and other not in fixed:
+                result[other] = result[group]
                 queue.append(other)
-    return found
+    return result
 
 
 def _given(model: Model, layout: Layout) -> list[Given]:
     """Items that state a velocity: position, and velocity and angular velocity, inertial axes, where given."""
-    found = []
+    result = []
     for item in model.items():
         motion = item.start_motion(layout)
         if motion is None:
             continue
         frame, omega = layout.frames[motion.station.frame], motion.angular_velocity
         spin = None if omega is None else rotations.rotate(frame.quaternion, omega)
-        found.append((item, motion, (frame.position, motion.velocity, spin)))
-    return found
+        result.append((item, motion, (frame.position, motion.velocity, spin)))
+    return result
 
 
 def _or_zero(x: Floats | None) -> Floats:
@@ -167,7 +168,3 @@ def components(layout: Layout, through_springs: bool = False) -> list[int]:
         for k in frames[1:]:
             parent[root(k)] = root(frames[0])
     return [root(k) for k in range(len(parent))]
-
-
-def _shown(x: Floats) -> str:
-    return "(" + ", ".join(f"{float(each):.6g}" for each in x) + ")"

@@ -19,7 +19,7 @@ from femb.elements import CATALOGUE, Ground
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, InputError, merged, raised
 from femb.layout.layout import Layout
 from femb.layout.state import State
@@ -49,8 +49,9 @@ class NumberedModel(VelocityCoordinates):
         items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
         for item in model.items():
             items[type(item)].append(item)
-        for kind in CATALOGUE:
-            self.items += placement.in_order(items[kind])
+        for table in dict.fromkeys(kind.table for kind in CATALOGUE):
+            kinds = [kind for kind in CATALOGUE if kind.table == table]
+            self.items += placement.in_order([item for kind in kinds for item in items[kind]])
         for item in self.items:
             item.declare_dofs(layout, placement, model)
         layout.finish()
@@ -60,12 +61,12 @@ class NumberedModel(VelocityCoordinates):
         self.batches = merged(
             [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
         )
-        self.watched = [batch for batch in self.batches if batch.postures]
+        self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)
         inputs: list[Input] = []
         parts: list[Batch | ConstraintSet] = [*self.batches, self.constraint_set]
         for part in parts:
-            part.first_input = sum(each.width for each in inputs)
+            part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
             part.allocate(self.pattern)
         self._take(inputs)
@@ -78,18 +79,18 @@ class NumberedModel(VelocityCoordinates):
             return self
         return self.with_discrete(replace(self.discrete, angles=self.joint_motion(q, np.zeros(self.n_v))[0]))
 
-    def with_discrete(self, discrete: Discrete) -> Self:
+    def with_discrete(self, discrete: DiscreteState) -> Self:
         """The same system in another discrete state."""
         other = copy(self)
         other.discrete = discrete
         return other
 
-    def discrete_at(self, q: Floats) -> Discrete:
+    def discrete_at(self, q: Floats) -> DiscreteState:
         """The discrete state at a start: angles within half a turn, latches as given, holding what is there."""
         latches = self.layout.latches
         angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
         engaged = np.array([float(latch.item.engaged) for latch in latches])
-        return Discrete(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
+        return DiscreteState(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
 
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Coordinates, unwrapped, and rates (m,) of all joints at one state, as in ``coordinates_of_joints``."""
@@ -104,20 +105,34 @@ class NumberedModel(VelocityCoordinates):
 
     def _take(self, inputs: list[Input]) -> None:
         """Number the inputs: each has its part of u (n_u,)."""
-        ends = np.cumsum([each.width for each in inputs], dtype=int).tolist()
+        ends = np.cumsum([input_.width for input_ in inputs], dtype=int).tolist()
         self.inputs, self.n_u = inputs, ends[-1] if ends else 0
-        self.parts_of_inputs = [(each, slice(end - each.width, end)) for each, end in zip(inputs, ends, strict=True)]
-        self.inputs_of_state = any(each.of_state for each in inputs)
+        self.parts_of_inputs = [
+            (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
+        ]
+        self.inputs_of_state = any(input_.of_state for input_ in inputs)
 
     @cached_property
     def switches(self) -> bool:
         """Whether a stiffness may change at once, so that a matrix kept from before says nothing of it."""
-        return any(batch.switches for batch in self.batches) or any(each.differentiated for each in self.inputs)
+        return any(batch.switches for batch in self.batches) or any(input_.differentiated for input_ in self.inputs)
+
+    def gaps(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Functions (s, k) that pass through zero where a stiffness changes at once, and their rates, at s states."""
+        found = [batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches]
+        empty = np.empty((len(q), 0))
+        return np.hstack([empty, *(g for g, _ in found)]), np.hstack([empty, *(rate for _, rate in found)])
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether there are any."""
+        none = np.empty((0, self.n_q)), np.empty((0, self.n_v))
+        return bool(self.gaps(*none)[0].shape[1])
 
     @property
     def breakpoints(self) -> list[float]:
         """Instants where an input is not smooth, sorted."""
-        return sorted({t for each in self.inputs for t in each.breakpoints})
+        return sorted({t for input_ in self.inputs for t in input_.breakpoints})
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies, beams and joints at an instant."""

@@ -6,13 +6,13 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
-from femb.layout.dof_index import Places
+from femb.layout.dof_index import DofIndex
 from femb.layout.layout import Layout
 from femb.numerics import kinematics
 
 
 class VelocityCoordinates:
-    """q = positions, unit quaternions and axial strains; v = their velocities, angular velocities in body axes.
+    """q = positions, unit quaternions and internal coordinates; v = their velocities, angular velocities in body axes.
 
     Arrays q (s, n_q), v, a (s, n_v) hold s states at once where a method says so.
     """
@@ -20,8 +20,8 @@ class VelocityCoordinates:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
-        self.places = Places(layout)
-        self.coordinates, self.corotated_frames = self.places.coordinates, self.places.corotated_frames
+        self.dof_index = DofIndex(layout)
+        self.coordinates, self.corotated_frames = self.dof_index.coordinates, self.dof_index.corotated_frames
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """H(q) v (s, n_q)."""
@@ -50,7 +50,7 @@ class VelocityCoordinates:
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q) = H(q) a + H(q') v of s states."""
         turning = self.rates(self.rates(q, v), v)
-        turning[:, self.coordinates[0]] = 0.0  # positions and strains have no second part
+        turning[:, self.coordinates[0]] = 0.0  # positions and internal coordinates have no second part
         return self.rates(q, a) + turning
 
     def normalise(self, q: Floats) -> float:
@@ -59,8 +59,8 @@ class VelocityCoordinates:
 
     def rigid_velocities(self, q: Floats) -> Floats:
         """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes."""
-        return self.places.rigid_velocities(q)
+        return self.dof_index.rigid_velocities(q)
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
-        return self.places.error_scale(rtol, atol)
+        return self.dof_index.error_scale(rtol, atol)

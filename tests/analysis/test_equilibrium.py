@@ -134,7 +134,7 @@ def test_steady_rotor_has_no_net_force():
         np.testing.assert_allclose(rotations.rotate(q[i + 3 : i + 7], v[j + 3 : j + 6]), omega, atol=1e-12)
     force = system.residual(np.zeros((1, 0)), q[None], v[None], a[None])[0]
     assert np.max(np.abs(force)) < 1e-7
-    assert np.max(system.q0[system.layout.strain_q]) == 0.0 < np.min(q[system.layout.strain_q]) + 1e-12
+    assert np.max(system.q0[system.layout.internal_q]) == 0.0 < np.min(q[system.layout.internal_q]) + 1e-12
     # tension at the root of the long tape: its own and the tip mass's centripetal force, to the stretch
     x0, line = centre[0], 1600.0 * 1.2e-4
     tension = 9.0 * (line * 3.0 * (1.6 - x0) + 0.05 * (3.1 - x0))

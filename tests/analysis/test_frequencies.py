@@ -88,7 +88,7 @@ def twisting(system):
 
 
 def stretching(system):
-    places = np.concatenate([velocities(system, 0), system.layout.strain_v])
+    places = np.concatenate([velocities(system, 0), system.layout.internal_v])
     return only(system, np.unique(places))
 
 

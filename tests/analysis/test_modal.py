@@ -82,7 +82,7 @@ def moved(system, modal, p):
             q[i : i + 3] += move[j : j + 3]
         if frame.freedom == 6:
             q[i + 3 : i + 7] = multiply(q[i + 3 : i + 7], exponential(move[j + 3 : j + 6]))
-    q[system.layout.strain_q] += move[system.layout.strain_v]
+    q[system.layout.internal_q] += move[system.layout.internal_v]
     return q
 
 
@@ -170,7 +170,7 @@ def test_a_spinning_rod_is_stretched_by_its_quadratic_force():
     stretch = np.zeros(layout.n_v)
     for k, station in enumerate(layout.beams["rod"].stations):
         stretch[layout.frame_v[station.frame]] = k - 1.0
-    stretch[layout.strain_v] = 1.0
+    stretch[layout.internal_v] = 1.0
     modal = modal_model(model, shapes=stretch[:, None])
     inertia = 1000.0 * 0.03 * 2.0**3 / 12.0
     assert modal.mass_change[5, 5, 6] == pytest.approx(2.0 * inertia, rel=1e-12)

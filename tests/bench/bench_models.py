@@ -48,7 +48,7 @@ def bent(system, size=1e-3):
     """q, v of a state somewhat bent and moving, the same in every run."""
     rng = np.random.default_rng(0)
     change = size * rng.standard_normal((1, system.n_v))
-    change[:, system.layout.strain_v] *= 0.01
+    change[:, system.layout.internal_v] *= 0.01
     q = system.q0 + system.rates(system.q0[None], change)[0]
     system.normalise(q)
     return q, system.v0 + size * rng.standard_normal(system.n_v)

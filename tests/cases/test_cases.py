@@ -1,14 +1,14 @@
 """Every case of ``cases/`` runs, has a page, and does what that page says of it."""
 
-from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from checkout import ROOT
 from scipy.integrate import simpson, solve_ivp
+from shared_runs import results_of as run
 
-from femb import Results, load_case, simulate
+from femb import Results, load_case
 from femb.analysis.simulate import mass_properties
 from femb.numerics import rotations
 from femb.profiles import Versine
@@ -16,13 +16,6 @@ from femb.system.system import System
 
 CASES = sorted((ROOT / "cases").glob("*.toml"))
 SATELLITES = ("satellite_free", "satellite_forced")
-
-
-@cache
-def run(name: str, *overrides: str) -> Results:
-    """Results of a case, whole, or as changed by overrides."""
-    case = load_case(ROOT / "cases" / f"{name}.toml", overrides)
-    return simulate(case.model, case.run, case_text=case.text)
 
 
 def euler_peak(results: Results) -> tuple[float, float]:
@@ -219,7 +212,9 @@ class TestThermalSnap:
         assert mean == pytest.approx(np.degrees(angle), rel=3e-3)
         assert mean == pytest.approx(1.08, abs=5e-3)
 
-    @pytest.mark.parametrize(("tau", "amplitude"), [(1.0, 0.75), (3.0, 0.32), (10.0, 0.10)])
+    @pytest.mark.parametrize(
+        ("tau", "amplitude"), [(1.0, 0.75), pytest.param(3.0, 0.32, marks=pytest.mark.slow), (10.0, 0.10)]
+    )
     def test_vibration_by_the_time_constant(self, tau, amplitude):
         """Over the bend 1 / sqrt(1 + (omega tau)^2), but for the share of the higher modes."""
         results = run("thermal_snap", f"loads.bending.profile.time_constant={tau}", "sections.tube.damping=2e-4",

@@ -5,6 +5,7 @@ steps shorter still, is no more than they bear, and loads that would grow slowly
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -94,6 +95,12 @@ every_case = pytest.mark.parametrize("name", STRETCHES)
 
 def run(name: str, duration: float, method: str, *overrides: str, formulation: str = "velocity", rtol: float = 1e-6):
     """A stretch of a case, with the default absolute tolerances."""
+    return carried_out(name, duration, method, overrides, formulation, rtol)
+
+
+@cache
+def carried_out(name, duration, method, overrides, formulation, rtol) -> Results:
+    """Once, however many other runs are compared with it."""
     case = load_case(FILES[name], overrides)
     options = {"method": method, "formulation": formulation, "rtol": rtol, "atol": Tolerances()}
     return simulate(case.model, replace(case.run, duration=duration, output_interval=duration / 4, **options))

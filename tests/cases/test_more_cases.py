@@ -1,24 +1,16 @@
 """What the pages of the structural cases say of them: four arms, a right-angle frame, a rotor, a snake arm."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from checkout import CASES
 from scipy.linalg import eigh
 from scipy.optimize import brentq, least_squares
+from shared_runs import results_of as run
 
-from femb import Beam, Model, Results, RigidBody, Section, load_case, simulate
+from femb import Beam, Model, RigidBody, Section, load_case
 from femb.analysis.equilibrium import steady_start
 from femb.analysis.simulate import mass_properties
 from femb.system.system import System
-
-
-@cache
-def run(name: str, *overrides: str) -> Results:
-    """Results of a case, whole, or as changed by overrides."""
-    case = load_case(CASES / f"{name}.toml", overrides)
-    return simulate(case.model, case.run, case_text=case.text)
 
 
 def section_of(name: str, beam: str) -> Section:
@@ -149,7 +141,7 @@ def frame_frequencies(system, in_plane):
     """rad/s, of motion in the plane of the frame or across it, which do not couple."""
     moving = [j for k, j in enumerate(system.layout.frame_v) if system.layout.frames[k].freedom]
     places = [j + c for j in moving for c in ((0, 1, 5) if in_plane else (2, 3, 4))]
-    places += list(system.layout.strain_v) if in_plane else []
+    places += list(system.layout.internal_v) if in_plane else []
     u = system.inputs_at(0.0, system.q0, system.v0)
     mass, _, stiffness = system.matrices(u, system.q0, system.v0)
     mass, stiffness = (system.pattern.to_csc(each).toarray()[np.ix_(places, places)] for each in (mass, stiffness))

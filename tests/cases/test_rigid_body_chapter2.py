@@ -7,7 +7,7 @@ import pytest
 from checkout import CASES
 
 from femb import load_case, simulate
-from femb.layout.singularity import PostureError
+from femb.layout.singularity import SingularityError
 from femb.numerics.euler import euler_rates, gimbal_distance
 from femb.system.system import System
 
@@ -105,7 +105,7 @@ def test_extrema_of_the_middle_angle(time, angle):
     ],
 )
 def test_time_of_the_singularity(options, tolerance):
-    with pytest.raises(PostureError, match=r"loads\.spin: body 'rod'.*0\.16160") as error:
+    with pytest.raises(SingularityError, match=r"loads\.spin: body 'rod'.*0\.16160") as error:
         run("dual_euler_torque", *options)
     assert error.value.time == pytest.approx(0.161600415, abs=tolerance)
     results = error.value.results
@@ -124,7 +124,7 @@ def test_crossing_of_a_thousandth():
 
 
 def test_torque_stays_finite_on_the_way():
-    with pytest.raises(PostureError) as error:
+    with pytest.raises(SingularityError) as error:
         run("dual_euler_torque", *TIGHT)
     body = error.value.results.bodies["rod"]
     distance = gimbal_distance(body.quaternion[-1])
@@ -133,9 +133,9 @@ def test_torque_stays_finite_on_the_way():
     np.testing.assert_allclose(body.angular_velocity[-1], [6.40, 5.55, 27.67], atol=0.01)
 
 
-@pytest.mark.parametrize("method", ["rk", "radau"])
-def test_from_rest_there_is_no_singularity(method):
-    results = run("dual_euler_torque", AT_REST, "run.duration=10.0", f"run.method={method}")
+@pytest.mark.parametrize(("method", "duration"), [("rk", 10.0), ("radau", 2.0)])
+def test_from_rest_there_is_no_singularity(method, duration):
+    results = run("dual_euler_torque", AT_REST, f"run.duration={duration}", f"run.method={method}")
     assert results.status == "complete"
     angle = middle_angle(results)
     assert np.cos(angle).min() > 0.999
@@ -160,7 +160,7 @@ def test_without_damping_it_is_missed():
 )
 def test_sensitivity_of_the_time(override, time):
     """Rolling damping alone, too, draws the free motion into the singularity, as the source remarks."""
-    with pytest.raises(PostureError) as error:
+    with pytest.raises(SingularityError) as error:
         run("dual_euler_torque", override)
     assert error.value.time == pytest.approx(time, abs=1e-6)
 
@@ -187,10 +187,12 @@ def test_body_torque_from_rest():
     assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
-def test_body_torque_on_a_moving_start():
-    results = run("body_torque", MOVING, *TIGHT, "run.output_interval=1e-4")
+@pytest.mark.parametrize(("interval", "bound"), [(1e-3, 6e-4), pytest.param(1e-4, 1e-5, marks=pytest.mark.slow)])
+def test_body_torque_on_a_moving_start(interval, bound):
+    """bound : of the least distance, to which half an interval adds."""
+    results = run("body_torque", MOVING, *TIGHT, f"run.output_interval={interval}")
     assert results.status == "complete"
     distance = gimbal_distance(results.bodies["rod"].quaternion)
-    assert distance.min() == pytest.approx(0.02574, abs=1e-5)
-    assert results.time[distance.argmin()] == pytest.approx(9.0563, abs=1.5e-4)
+    assert distance.min() == pytest.approx(0.02574, abs=bound)
+    assert results.time[distance.argmin()] == pytest.approx(9.0563, abs=0.5 * interval + 1e-4)
     assert np.abs(results.audit.energy_error).max() < 1e-10

@@ -9,7 +9,7 @@ from oracles.random_trees import random_state
 from scipy.integrate import solve_ivp
 
 from femb import load_case, simulate
-from femb.analysis.time_loop import Frames, Outcome, integrate
+from femb.analysis.time_loop import Frames, RunSummary, integrate
 from femb.formulations.joint_tree_kernels import UNIVERSAL
 from femb.formulations.reduced import ReducedForm, Root
 from femb.numerics.rotations import cross_matrix, rotation_matrix
@@ -85,7 +85,7 @@ def test_roots_in_body_axes(name):
     for root in (Root(velocity="body"), Root((0.0, 0.2, -0.25)), Root((0.0, 0.2, -0.25), "body")):
         form = ReducedForm(System(case.model), root)
         stepper = make_stepper(form, case.run)
-        frames = Frames.joined(list(integrate(form, stepper, case.run.output_times(), Outcome([]))))
+        frames = Frames.joined(list(integrate(form, stepper, case.run.output_times(), RunSummary([]))))
         for body, frame in form.layout.bodies.items():
             places = [of[frame] for of in (form.layout.frame_q, form.layout.frame_v)]
             for word, values, at in zip(("position", "velocity"), (frames.q, frames.v), places, strict=True):

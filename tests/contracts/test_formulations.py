@@ -114,7 +114,7 @@ def random_state(form, seed=3):
     """u, q, v near the start, on the constraints."""
     rng = np.random.default_rng(seed)
     q = form.q0 + 0.3 * rng.standard_normal(form.n_q)
-    q[form.n_q - len(form.layout.strain_q) :] *= 0.01
+    q[form.n_q - len(form.layout.internal_q) :] *= 0.01
     form.normalise(q)
     v = form.v0 + 0.5 * rng.standard_normal(form.n_v)
     if form is form.system or len(form.q0) == form.system.n_q:
@@ -162,7 +162,9 @@ def check_members(instance, protocol):
         expected = list(inspect.signature(function).parameters.values())[1:]
         assert len(given) >= len(expected), name
         for mine, other in zip(given, expected, strict=False):
-            assert mine.kind is other.kind, name
+            # what the Protocol takes by place alone may have any name; the rest has the Protocol's
+            by_place = other.kind is other.POSITIONAL_ONLY and mine.kind is mine.POSITIONAL_OR_KEYWORD
+            assert by_place or (mine.kind, mine.name) == (other.kind, other.name), name
             # what a caller may leave out may be left out
             assert mine.default is not inspect.Parameter.empty or other.default is inspect.Parameter.empty, name
         assert all(each.default is not inspect.Parameter.empty for each in given[len(expected) :]), name

@@ -202,7 +202,7 @@ def test_members(kind, systems):
     assert isinstance(item.acts_on_attitude, bool)
     given = [getattr(item, each.name) for each in dataclasses.fields(item)]
     hosted = [value for value in given if isinstance(value, Place | Attachment) and (value.body or value.beam)]
-    named = list(item.places.values())
+    named = list(item.markers.values())
     assert all(any(one is other for other in named) for one in hosted), "a place that the model does not know of"
     assert (item.joint_coordinate is None) != ("joint" in {each.name for each in dataclasses.fields(item)})
     assert all(isinstance(part, Item) for part in item.parts())
@@ -244,7 +244,7 @@ def test_energy_and_momentum(kind, systems):
         _, u, q, v, a = state(system, seed, on_constraints=True)
         force = np.zeros((1, system.n_v))
         for batch in system.batches:
-            batch.applied(u[None], q[None], v[None], force)
+            batch.nonconservative_force(u[None], q[None], v[None], force)
         balance = system.residual(u[None], q[None], v[None], a[None])[0] + force[0]
         rate = system.rates(q[None], v[None])[0]
 

@@ -4,20 +4,31 @@ Problems with closed forms: a torque-free top with an axis of symmetry, which nu
 jumps. What is special to a method has tests of its own.
 """
 
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
 import numpy as np
 import pytest
 
 import femb
-from femb.analysis.time_loop import Event, Outcome, integrate
-from femb.base.options import METHODS, Run, Tolerances
+from femb.analysis.time_loop import Event, RunSummary, integrate
+from femb.base.methods import METHODS, STEPPERS, TABLEAUX, Method
+from femb.base.options import Run, Tolerances
 from femb.elements import Load, PointMass, RigidBody
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.numerics import rotations
 from femb.profiles import Step
-from femb.steppers import STEPPERS, make_stepper, methods_of
+from femb.steppers import make_stepper, methods_of, needs
 from femb.steppers.contract import Stepper
 from femb.system.system import System
 
+ROOT = Path(__file__).parents[2]
 TIGHT = Tolerances(1e-10, 1e-10, 1e-10, time=1.0)
 ORDERS = {"radau": 5, "bdf": 2, "generalized-alpha": 2, "gauss": 4, "dop853": 8, "rk4": 4}
 every_stepper = pytest.mark.parametrize("name", STEPPERS)
@@ -90,10 +101,12 @@ def test_members(name):
 
 
 def test_catalogue():
-    assert tuple(dict.fromkeys(entry.method for entry in STEPPERS.values())) == tuple(
-        dict.fromkeys(sorted(METHODS, key=[entry.method for entry in STEPPERS.values()].index))
-    )
-    assert {entry.needs() for entry in STEPPERS.values()} == {Formulation, ImplicitFormulation}
+    assert {needs(entry) for entry in STEPPERS.values()} == {Formulation, ImplicitFormulation}
+    # what type checkers are told
+    assert set(get_args(Method)) == set(METHODS)
+    assert set(TABLEAUX) == {"dop853", "rk4"}
+    options = {field.name for field in fields(Run)}
+    assert all(set(entry.options) <= options for entry in STEPPERS.values())
     assert methods_of(top()) == METHODS
 
 
@@ -120,7 +133,7 @@ def end_error(stepper, end):
 def test_order(name, monkeypatch):
     """The error at the end, with steps of one length, falls as the order says."""
     end, errors = 2.0, []
-    monkeypatch.setattr("femb.steppers.radau.MAX_ITERATIONS", 60)
+    monkeypatch.setattr("femb.steppers.radau_equations.MAX_ITERATIONS", 60)
     for count in COUNTS[name]:
         stepper = make_stepper(top(), run(name, end, end / count))
         assert stepper.order == ORDERS[name]
@@ -207,7 +220,7 @@ def test_restart_after_a_jump(name):
     system = pushed()
     stepper = make_stepper(system, run(name, 1.0))
     assert system.breakpoints == [0.4]
-    frames = list(integrate(system, stepper, np.array([0.0, 0.4, 1.0]), Outcome([])))
+    frames = list(integrate(system, stepper, np.array([0.0, 0.4, 1.0]), RunSummary([])))
     x, v, work = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v", "work"))
     np.testing.assert_allclose(x[:, 0], [0.0, 0.28, 1.36], atol=1e-7)
     np.testing.assert_allclose(v[:, 0], [0.5, 0.9, 2.7], atol=1e-7)
@@ -242,7 +255,7 @@ def test_jump(name):
 @every_stepper
 def test_events(name):
     """A zero inside a step is found by the dense output; a terminal event ends the run there."""
-    system, outcome = pushed(), Outcome([])
+    system, outcome = pushed(), RunSummary([])
     events = (
         Event("passed", lambda t, state: state.bodies["m"].position[0] - 0.1, terminal=False),
         Event("there", lambda t, state: state.bodies["m"].position[0] - 0.3),
@@ -279,8 +292,41 @@ def test_another_discrete_state_is_read_in_the_next_step(name):
 def test_explicit_steppers_integrate_relative_coordinates(name, speeds):
     form = femb.relative_kinematics(top().model, speeds)
     stepper = make_stepper(form, run(name, 0.5, 0.02))
-    frames = list(integrate(form, stepper, np.array([0.0, 0.123, 0.5]), Outcome([])))
+    frames = list(integrate(form, stepper, np.array([0.0, 0.123, 0.5]), RunSummary([])))
     p, omega = attitude(0.123)
     got = frames[-1] if len(frames[-1].time) > 1 else frames[1]
     np.testing.assert_allclose(got.q[0, 3:], p, atol=1e-6)
     np.testing.assert_allclose(got.v[0, 3:], omega, atol=1e-6)
+
+
+USE = """
+import femb
+assert femb.__file__.startswith({folder!r})
+model = femb.Model("thrown")
+model.add(femb.PointMass("m", mass=2.0, velocity=(1.0, 0.0, 0.0)))
+model.add(femb.Load("push", body="m", force=lambda t, state: (4.0 * t, 0.0, 0.0)))
+results = femb.simulate(model, duration=1.0, method="heun", step=0.01)
+assert results.statistics["steps"] == 100
+assert abs(results.bodies["m"].position[-1, 0] - (1.0 + 1.0 / 3.0)) < 1e-4
+try:
+    femb.Run(duration=1.0, method="heun")
+except femb.ModelError as error:
+    assert "heun has no error control and needs a fixed step" in str(error)
+"""
+
+
+def test_adding_a_stepper_is_one_file_and_one_line(tmp_path):
+    """As docs/howto/add_a_stepper.md says, in a copy of the package."""
+    for folder in ("femb", "elements"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (ROOT / "docs" / "howto" / "add_a_stepper.md").read_text()
+    (tmp_path / "femb" / "steppers" / "heun.py").write_text(re.findall(r"```python\n(.*?)```", text, re.S)[0])
+    catalogue = tmp_path / "femb" / "base" / "methods.py"
+    (line,) = re.findall(r"```text\n(.*?)```", text, re.S)
+    catalogue.write_text(catalogue.read_text().replace("STEPPERS = {\n", "STEPPERS = {\n" + line))
+    use = USE.format(folder=str(tmp_path))
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", use], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

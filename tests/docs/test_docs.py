@@ -8,22 +8,24 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
 import pytest
+import shared_runs
 from checkout import ROOT
 from click.testing import CliRunner
+from matplotlib.figure import Figure
 from oracles import page_numbers
 
-from femb import Results
+from femb import Results, load_case
 from femb.cli import cli
 from femb.export.plots import request, rows
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # Pages that add a file to femb: their code runs in a copy of it.
+ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
 ADDING = [page for page in PAGES if re.search(r"^```python title=use$", page.read_text(), re.MULTILINE)]
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -50,38 +52,32 @@ def commands_of(text: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):
-    """A folder like a checkout, where pages may write."""
+    """A folder like a checkout, where pages may write; figures are small and roughly laid out, for time."""
     (tmp_path / "cases").symlink_to(ROOT / "cases")
     monkeypatch.chdir(tmp_path)
+    save = Figure.savefig
+
+    def saved(figure, *arguments, **options):
+        if "format" not in options:  # no frame of an animation
+            figure.set_layout_engine("none")
+            options["dpi"] = 30
+        save(figure, *arguments, **options)
+
+    monkeypatch.setattr(Figure, "savefig", saved)
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def runs(tmp_path_factory):
-    """A function from an analysis, a case and what is set in it to its exit code, output and results.
+def start_of(case: Path) -> list[str]:
+    """What makes a run of a case a hundredth of it."""
+    horizon = 0.01 * load_case(case).run.duration
+    return [f"run.duration={horizon}", f"run.output_interval={horizon / 10}"]
 
-    Each is run once, by the command line, however many pages ask for it.
+
+def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
+    """Output of a command of a page; that of an analysis, and its results, may come from another page's.
+
+    short : a run, of which nothing is compared, is the first hundredth of the case's, as tests/cases starts it too.
     """
-    folder = tmp_path_factory.mktemp("runs")
-    (folder / "cases").symlink_to(ROOT / "cases")
-
-    @cache
-    def run(verb: str, case: str, overrides: tuple[str, ...]) -> tuple[int, str, Path]:
-        out = folder / f"{len(list(folder.iterdir()))}"
-        words = [word for each in overrides for word in ("--set", each)]
-        before = Path.cwd()
-        os.chdir(folder)
-        try:
-            result = CliRunner().invoke(cli, [verb, case, *words, "--out", str(out)])
-        finally:
-            os.chdir(before)
-        return result.exit_code, result.output.replace(str(out), "OUT"), out / "results.h5"
-
-    return run
-
-
-def invoke(line: str, runs, wanted: int = 0) -> str:
-    """Output of a command of a page; that of an analysis, and its results, may come from another page's."""
     words = shlex.split(line)[1:]
     if words[0] in ("run", "inverse"):
         case, overrides, out = words[1], [], Path("out") / Path(words[1]).stem
@@ -91,7 +87,9 @@ def invoke(line: str, runs, wanted: int = 0) -> str:
             else:
                 assert word == "--out", line
                 out = Path(value)
-        code, output, file = runs(words[0], case, tuple(overrides))
+        if short:
+            overrides += start_of(ROOT / case)
+        code, output, file = shared_runs.command(words[0], case, tuple(overrides))
         out.mkdir(parents=True, exist_ok=True)
         (out / "results.h5").unlink(missing_ok=True)
         shutil.copyfile(file, out / "results.h5")
@@ -104,10 +102,10 @@ def invoke(line: str, runs, wanted: int = 0) -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page not in ADDING], ids=named)
-def test_python_blocks_run(page, workplace, runs):
+def test_python_blocks_run(page, workplace):
     for line in commands(page):
         if line.startswith(("femb run", "femb inverse")):
-            invoke(line, runs)
+            invoke(line)
     namespace: dict[str, object] = {"__name__": "page"}
     for number, (_, text) in enumerate(blocks(page, "python"), start=1):
         exec(compile(text, f"{page.name}, block {number}", "exec"), namespace)
@@ -126,7 +124,17 @@ def steps(page: Path) -> list[tuple[str, str | None]]:
     return list(dict.fromkeys(found))
 
 
+TEXTS = [page.read_text() for page in PAGES]
 LONG = ("iftomm_a02_four_bar.md",)
+
+
+def is_free(page: Path, command: str) -> bool:
+    """Whether a command is a run of a case as it is, of which no number or printed output of a page says anything."""
+    words = shlex.split(command)[1:]
+    if words[0] != "run" or len(words) != 2 or any(printed is not None for _, printed in steps(page)):
+        return False
+    case = Path(words[1]).stem
+    return all(case != each.case or each.overrides for text in TEXTS for each in page_numbers.numbers_of(text))
 
 
 @pytest.mark.parametrize(
@@ -137,10 +145,10 @@ LONG = ("iftomm_a02_four_bar.md",)
         if page not in ADDING and steps(page)
     ],
 )
-def test_commands_do_what_the_page_says(page, workplace, runs):
+def test_commands_do_what_the_page_says(page, workplace):
     for command, printed in steps(page):
         stops = printed is not None and "the run stopped" in printed
-        given = invoke(command, runs, int(stops))
+        given = invoke(command, int(stops), short=is_free(page, command))
         problem = None if printed is None else page_numbers.output_problem(printed, given)
         assert problem is None, f"{named(page)}: {command}\n{problem}"
 
@@ -153,11 +161,11 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("page", "numbers"), NUMBERS)
-def test_numbers_are_those_of_the_program(page, numbers, runs):
+def test_numbers_are_those_of_the_program(page, numbers):
     """Every number that a page says where it has it from, see page_numbers."""
     shown = page_numbers.visible(page.read_text())
     (case,) = (ROOT / "cases").glob(f"{numbers.case}.*")
-    _, output, file = runs("run", f"cases/{case.name}", numbers.overrides)
+    _, output, file = shared_runs.command("run", f"cases/{case.name}", numbers.overrides)
     assert file.exists(), output
     names = page_numbers.names_of(Results.read(file))
     problems = [page_numbers.problem_of(line, names) for line in numbers.lines]
@@ -187,7 +195,7 @@ def with_line(text: str, difference: str) -> str:
     return text.replace(f"\n{kept}\n", f"\n{kept}\n{added}\n", 1)
 
 
-@pytest.mark.parametrize("page", ADDING, ids=named)
+@pytest.mark.parametrize("page", [page for page in ADDING if page != ELEMENT_PAGE], ids=named)
 def test_what_is_added_works_as_its_page_says(page, tmp_path):
     """In a copy of femb: the new file, the line in a catalogue, the use in Python, a case, and commands then."""
     for folder in ("femb", "elements"):
@@ -213,13 +221,67 @@ def test_what_is_added_works_as_its_page_says(page, tmp_path):
         assert "run" not in arguments or "complete" in done.stdout
 
 
-def test_toml_of_the_readme_and_how_tos_is_read(workplace, runs):
+# What stands in for a copy of the package, whose kernels would be compiled anew: more files in the folder of elements,
+# and more text at the end of its __init__.py.
+ADDED = """
+from pathlib import Path
+
+import femb.elements
+
+here = Path(__file__).parent / "elements"
+femb.elements.__path__.append(str(here))
+exec((here / "__init__.py").read_text(), vars(femb.elements))
+"""
+
+
+def test_added_elements_run_as_their_page_says(tmp_path):
+    """Files and entries of the catalogue, uses, the contract of items, and cases with what is made of their results."""
+    (tmp_path / "sitecustomize.py").write_text(ADDED)
+    contracts = tmp_path / "tests" / "contracts" / "test_items.py"
+    contracts.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "contracts" / "test_items.py", contracts)
+    (tmp_path / "elements").mkdir()
+
+    def run(*arguments):
+        path = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "tests")])
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    uses = []
+    for title, text in blocks(ELEMENT_PAGE, "python"):
+        path = tmp_path / title.removeprefix("title=")
+        if path.suffix != ".py":
+            path = tmp_path / f"use_{len(uses)}.py"
+            uses.append(path.name)
+        with path.open("a") as file:
+            file.write(text)
+    for use in uses:
+        run(use)
+    kinds = ("-k", "TimoshenkoBeam", "-n0", "-q", "-p", "no:cacheprovider")
+    assert " passed" in run("-m", "pytest", str(contracts), *kinds)
+    for k, (_, text) in enumerate(blocks(ELEMENT_PAGE, "toml")):
+        (tmp_path / f"case_{k}.toml").write_text(text)
+        assert "complete" in run("-m", "femb", "run", f"case_{k}.toml")
+    for verb in ("export", "picture"):
+        run("-m", "femb", verb, "out/case_1/results.h5")
+    assert "strains.png" in run("-m", "femb", "plot", "out/case_1/results.h5", "--what", "strains")
+
+
+def test_toml_of_the_readme_and_how_tos_is_read(workplace):
     body = "[bodies.hub]\nmass = 1.0\ninertia = 1.0\n"
     for page in PAGES:
         for number, (_, text) in enumerate(blocks(page, "toml") if page not in ADDING else []):
             file = workplace / f"{page.stem}_{number}.toml"
             file.write_text(text if "[bodies" in text else body + text)
-            invoke(f"femb check {file}", runs)
+            invoke(f"femb check {file}")
 
 
 def anchors(page: Path) -> set[str]:
@@ -264,10 +326,10 @@ def test_every_picture_is_shown():
     assert {path.name for path in (ROOT / "docs" / "images").glob("*")} == shown
 
 
-def test_node_figures_show_rates_of_what_they_show(runs):
+def test_node_figures_show_rates_of_what_they_show():
     """The figure `nodes` of the satellite: the quantities of the source's chapter 4, all five nodes."""
     overrides = ("run.duration=2.0", "run.output_interval=0.001")
-    results = Results.read(runs("run", "cases/satellite_forced.toml", overrides)[2])
+    results = Results.read(shared_runs.command("run", "cases/satellite_forced.toml", overrides)[2])
     shown = rows(results, request(results, "nodes"))
     assert [len(row) for row in shown] == [3, 3, 4, 4, 3, 3]
     assert all(panel.labels == ["left[2]", "left[1]", "hub", "right[1]", "right[2]"] for row in shown for panel in row)

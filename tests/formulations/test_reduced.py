@@ -189,7 +189,7 @@ def test_matrices_are_the_derivatives_of_the_equations(name):
     rng = np.random.default_rng(6)
     q, v = random_state(form.tree, rng)
     if model.beams:
-        q, strains = form.q0 + 0.05 * rng.standard_normal(form.n_q), form.tree.strains[0]
+        q, strains = form.q0 + 0.05 * rng.standard_normal(form.n_q), form.tree.internal[0]
         q[strains] = 1e-3 * rng.standard_normal(strains.stop - strains.start)
         form.normalise(q)
     u, multipliers = form.inputs_at(0.0, q, v), rng.standard_normal(form.n_c)

@@ -43,7 +43,7 @@ def assert_rigid(system, point, velocity, omega, frames=None):
         r, got, spin = frame_velocity(system, k)
         np.testing.assert_allclose(got, velocity + np.cross(omega, r - point), rtol=0.0, atol=1e-14)
         np.testing.assert_allclose(spin, omega, rtol=0.0, atol=1e-14)
-    assert not np.any(system.v0[system.layout.strain_v])
+    assert not np.any(system.v0[system.layout.internal_v])
 
 
 def same_attitude(got, wanted, tolerance=1e-14):

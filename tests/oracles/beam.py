@@ -231,7 +231,7 @@ class Oracle:
             for k, frame in enumerate(layout.frames)
             if frame.freedom
         ]
-        self.places += [(i, j, 1) for i, j in zip(layout.strain_q, layout.strain_v, strict=True)]
+        self.places += [(i, j, 1) for i, j in zip(layout.internal_q, layout.internal_v, strict=True)]
         self.places.sort()
         self.beams, self.masses = [], []
         self.gravity = numpy.array(system.model.gravity)

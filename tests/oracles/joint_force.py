@@ -5,7 +5,7 @@ differentiation. Nothing is shared with the kernels but the stations of the join
 import autograd.numpy as np
 import numpy
 from autograd import grad, jacobian
-from oracles.beam import multiply, rotate
+from oracles.beam import conjugate, multiply, rotate
 
 
 def spring(c, rate, item):
@@ -55,27 +55,25 @@ class Oracle:
         turns = numpy.round((self.reference - _plain(angle)) / (2.0 * numpy.pi))
         return angle + 2.0 * numpy.pi * turns
 
-    def rates(self, q, v):
-        """q' = H(q) v."""
+    def to_velocities(self, q, force):
+        """H^T force, with q' = H v: a quaternion's part is half the vector part of p* f."""
         parts = [np.zeros(0)]
-        order = sorted(k for k, place in enumerate(self.layout.frame_v) if place >= 0)
-        for k in sorted(order, key=lambda k: self.layout.frame_q[k]):
-            i, j = self.layout.frame_q[k], self.layout.frame_v[k]
-            spin = np.concatenate([np.zeros(1), v[j + 3 : j + 6]])
-            parts += [v[j : j + 3], 0.5 * multiply(q[i + 3 : i + 7], spin)]
+        free = [k for k, place in enumerate(self.layout.frame_v) if place >= 0]
+        for k in sorted(free, key=lambda k: self.layout.frame_v[k]):
+            i = self.layout.frame_q[k]
+            parts += [force[i : i + 3], 0.5 * multiply(conjugate(q[i + 3 : i + 7]), force[i + 3 : i + 7])[1:]]
         return np.concatenate(parts)
 
     def residual(self, q, v):
         """J^T N."""
-        by_q = grad(self.coordinate)(q)
-        J = np.stack([np.dot(by_q, self.rates(q, unit)) for unit in numpy.eye(len(v))])
+        J = self.to_velocities(q, grad(self.coordinate)(q))
         return J * self.law(self.coordinate(q), np.dot(J, v))
 
     def tangents(self, q, v):
         """d(residual)/dv and d(residual)/dq H."""
         damping = jacobian(lambda w: self.residual(q, w))(v)
         by_q = jacobian(lambda x: self.residual(x, v))(q)
-        return damping, by_q @ numpy.stack([self.rates(q, unit) for unit in numpy.eye(len(v))], axis=1)
+        return damping, numpy.stack([self.to_velocities(q, row) for row in by_q])
 
 
 def _plain(value):

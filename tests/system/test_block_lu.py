@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from femb.elements.beam.beam import STRAIN
 from femb.layout.layout import Layout
 from femb.system.block_lu import LinearSolver, SingularError
 from femb.system.pattern import Pattern
@@ -20,10 +21,12 @@ def random_layout(rng, count, roots=1, extra=0):
     for k in range(count):
         kind = rng.integers(4)
         if kind == 3:
-            blocks.append(((), (layout.add_strain(f"strain {k}", None),)))
+            blocks.append(((), (layout.add_internal(f"strain {k}", STRAIN, None, "beams"),)))
             continue
         frame = layout.add_frame(f"frame {k}", np.zeros(3), ONE, freedom=3 if kind == 0 else 6)
-        blocks.append(((frame,), [layout.add_strain("", frame) for _ in range(kind if kind < 3 else 0)]))
+        blocks.append(
+            ((frame,), [layout.add_internal("", STRAIN, frame, "beams") for _ in range(kind if kind < 3 else 0)])
+        )
     order = rng.permutation(count)
 
     def couple(a, b):

@@ -36,33 +36,31 @@ def operating_point(
 
     Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.analysis.equilibrium.steady_start``.
     """
-    return prepared(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary, t=t)[0]
+    return point_at(prepared(model, start, at_rest, state, t), trim, vary, t)[0]
 
 
 def prepared(
-    model: "Model | System",
-    *,
-    start: str = "as_given",
-    at_rest: bool = False,
-    state: Mapping[str, float] | None = None,
-    trim: bool = False,
-    vary: Sequence[str] | None = None,
-    t: float = 0.0,
-) -> tuple[OperatingPoint, dict[str, float]]:
-    """The same, and the speeds that a trim brought to rest, by the names of their coordinates."""
+    model: "Model | System", start: str, at_rest: bool, state: Mapping[str, float] | None, t: float = 0.0
+) -> "System":
+    """The System at the start that is asked for."""
     from femb.system.system import System
 
     if start not in STARTS:
         raise ModelError(f"start: got {start!r}, must be one of {', '.join(map(repr, STARTS))}")
-    if vary and not trim:
-        raise ModelError("vary names what a trim may change: ask for trim, too")
     system = System(model, assemble=start == "assembled") if isinstance(model, Model) else model
     if start == "equilibrium":
         from femb.analysis.equilibrium import steady_start
 
         system = system.starting_at(*steady_start(system))
-    if at_rest or state:
-        system = _changed(system, at_rest, state or {}, t)
+    return _changed(system, at_rest, state or {}, t) if at_rest or state else system
+
+
+def point_at(
+    system: "System", trim: bool = False, vary: Sequence[str] | None = None, t: float = 0.0
+) -> tuple[OperatingPoint, dict[str, float]]:
+    """The point at the start of a System, or near it, and the speeds that a trim brought to rest, by their names."""
+    if vary and not trim:
+        raise ModelError("vary names what a trim may change: ask for trim, too")
     if not trim:
         return OperatingPoint.of(system, t=t), {}
     found = trimmed(system, vary=vary or None, t=t)

@@ -66,7 +66,7 @@ class Chart:
 
 
 def frames_chart(point: OperatingPoint) -> Chart:
-    """Displacements of every frame in its own axes, its turn, and strains, as if there were no constraints.
+    """Displacements of every frame in its own axes, its turn, and internal coordinates, without constraints.
 
     In axes that move with the frames a steadily turning structure has constant coefficients. The speeds are the
     velocities in the same axes, and the angular velocities.
@@ -122,14 +122,10 @@ def resting_chart(point: OperatingPoint) -> Chart:
     changes = np.concatenate([own.rates[independent], np.zeros(len(driven))])
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
-        q = point.q + system.rates(point.q[None], (H @ p)[None])[0]
-        system.normalise(q)
-        result: tuple[Floats, Floats] = system.projected(point.u, q, point.v + H @ w)
-        return result
+        return system.projected(point.u, system.retract(point.q, H @ p), point.v + H @ w)
 
     def speeds_at(q: Floats, v: Floats) -> Floats:
-        result: Floats = own_axes.speeds(q, v)[independent]
-        return result
+        return own_axes.speeds(q, v)[independent]
 
     return Chart(chosen, driven, H, nothing, nothing, nothing, zero, stiffness, still, changes, retract, speeds_at)
 
@@ -144,13 +140,13 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
     still = np.zeros((1, system.n_v))
     base = system.constraint_rates(point.u[None], point.q[None], still)[0]
     at = system.constraint_set.first_input
-    for each in system.constraint_set.inputs:
-        if each.width == 3 and not each.of_discrete:
+    for input_ in system.constraint_set.inputs:
+        if input_.width == 3 and not input_.of_discrete:
             u = point.u.copy()
             u[at + 1] += 1.0
             columns.append(system.constraint_rates(u[None], point.q[None], still)[0] - base)
-            names.append(each.label.removesuffix(".motion"))
-        at += each.width
+            names.append(input_.label.removesuffix(".motion"))
+        at += input_.width
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
 
 
@@ -162,8 +158,8 @@ def _names(system: System) -> tuple[str, ...]:
     for k, frame in enumerate(layout.frames):
         for i in range(frame.freedom):
             names[layout.frame_v[k] + i] = f"{bodies.get(k, frame.label)}.{words[i]}"
-    for k, label in enumerate(layout.strain_labels):
-        names[layout.strain_v[k]] = f"{label}.strain"
+    for each, place in zip(layout.internal, layout.internal_v, strict=True):
+        names[place] = each.name
     return tuple(names)
 
 

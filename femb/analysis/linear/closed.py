@@ -92,8 +92,7 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         q, v = q_and_v((S @ p)[:n], (S @ w + S1 @ p)[:n])
-        result: tuple[Floats, Floats] = system.projected(point.u, q, v)
-        return result
+        return system.projected(point.u, q, v)
 
     prescribed = [[point.u[at + k] for at in places] for k in (1, 2)]
     return Chart(
@@ -117,13 +116,13 @@ def _driven(system: System) -> tuple[tuple[str, ...], dict[int, int]]:
     names: list[str] = []
     places: dict[int, int] = {}
     at = system.constraint_set.first_input
-    for each in system.constraint_set.inputs:
-        if each.width > 3:
-            raise ModelError(f"{each.label}: a driven orientation is linearised in equilibrium only")
-        if each.width == 3 and not each.of_discrete:
+    for input_ in system.constraint_set.inputs:
+        if input_.width > 3:
+            raise ModelError(f"{input_.label}: a driven orientation is linearised in equilibrium only")
+        if input_.width == 3 and not input_.of_discrete:
             places[at] = len(names)
-            names.append(each.label.removesuffix(".motion"))
-        at += each.width
+            names.append(input_.label.removesuffix(".motion"))
+        at += input_.width
     return tuple(names), places
 
 

@@ -98,7 +98,7 @@ def state_space(point: OperatingPoint, equations: SecondOrder, outputs: Sequence
     acceleration = chart.alpha_p @ p + chart.alpha_w @ w + chart.H @ rate
     y = np.zeros((0, p.shape[1]))
     if rows:
-        y = np.vstack([_row(each, pose, velocity, acceleration, p, w) for each in rows])
+        y = np.vstack([_row(row, pose, velocity, acceleration, p, w) for row in rows])
     driven = [f"{name}{word}" for word in ("", " rate", " acceleration") for name in chart.driven]
     whole = np.vstack([change, rate[:P]])
     n = 2 * P
@@ -109,5 +109,5 @@ def state_space(point: OperatingPoint, equations: SecondOrder, outputs: Sequence
         y[:, n:],
         (*chart.names, *(f"{name} rate" for name in chart.names)),
         (*equations.inputs, *driven),
-        tuple(name for each in rows for name in each.names),
+        tuple(name for row in rows for name in row.names),
     )

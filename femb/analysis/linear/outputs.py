@@ -45,9 +45,9 @@ def default_outputs(point: OperatingPoint, chart: Chart) -> tuple[str, ...]:
         if layout.frames[layout.bodies[name]].freedom == 6 or word in ("position", "velocity")
     ]
     for name, joint in layout.joints.items():
-        for k, each in enumerate(joint.coordinates, start=joint.part.start):
+        for k, coordinate in enumerate(joint.coordinates, start=joint.part.start):
             known = point.at_rest or k in chart.joints
-            names += [f"joints.{name}.{each.name}{rate}" for rate in (("", " rate") if known else ("",))]
+            names += [f"joints.{name}.{coordinate.name}{rate}" for rate in (("", " rate") if known else ("",))]
     return tuple(names)
 
 
@@ -62,7 +62,7 @@ def output(point: OperatingPoint, chart: Chart, name: str) -> Output:
             if node.lstrip("-").isdigit() and -len(stations) <= int(node) < len(stations):
                 return _of_station(point, stations[int(node)], name, word)
         case ["joints", joint, word] if joint in layout.joints:
-            names = [each.name for each in layout.joints[joint].coordinates]
+            names = [coordinate.name for coordinate in layout.joints[joint].coordinates]
             rate = word.endswith(" rate")
             if word.removesuffix(" rate") in names:
                 number = layout.joints[joint].part.start + names.index(word.removesuffix(" rate"))
@@ -118,7 +118,7 @@ def _of_joint(point: OperatingPoint, number: int, name: str, rate: bool) -> Outp
     system, layout = point.system, point.system.layout
     gradient = system.coordinates_of_joints.measure(point.q[None], point.v[None])[2][0, number]
     rows, nothing = np.zeros((2, 1, system.n_v))
-    joint = next(each for each in layout.joints.values() if each.part.start <= number < each.part.stop)
+    joint = next(joint for joint in layout.joints.values() if joint.part.start <= number < joint.part.stop)
     for e, end in enumerate((joint.first, joint.second)):
         freedom, j = layout.frames[end.frame].freedom, layout.frame_v[end.frame]
         rows[0, j : j + freedom] += gradient[6 * e : 6 * e + freedom] if freedom else 0.0

@@ -63,16 +63,18 @@ class OwnAxes:
     @classmethod
     def of_tree(cls, tree: "JointTree") -> "OwnAxes":
         """Of the free roots of a joint tree: their quaternion is the attitude, as they hang on the inertial axes."""
-        roots = [each for each in tree.frames if each.joint is None and each.turn == SPHERICAL]
-        places = [(each.angles.start, each.u.start) for each in roots]
-        inertial = [place for place, each in zip(places, roots, strict=True) if not each.body_velocity]
-        turns = [range(each.u.start + len(each.strokes), each.u.stop) for each in tree.frames if each.turn != SPHERICAL]
-        return cls(tree.coordinates, places, inertial, [k for each in turns for k in each])
+        roots = [frame for frame in tree.frames if frame.joint is None and frame.turn == SPHERICAL]
+        places = [(root.angles.start, root.u.start) for root in roots]
+        inertial = [place for place, root in zip(places, roots, strict=True) if not root.body_velocity]
+        turns = [
+            range(frame.u.start + len(frame.strokes), frame.u.stop) for frame in tree.frames if frame.turn != SPHERICAL
+        ]
+        return cls(tree.coordinates, places, inertial, [k for turn in turns for k in turn])
 
     @cached_property
     def _balls(self) -> list[tuple[int, int]]:
         """Places of quaternions in q, and of their angular velocities in v."""
-        return list(zip(*(each.tolist() for each in self.coordinates[2:]), strict=True))
+        return list(zip(*(coordinate.tolist() for coordinate in self.coordinates[2:]), strict=True))
 
     def speeds(self, q: Floats, v: Floats) -> Floats:
         """w (n,) of v."""

@@ -17,29 +17,20 @@ from femb.analysis.array_file import write_arrays
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
-from femb.analysis.time_loop import Outcome, integrate
+from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Run, Tolerances
 from femb.base.types import Complexes, Floats
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
+from femb.numerics.tableaux import GAUSS
 from femb.system.system import System
 
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration
 CLOSED = 1e-9  # rad, m, or their rates, that the state may be off after a period
 SINGULAR = 1e-7  # singular values of Phi - 1 below this part of the largest count as zero: those of a free motion
-# Butcher's tableau of Gauss's rule of three points, order 6.
-ROOT = np.sqrt(15.0)
-NODES = np.array([0.5 - ROOT / 10.0, 0.5, 0.5 + ROOT / 10.0])
-WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
-STAGES = np.array(
-    [
-        [5 / 36, 2 / 9 - ROOT / 15, 5 / 36 - ROOT / 30],
-        [5 / 36 + ROOT / 24, 2 / 9, 5 / 36 - ROOT / 24],
-        [5 / 36 + ROOT / 30, 2 / 9 + ROOT / 15, 5 / 36],
-    ]
-)
+NODES, WEIGHTS, STAGES = GAUSS[3]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +159,8 @@ def _flow(
     length = period / intervals
     inner = (length * (np.arange(intervals)[:, None] + NODES)).ravel()
     times = np.concatenate([[0.0], inner, [period]])
-    frames = list(integrate(system, make_stepper(system, run), times, Outcome([])))
-    q, v = (np.concatenate([getattr(each, word) for each in frames]) for word in ("q", "v"))
+    frames = list(integrate(system, make_stepper(system, run), times, RunSummary([])))
+    q, v = (np.concatenate([getattr(frame, word) for frame in frames]) for word in ("q", "v"))
     Phi: Floats | None = None
     for k in range(intervals):
         A = []

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Sparse
-from femb.layout.element import Batch, Underived
+from femb.layout.element import Batch, WithoutDerivatives
 from femb.system.reaction_stiffness import reaction_stiffness
 from femb.system.system import System
 
@@ -39,10 +39,12 @@ class OperatingPoint:
         v = system.v0 if v is None else v
         system = system.at(q)
         state = system.state(t, q, v)
-        for each in system.inputs:
-            if each.of_state and (not each.differentiated or isinstance(each.function(t, state), Underived)):
+        for input_ in system.inputs:
+            if not input_.of_state:
+                continue
+            if not input_.differentiated or isinstance(input_.function(t, state), WithoutDerivatives):
                 raise ModelError(
-                    f"{each.label}: is a function of the state whose derivatives are not known, so that it cannot be "
+                    f"{input_.label}: is a function of the state whose derivatives are not known, so that it cannot be "
                     "linearised; springs and motors may return (force, by length, by rate); of other loads take an "
                     "aerodynamic one"
                 )
@@ -82,13 +84,13 @@ class OperatingPoint:
         columns, names = [], []
         for batch in self.system.batches:
             at = batch.first_input
-            for each in batch.inputs:
-                places, at = range(at, at + each.width), at + each.width
-                if each.of_state or each.of_discrete:
+            for input_ in batch.inputs:
+                places, at = range(at, at + input_.width), at + input_.width
+                if input_.of_state or input_.of_discrete:
                     continue
                 for k in places:
                     columns.append(self._force_of(batch, k))
-                    names.append(each.label if each.width == 1 else f"{each.label}.{k - places.start}")
+                    names.append(input_.label if input_.width == 1 else f"{input_.label}.{k - places.start}")
         return np.array(columns).reshape(-1, self.system.n_v).T, tuple(names)
 
     def _force_of(self, batch: Batch, k: int) -> Floats:
@@ -98,5 +100,5 @@ class OperatingPoint:
             u = self.u.copy()
             u[k] = value
             batch.residual(u[None], self.q[None], self.v[None], np.zeros((1, self.system.n_v)), out[None])
-        result: Floats = forces[0] - forces[1]
-        return result
+        force: Floats = forces[0] - forces[1]
+        return force

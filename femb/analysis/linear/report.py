@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from femb.analysis.linear.aircraft import NineBlocks, blocks_at
-from femb.analysis.linear.begin import prepared
+from femb.analysis.linear.begin import point_at, prepared
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.multiblade import multiblade
 from femb.analysis.linear.periodic import Periodic, periodic
@@ -44,7 +44,7 @@ def linearized(
     femb.nine_blocks.
     """
     start = start or (run.start if run is not None else "as_given")
-    point, rested = prepared(model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary)
+    point, rested = point_at(prepared(model, start, at_rest, state), trim, vary)
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs)
     lines = [_heading(space, balance)]
@@ -74,7 +74,7 @@ def periodic_motion(
     Raises as femb.operating_point and femb.analysis.linear.periodic.
     """
     start = start or (run.start if run is not None else "as_given")
-    point, _ = prepared(model, start=start, at_rest=at_rest, state=state)
+    point, _ = point_at(prepared(model, start, at_rest, state))
     found = periodic(point.system.starting_at(point.q, point.v), period, vary=vary or None)
     largest = float(np.max(np.abs(found.multipliers), initial=0.0))
     verdict = "small motions grow" if largest > 1.0 + 1e-6 else "no small motion grows"

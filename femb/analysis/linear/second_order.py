@@ -47,7 +47,7 @@ def chart_of(point: OperatingPoint) -> Chart:
         tree = None  # closed loops, and joints without coordinates
     if tree is not None and covers(system, tree):
         return tree_chart(point, tree)
-    if any(isinstance(each, OrientationDriver) for each in system.model.tables["drivers"].values()):
+    if any(isinstance(table, OrientationDriver) for table in system.model.tables["drivers"].values()):
         return resting_chart(point)
     return closed_chart(point, frames_chart(point))
 

@@ -76,7 +76,7 @@ class Balance:
         whole: Floats = H[:, : chart.free].T @ parts + np.abs(chart.geometric_stiffness)
         # forces are known to a rounding of the largest, and of those that a displacement by its rounding would make
         force = max(self.largest_force, float(np.max(whole, initial=0.0)) / 16.0)
-        turned = [force * self.extent(unit, strains=False) for unit in np.eye(H.shape[1])]
+        turned = [force * self.extent(unit, internal=False) for unit in np.eye(H.shape[1])]
         return whole + turned
 
     @cached_property
@@ -112,15 +112,15 @@ class Balance:
         size = float(np.max(np.ptp(np.array(places), axis=0)))
         return size if size > 0.0 else 1.0
 
-    def extent(self, change: Floats, strains: bool = True) -> float:
-        """The largest turn (rad), displacement (parts of the structure's size) and strain of a change (P,)."""
+    def extent(self, change: Floats, internal: bool = True) -> float:
+        """The largest turn (rad), displacement (parts of the structure's size) and internal coordinate of a change."""
         layout = self.point.system.layout
         moved = np.abs(self.chart.H[:, : len(change)] @ change)
         for frame, j in zip(layout.frames, layout.frame_v, strict=True):
             if frame.freedom:
                 moved[j : j + 3] /= self.size
-        if not strains:
-            moved[layout.strain_v] = 0.0
+        if not internal:
+            moved[layout.internal_v] = 0.0
         return float(np.max(moved, initial=0.0))
 
     def rounding_of(self, change: Floats) -> Floats:
@@ -131,7 +131,7 @@ class Balance:
     def drifts(self) -> bool:
         """Whether forces change along the motion, on a radian or the structure's size, by more than rounding."""
         speeds = self.chart.speeds
-        allowed = UNBALANCED * self.largest_force * self.extent(speeds, strains=False) + self.rounding_of(speeds)
+        allowed = UNBALANCED * self.largest_force * self.extent(speeds, internal=False) + self.rounding_of(speeds)
         return bool(np.any(np.abs(self.drift) > allowed))
 
     def unbalanced(self, left: Floats) -> bool:
@@ -170,7 +170,7 @@ def why_passing(balance: Balance) -> str:
     It goes on with its loads as they are, for half a radian or half the structure's size.
     """
     chart = balance.chart
-    speed = balance.extent(chart.speeds, strains=False)
+    speed = balance.extent(chart.speeds, internal=False)
     if speed == 0.0:
         return ""
     if balance.drifts():
@@ -180,7 +180,7 @@ def why_passing(balance: Balance) -> str:
     except SolveError as error:
         return f"it cannot be followed: {error}"
     change = after - chart.speeds[: chart.free]
-    if balance.extent(change, strains=False) <= UNCHANGED * speed:
+    if balance.extent(change, internal=False) <= UNCHANGED * speed:
         return ""
     k = int(np.argmax(np.abs(change)))
     return f"{fastest(balance)}, and {chart.names[k]} changes its speed by {change[k]:.3g} per s on the way"
@@ -190,14 +190,14 @@ def fastest(balance: Balance) -> str:
     """The coordinate that moves most, with its speed."""
     chart = balance.chart
     names = (*chart.names, *chart.driven)
-    sizes = [balance.extent(chart.speeds * (np.arange(len(names)) == k), strains=False) for k in range(len(names))]
+    sizes = [balance.extent(chart.speeds * (np.arange(len(names)) == k), internal=False) for k in range(len(names))]
     k = int(np.argmax(sizes))
     return f"{names[k]} moves at {chart.speeds[k]:.4g} per s"
 
 
 def _gone_on(balance: Balance, time: float) -> Floats:
     """The free speeds (P,) after a time, shortened where an unstable motion would let rounding grow."""
-    from femb.analysis.time_loop import Outcome, integrate
+    from femb.analysis.time_loop import RunSummary, integrate
     from femb.base.options import Run, Tolerances
     from femb.steppers import make_stepper
 
@@ -209,13 +209,13 @@ def _gone_on(balance: Balance, time: float) -> Floats:
     tolerance = Tolerances(position=1e-9 * balance.size, quaternion=1e-9, strain=1e-10, time=time)
     run = Run(duration=time, rtol=1e-9, atol=tolerance)
     system = _with_steady_loads(point).starting_at(point.q, point.v)
-    frames = list(integrate(system, make_stepper(system, run), np.array([0.0, time]), Outcome([])))
+    frames = list(integrate(system, make_stepper(system, run), np.array([0.0, time]), RunSummary([])))
     return balance.chart.speeds_at(frames[-1].q[-1], frames[-1].v[-1])
 
 
 def _with_steady_loads(point: OperatingPoint) -> System:
     """The system of a point with its loads as they are at that time; drivers go on."""
-    t, held = point.t, {id(each) for each in point.system.constraint_set.inputs}
+    t, held = point.t, {id(input_) for input_ in point.system.constraint_set.inputs}
 
     def later(function: Callable[[float], object]) -> Callable[[float], object]:
         return lambda s: function(t + s)
@@ -227,13 +227,13 @@ def _with_steady_loads(point: OperatingPoint) -> System:
         return lambda s: value
 
     inputs: list[Input] = []
-    for each in point.system.inputs:
-        if each.of_discrete:
-            inputs.append(each)
-        elif id(each) in held:
+    for input_ in point.system.inputs:
+        if input_.of_discrete:
+            inputs.append(input_)
+        elif id(input_) in held:
             inputs.append(
-                replace(each, function=later(each.function), breakpoints=tuple(b - t for b in each.breakpoints))
+                replace(input_, function=later(input_.function), breakpoints=tuple(b - t for b in input_.breakpoints))
             )
         else:
-            inputs.append(replace(each, function=now(each.function, each.of_state), breakpoints=()))
+            inputs.append(replace(input_, function=now(input_.function, input_.of_state), breakpoints=()))
     return point.system.with_inputs(inputs)

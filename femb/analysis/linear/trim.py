@@ -78,7 +78,7 @@ def _near(system: System) -> tuple[Floats, Floats]:
     """The start; of beams in the steady motion it describes: they are too stiff to bend in one step."""
     from femb.analysis.equilibrium import steady_start
 
-    if system.layout.beams:
+    if system.layout.beams or system.layout.internal:
         with contextlib.suppress(SolveError, ModelError):
             return steady_start(system)
     return system.q0, system.v0
@@ -98,8 +98,8 @@ def _nearest(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     """The steady state nearest to a point; ``stepped`` gives a step from a state. Raises SolveError."""
 
     def step(balance: Balance) -> Step:
-        found = stepped(balance.made_steady())
-        return replace(found, extent=balance.extent(found.change))
+        result = stepped(balance.made_steady())
+        return replace(result, extent=balance.extent(result.change))
 
     def moved(balance: Balance, change: Floats, _: float) -> Balance:
         point = balance.point
@@ -195,7 +195,8 @@ def _turns(balance: Balance) -> Bools:
     frames = zip(layout.frames, layout.frame_v, strict=True)
     spins = [j + k for frame, j in frames for k in range(3, frame.freedom)]
     turns: Bools = np.any(balance.chart.H[spins] != 0.0, axis=0)
-    return turns & [not name.endswith(".strain") for name in (*balance.chart.names, *balance.chart.driven)]
+    internal = {each.name for each in layout.internal}
+    return turns & [name not in internal for name in (*balance.chart.names, *balance.chart.driven)]
 
 
 def _advice(balance: Balance) -> str:

@@ -24,7 +24,7 @@ def check_figures(model: Model) -> None:
 
 def figure_problems(model: Model) -> list[Problem]:
     """Figures, quantities, items and frames that the figures of a model name and that there are not."""
-    found: list[Problem] = []
+    result: list[Problem] = []
     for figure in model.figures.values():
         if not isinstance(figure.what, tuple):
             continue  # a case file's, which has a problem already
@@ -34,8 +34,8 @@ def figure_problems(model: Model) -> list[Problem]:
         for field, number, given, problem in problems:
             if problem is not None:
                 place = (figure.table, figure.name, *filter(None, (field, number)))
-                found.append(Problem(place, f"got {given!r}: {problem}"))
-    return found
+                result.append(Problem(place, f"got {given!r}: {problem}"))
+    return result
 
 
 def what_problem(model: Model, text: str) -> str | None:

@@ -86,9 +86,9 @@ class Subject:
         found: list[tuple[str, Channel]] = []
         for kind, group, node in self.chosen(kinds, nodes=points):
             if kind == "beams" and not points:
-                found += [(kind, each) for each in self.element_ends(group, word)]
+                found += [(kind, element_end) for element_end in self.element_ends(group, word)]
             else:
-                found += [(kind, each) for each in channels(kind, group, word, node)]
+                found += [(kind, channel) for channel in channels(kind, group, word, node)]
         if component:
             found = [(kind, part) for kind, channel in found for part in [channel.only(component)] if part is not None]
         rows: Rows = []

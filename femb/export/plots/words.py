@@ -62,7 +62,7 @@ class Channel:
 
     def only(self, component: str) -> Channel | None:
         """One component alone, None where there is none of that name."""
-        names = [plain(each) for each in self.components]
+        names = [plain(component) for component in self.components]
         if component not in names:
             return None
         k = names.index(component)
@@ -189,8 +189,8 @@ def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Cha
     if name == "force" and (kind == "joints" or (values.shape[1] == 3 and not _has_motion(group) and kind == "loads")):
         return [Channel(group.name, "force", "N", XYZ, values, "force")]
     found: dict[bool, list[int]] = {}
-    for k, each in enumerate(names):
-        found.setdefault(_is_length(kind, group, each), []).append(k)
+    for k, name in enumerate(names):
+        found.setdefault(_is_length(kind, group, name), []).append(k)
     result = []
     for length, columns in found.items():
         if name == "force":
@@ -208,7 +208,7 @@ def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Cha
 def _names(group: Group, count: int) -> list[str]:
     """Names of the coordinates or components of an item."""
     try:
-        names = [str(each) for each in json.loads(str(group.attributes.get("names", "[]")))]
+        names = [str(load) for load in json.loads(str(group.attributes.get("names", "[]")))]
     except (ValueError, TypeError):  # damaged: the numbers are still worth a look
         names = []
     if len(names) == count:

@@ -39,10 +39,10 @@ class EnergyMatrix:
         return float(0.5 * x @ self.matrix @ x)
 
     def _numbers(self, rates: ArrayLike) -> Floats:
-        found = as_numbers(rates)
-        if found is None or found.shape != (len(self.names),):
+        result = as_numbers(rates)
+        if result is None or result.shape != (len(self.names),):
             raise ModelError(f"energy matrix: rates: got {shown(rates)}, wanted {len(self.names)} numbers")
-        return found
+        return result
 
 
 def energy_matrix(

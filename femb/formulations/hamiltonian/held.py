@@ -32,8 +32,8 @@ def held_hinges(system: System, hinge_of: Any) -> list[Held]:
     """
     layout = system.layout
     places, at = {}, 0
-    for each in system.inputs:
-        places[id(each)], at = at, at + each.width
+    for input_ in system.inputs:
+        places[id(input_)], at = at, at + input_.width
     found: dict[int, Held] = {}
     for name, driver in layout.drivers.items():
         hinge = int(hinge_of[driver.coordinate])

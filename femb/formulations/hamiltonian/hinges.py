@@ -73,11 +73,11 @@ def links_of(steps: list[Step]) -> tuple[list[Link], Floats]:
     """
     links: list[Link] = []
     turn = np.eye(3)
-    for each in steps:
-        if each.turn is not None:
-            turn = turn @ each.turn
-        if each.axis is not None:
-            links.append(Link(turn, each.axis, each.sliding, each.place))
+    for step in steps:
+        if step.turn is not None:
+            turn = turn @ step.turn
+        if step.axis is not None:
+            links.append(Link(turn, step.axis, step.sliding, step.place))
             turn = np.eye(3)
     if not links:
         return [], turn

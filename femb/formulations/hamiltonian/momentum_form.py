@@ -22,7 +22,7 @@ from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEqua
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
 from femb.formulations.transformed import Transformed
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, TrialError
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
@@ -97,7 +97,7 @@ class MomentumForm(Transformed):
         force, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
         for batch in self._others:
             batch.residual(u[None], Q, V, still, force)
-        at_q, at_v = (each[:, None] for each in self._frames)
+        at_q, at_v = (frame[:, None] for frame in self._frames)
         turns = rotations.normalise(Q[0, at_q + np.arange(3, 7)])
         torque = rotations.rotate(turns, force[0, at_v + np.arange(3, 6)])
         return self._rows, np.concatenate([self._points, -force[0, at_v + np.arange(3)], -torque], axis=1)
@@ -160,7 +160,7 @@ class MomentumForm(Transformed):
         """v' in velocity coordinates of s states whose momenta have the rates a."""
         Q, V = self.to_system(q, v)
         out = np.zeros_like(V)
-        at_q, at_v = (each[:, None] for each in self._frames)
+        at_q, at_v = (frame[:, None] for frame in self._frames)
         rows = self._rows
         for k in range(len(q)):
             found = self.momentum_equations.changing(q[k], v[k], a[k])
@@ -189,7 +189,7 @@ class MomentumForm(Transformed):
         other.system = self.system.at(Q[0])
         return other
 
-    def _take(self, before: Discrete) -> None:
+    def _take(self, before: DiscreteState) -> None:
         self._list_held()
 
     def normalise(self, q: Floats) -> float:
@@ -240,4 +240,4 @@ def _does_work(batch: Batch) -> bool:
     """Whether a batch may have power: not if it is made of springs alone."""
     if isinstance(batch, JointForceBatch):
         return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
-    return type(batch).applied is not Batch.applied
+    return type(batch).nonconservative_force is not Batch.nonconservative_force

@@ -6,13 +6,13 @@ Source: docs/theory/hamiltonian.md, sections 4 and 5.
 import numpy as np
 
 from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 
 # A pivot at most this much of the inertia with all outboard hinges locked is rounding of a subtraction.
 ROUNDING = 1e-13
 
 
-@inner
+@inlined
 def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):
     """Articulated recursion, equations (9) to (11); M (rows, 6, 6) becomes the articulated inertias.
 

@@ -9,7 +9,7 @@ import numpy as np
 from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
 from femb.formulations.hamiltonian.momentum_kernels import recursive_velocities
 from femb.formulations.hamiltonian.sweep_kernels import place, spatial_inertias, sum_outboard, turn_rate
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import rotation, times_quaternion
 
 
@@ -39,7 +39,7 @@ def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):
         W[k, 2] += t[2] + x[0] * f[1] - x[1] * f[0]
 
 
-@inner
+@inlined
 def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):
     """out (n,) = p' of the hinges; W becomes its sums outboard. Equation (13)."""
     sum_outboard(parent, W)

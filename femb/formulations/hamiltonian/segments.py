@@ -77,15 +77,15 @@ class Segments:
     def columns(self) -> dict[str, Any]:
         """Fields of a Tree: names, topology, hinges and masses."""
         rows, bodies, n = self._rows, self._bodies[:-1], len(self._rows)
-        found: dict[str, Any] = {"names": tuple(row["name"] for row in rows)}
+        result: dict[str, Any] = {"names": tuple(row["name"] for row in rows)}
         shapes: dict[str, tuple[int, ...]] = {"parent": (n,), "axis": (n, 3), "at": (n, 3), "mounting": (n, 3, 3)}
-        found |= {word: np.array([row[word] for row in rows]).reshape(shape) for word, shape in shapes.items()}
-        found["axis"] /= np.linalg.norm(found["axis"], axis=1, keepdims=True)
-        found["sliding"] = np.array([row["sliding"] for row in rows], dtype=bool)
-        found["mass"] = np.array([each.mass for each in bodies])
-        found["center"] = np.array([each.center for each in bodies]).reshape(n, 3)
-        found["inertia"] = np.array([each.inertia for each in bodies]).reshape(n, 3, 3)
-        return found
+        result |= {word: np.array([row[word] for row in rows]).reshape(shape) for word, shape in shapes.items()}
+        result["axis"] /= np.linalg.norm(result["axis"], axis=1, keepdims=True)
+        result["sliding"] = np.array([row["sliding"] for row in rows], dtype=bool)
+        result["mass"] = np.array([body.mass for body in bodies])
+        result["center"] = np.array([body.center for body in bodies]).reshape(n, 3)
+        result["inertia"] = np.array([body.inertia for body in bodies]).reshape(n, 3, 3)
+        return result
 
     def _hang(self, frame: TreeFrame) -> None:
         """The segments of a frame that hangs on its parent by a joint."""
@@ -130,12 +130,15 @@ class Segments:
         """'joint.coordinate' of a joint's hinges, strokes first."""
         assert frame.joint is not None
         coordinates = self.layout.joints[frame.joint].coordinates
-        strokes = {each.first[0]: each.name for each in coordinates if not each.is_angle}
+        strokes = {coordinate.first[0]: coordinate.name for coordinate in coordinates if not coordinate.is_angle}
         words = [strokes.get(axis, "xyz"[axis]) for axis in frame.strokes]
         if frame.turn == SPHERICAL:
             words += ["turn_x", "turn_y", "turn_z"]
         else:
-            words += [each.name for each in coordinates if each.is_angle] or ["first_angle", "second_angle"]
+            words += [coordinate.name for coordinate in coordinates if coordinate.is_angle] or [
+                "first_angle",
+                "second_angle",
+            ]
         return [f"{frame.joint}.{word}" for word in words]
 
     def _add_masses(self, batch: MassBatch) -> None:

@@ -17,7 +17,7 @@ from femb.formulations.hamiltonian.columns import (
     SINE,
     SLIDE,
 )
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 
 
 @kernel
@@ -145,7 +145,7 @@ def sum_outboard(parent, x):
             x[parent[k], i] += x[k, i]
 
 
-@inner
+@inlined
 def cholesky_solve(A, x):
     """x = A^-1 x in place, A symmetric positive definite and overwritten; returns whether it is that."""
     n = x.size

@@ -61,8 +61,8 @@ class SystemTree:
 
     def _find_root(self) -> TreeFrame | None:
         """The free body that everything hangs on; None where that is the ground."""
-        roots = [each for each in self.joints.frames if each.joint is None]
-        grounded = [each for each in self.joints.frames if each.joint is not None and each.parent < 0]
+        roots = [frame for frame in self.joints.frames if frame.joint is None]
+        grounded = [frame for frame in self.joints.frames if frame.joint is not None and frame.parent < 0]
         if len(roots) > 1 or (roots and grounded):
             names = [self.layout.frames[each.frame].label for each in (roots[0], (grounded or roots[1:])[0])]
             raise ModelError.at(
@@ -126,11 +126,11 @@ class SystemTree:
 
 
 def _linear_springs(system: System) -> list[JointSpringDamper]:
-    found = []
+    result = []
     for batch in system.batches:
         if isinstance(batch, JointForceBatch):
-            found += [item for item in batch.items if isinstance(item, JointSpringDamper) and item.force is None]
-    return found
+            result += [item for item in batch.items if isinstance(item, JointSpringDamper) and item.force is None]
+    return result
 
 
 def _refuse(system: System) -> None:
@@ -144,6 +144,8 @@ def _refuse(system: System) -> None:
 
     for name in model.beams:
         raise refused(f"beams.{name}", "bends")
+    for each in layout.internal:
+        raise refused(f"{each.table}.{each.label}", f"has an unknown of its own, {each.quantity.name}")
     for frame in layout.frames:
         if frame.freedom == 3:
             raise refused(f"bodies.{frame.label}", "is a free point mass, which has no axes to turn")

@@ -117,8 +117,8 @@ class Tree:
     @cached_property
     def ancestors(self) -> Any:
         """B (n, n) bool: B[i, k] is true where i is k or inboard of it."""
-        found = np.eye(self.n, dtype=bool)
+        result = np.eye(self.n, dtype=bool)
         for k in range(self.n):
             if self.parent[k] != GROUND:
-                found[:, k] |= found[:, self.parent[k]]
-        return found
+                result[:, k] |= result[:, self.parent[k]]
+        return result

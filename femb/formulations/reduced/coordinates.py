@@ -12,7 +12,7 @@ from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.formulations.tree_frame import TreeFrame
-from femb.layout.dof_index import turned_places
+from femb.layout.dof_index import internal_tolerances, turned_places
 from femb.numerics import kinematics, rotations
 
 
@@ -25,7 +25,7 @@ class TreeCoordinates:
     def __init__(self, tree: JointTree) -> None:
         self.tree = tree
         self.n_q, self.n_v = tree.n_q, tree.n_u
-        self._body_roots = [each for each in tree.frames if each.body_velocity]
+        self._body_roots = [frame for frame in tree.frames if frame.body_velocity]
         self._group()
 
     def _group(self) -> None:
@@ -42,9 +42,10 @@ class TreeCoordinates:
             else:
                 count = each.q.stop - each.angles.start
                 angles += [(each.angles.start + k, each.u.start + strokes + k, -1) for k in range(count)]
-        (q, u), count = self.tree.strains, self.n_q - self.tree.strains[0].start
-        strains = [(q.start + k, u.start + k, 1) for k in range(count)]
-        self._groups = (lengths, angles, [(*each, 4) for each in balls], strains)
+        q, u = self.tree.internal
+        signs = [-1 if each.quantity.unit == "rad" else 1 for each in self.tree.layout.internal]
+        internal = [(q.start + k, u.start + k, size) for k, size in enumerate(signs)]
+        self._groups = (lengths, angles, [(*ball, 4) for ball in balls], internal)
         pairs = np.array(turning, dtype=np.int64).reshape(-1, 2).T
         self.corotated_frames = (np.ascontiguousarray(pairs[0]), turned_places(pairs[1] - 3))
 
@@ -98,15 +99,13 @@ class TreeCoordinates:
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""
-        position, quaternion, strain = atol.values(rtol)
-        starts: list[tuple[int, int]] = []
-        sizes: list[tuple[int, int]] = []
-        scale: list[float] = []
-        for groups, tolerance in zip(self._groups, (position, quaternion, quaternion, strain), strict=True):
-            for q, u, size in groups:
-                starts.append((q, u))
-                sizes.append((size, min(abs(size), 3)))
-                scale.append(tolerance)
+        position, quaternion, _ = atol.values(rtol)
+        lengths, angles, balls, internal = self._groups
+        scale = [position] * len(lengths) + [quaternion] * (len(angles) + len(balls))
+        scale += internal_tolerances(self.tree.layout, atol, rtol)[0].tolist()
+        groups = [*lengths, *angles, *balls, *internal]
+        starts = [(q, u) for q, u, _ in groups]
+        sizes = [(size, min(abs(size), 3)) for _, _, size in groups]
         (of_q, of_v), (size_q, size_v), absolute = np.array(starts).T, np.array(sizes).T, np.array(scale)
         found = [np.ascontiguousarray(each) for each in (of_q, size_q, of_v, size_v)]
         return (found[0], found[1], absolute, rtol), (found[2], found[3], absolute / atol.time, rtol)

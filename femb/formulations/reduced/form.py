@@ -27,7 +27,7 @@ from femb.formulations.reduced.null_space import NullSpace
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.transformed import Transformed
 from femb.formulations.tree_frame import Root
-from femb.layout.discrete import Discrete
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.system.block_lu import SingularError
 from femb.system.linear_solver import Factors, Matrix, Solver
@@ -62,7 +62,7 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     def _keep(self) -> None:
         engaged = self.system.discrete.engaged
-        idle = {each.row for each, on in zip(self.layout.latches, engaged, strict=True) if not on}
+        idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
         rows = [row for row in self.tree.kept if row not in idle]
         self.kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
@@ -94,14 +94,14 @@ class ReducedForm(TreeCoordinates, Transformed):
         _, V, T, T1, B, B1 = swept
         A = np.empty_like(V)
         apply_H2(self.tree.index, T, T1, B, B1, V, v, a, A)
-        A[:, self.tree.strain_places[1]] = a[:, self.tree.strains[1]]
+        A[:, self.tree.internal_places[1]] = a[:, self.tree.internal[1]]
         return A
 
     def pulled(self, swept: Swept, force: Floats) -> Floats:
         """H2^T force (s, n_v) of forces (s, system.n_v), which then hold the sums over what hangs on each frame."""
         out = np.empty((len(force), self.n_v))
         apply_H2_T(self.tree.index, swept[2], swept[4], force, out)
-        out[:, self.tree.strains[1]] = force[:, self.tree.strain_places[1]]
+        out[:, self.tree.internal[1]] = force[:, self.tree.internal_places[1]]
         return out
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
@@ -117,9 +117,9 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     def _all_multipliers(self, multipliers: Floats) -> Floats:
         """The System's multipliers (s, system.n_c), with zero for the rows of joints."""
-        found = np.zeros((len(multipliers), self.system.n_c))
-        found[:, self.kept] = multipliers
-        return found
+        result = np.zeros((len(multipliers), self.system.n_c))
+        result[:, self.kept] = multipliers
+        return result
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """v' (n_v,) and the multipliers (n_c,) of kept rows, at one state: (10). Raises TrialError."""
@@ -219,7 +219,7 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     # States
 
-    def _take(self, before: Discrete) -> None:
+    def _take(self, before: DiscreteState) -> None:
         """Engaged latches are kept rows."""
         if np.any(before.engaged != self.system.discrete.engaged):
             self._keep()

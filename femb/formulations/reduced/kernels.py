@@ -19,7 +19,7 @@ from femb.formulations.joint_tree_kernels import (
     STROKES,
     TURN,
 )
-from femb.numerics.compile import inner, kernel
+from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import rotation, turn, turn_back
 
 
@@ -145,7 +145,7 @@ def composite(index, T, B, M, out):
                         M[h, m, o] += T[k, n, m] * G[n, o]
 
 
-@inner
+@inlined
 def add_cross(a, b, factor, out):
     """out += factor a x b of motions (6,): angular part, then linear part; out may be neither a nor b."""
     for m in range(3):
@@ -154,7 +154,7 @@ def add_cross(a, b, factor, out):
         out[3 + m] += factor * (a[f] * b[3 + g] - a[g] * b[3 + f] + a[3 + f] * b[g] - a[3 + g] * b[f])
 
 
-@inner
+@inlined
 def move(x, rho, out):
     """out = the motion x (6,) seen from the point at rho."""
     for m in range(3):

@@ -22,23 +22,23 @@ class NullSpace:
         self.tree = tree
         index = tree.index
         paths: list[list[int]] = []
-        for each in tree.frames:
-            above = paths[each.parent] if each.parent >= 0 else []
-            paths.append(above + list(range(each.u.start, each.u.stop)))
+        for frame in tree.frames:
+            above = paths[frame.parent] if frame.parent >= 0 else []
+            paths.append(above + list(range(frame.u.start, frame.u.stop)))
         self.width: Ints = np.array([len(path) for path in paths], dtype=np.int64)
         first_v, size = index[:, FRAME_V], index[:, SIZE]
         sizes = size * self.width
         self.start: Ints = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         self.size = int(sizes.sum())
-        strain_v = tree.strain_places[1]
+        internal_v = tree.internal_places[1]
         rows = [np.repeat(first_v[k] + np.arange(size[k]), self.width[k]) for k in range(len(paths))]
         columns = [np.tile(path, size[k]) for k, path in enumerate(paths)]
-        row = np.concatenate([*rows, strain_v])
-        column = np.concatenate([*columns, np.arange(tree.strains[1].start, tree.strains[1].stop)]).astype(int)
+        row = np.concatenate([*rows, internal_v])
+        column = np.concatenate([*columns, np.arange(tree.internal[1].start, tree.internal[1].stop)]).astype(int)
         self._order = np.lexsort((column, row))
         self._columns = column[self._order]
         self._first = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=tree.system.n_v))])
-        self._strains = len(strain_v)
+        self._internal = len(internal_v)
         self.shape = (tree.system.n_v, tree.n_u)
 
     def matrices(self, T: Floats, T1: Floats, B: Floats, B1: Floats) -> tuple[Any, Any]:
@@ -51,7 +51,7 @@ class NullSpace:
         """H2 at the first state that was swept."""
         return self.matrices(swept[2][0], swept[3][0], swept[4][0], swept[5][0])[0]
 
-    def matrix(self, flat: Floats, of_strains: float) -> Any:
-        """(system.n_v, n_u), scipy.sparse, of entries as kernels fill them, and of one value for all strains."""
-        data = np.append(flat, np.full(self._strains, of_strains))
+    def matrix(self, flat: Floats, of_internal: float) -> Any:
+        """(system.n_v, n_u), scipy.sparse, of entries as kernels fill them, and one value for internal coordinates."""
+        data = np.append(flat, np.full(self._internal, of_internal))
         return csr_array((data[self._order], self._columns, self._first), shape=self.shape)

@@ -58,16 +58,16 @@ def rows(form: "ReducedForm", q: Floats, v: Floats) -> Rows:
     Ha, Ha_rate = np.eye(n_v), np.zeros((n_v, n_v))
     Hb, Hb_rate = np.zeros((2, n_v, n_u))
     order: list[int] = []
-    for k, each in enumerate(tree.frames):
-        place, size, count = tree.index[k, FRAME_V], tree.index[k, SIZE], each.u.stop - each.u.start
+    for k, frame in enumerate(tree.frames):
+        place, size, count = tree.index[k, FRAME_V], tree.index[k, SIZE], frame.u.stop - frame.u.start
         own = slice(place, place + size)
         order += range(place, place + size)
-        Hb[own, each.u], Hb_rate[own, each.u] = B[k, :size, :count], B1[k, :size, :count]
-        if each.parent >= 0:
-            above, width = tree.index[each.parent, FRAME_V], tree.index[each.parent, SIZE]
+        Hb[own, frame.u], Hb_rate[own, frame.u] = B[k, :size, :count], B1[k, :size, :count]
+        if frame.parent >= 0:
+            above, width = tree.index[frame.parent, FRAME_V], tree.index[frame.parent, SIZE]
             parent = slice(above, above + width)
             Ha[own, parent], Ha_rate[own, parent] = -T[k, :size, :width], -T1[k, :size, :width]
-    strains = tree.strain_places[1]
-    Hb[strains, np.arange(tree.strains[1].start, tree.strains[1].stop)] = 1.0
+    internal = tree.internal_places[1]
+    Hb[internal, np.arange(tree.internal[1].start, tree.internal[1].stop)] = 1.0
     Ha, Hb, Ha_rate, Hb_rate = (csc_array(each) for each in (Ha, Hb, Ha_rate, Hb_rate))
-    return Rows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *strains], dtype=int))
+    return Rows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *internal], dtype=int))

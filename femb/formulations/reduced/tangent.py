@@ -44,13 +44,13 @@ class Tangent:
     def __init__(self, tree: JointTree, null_space: NullSpace | None = None) -> None:
         self.tree = tree
         self.null_space = NullSpace(tree) if null_space is None else null_space
-        parents = {each.parent for each in tree.frames}
+        parents = {frame.parent for frame in tree.frames}
         varying = [
-            each.joint is not None or k in parents or each.body_velocity or bool(each.below.offset.any())
-            for k, each in enumerate(tree.frames)
+            frame.joint is not None or k in parents or frame.body_velocity or bool(frame.below.offset.any())
+            for k, frame in enumerate(tree.frames)
         ]
         self._constant = ~np.array(varying, dtype=bool)
-        parts = [each.u for each, on in zip(tree.frames, varying, strict=True) if on]
+        parts = [frame.u for frame, on in zip(tree.frames, varying, strict=True) if on]
         directions = [j for part in parts for j in range(part.start, part.stop)]
         self.directions: Ints = np.array(directions, dtype=np.int64)
 

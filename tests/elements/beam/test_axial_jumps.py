@@ -43,7 +43,7 @@ def test_load_in_the_middle_of_a_bar():
         np.testing.assert_allclose(force[:half], 300.0, rtol=1e-11)
         np.testing.assert_allclose(force[half:], 0.0, atol=1e-9)
         where = system.layout.beams["b"]
-        strains = q[system.layout.strain_q[where.strains]]
+        strains = q[system.layout.internal_q[where.internal["strain"]]]
         np.testing.assert_allclose(strains[:half], 300.0 / EA, rtol=1e-11)
         np.testing.assert_allclose(strains[half:], 0.0, atol=1e-14)
         place = system.layout.frame_q[where.stations[-1].frame]
@@ -54,8 +54,8 @@ def test_the_thesis_shares_the_strain():
     """One strain for both sides cannot jump: it is the mean, and the ends are strained too little and too much."""
     load = Load("f", beam="b", node=1, force=(300.0, 0, 0))
     system, q, _ = at_rest(bar(load, elements=2, share=True))
-    assert len(system.layout.strain_q) == 3
-    strains = q[system.layout.strain_q[system.layout.beams["b"].strains]]
+    assert len(system.layout.internal_q) == 3
+    strains = q[system.layout.internal_q[system.layout.beams["b"].internal["strain"]]]
     np.testing.assert_allclose(strains[:, ::-1].ravel()[[0, 3]], 0.5 * 300.0 / EA, rtol=1e-9)
     assert abs(strains[1, 1]) > 0.1 * 300.0 / EA
 
@@ -65,7 +65,7 @@ def axial_frequencies(model, count):
     mass, _, stiffness = system.matrices(np.zeros(system.n_u), system.q0, system.v0)
     dense = [system.pattern.to_csc(each).toarray() for each in (mass, stiffness)]
     where = system.layout.beams["b"]
-    along = [system.layout.frame_v[s.frame] for s in where.stations[1:]] + list(np.unique(system.layout.strain_v))
+    along = [system.layout.frame_v[s.frame] for s in where.stations[1:]] + list(np.unique(system.layout.internal_v))
     M, K = (each[np.ix_(along, along)] for each in dense)
     return np.sqrt(np.sort(np.linalg.eigvals(np.linalg.solve(M, K)).real)[:count])
 
@@ -119,5 +119,5 @@ def _beam():
 )  # fmt: skip
 def test_what_splits_a_strain(item, jumps):
     """What is on an inner node, a joint too; the second beam has two strains of its own."""
-    alone, together = (len(System(bar(*items)).layout.strain_q) for items in ((), (item,)))
+    alone, together = (len(System(bar(*items)).layout.internal_q) for items in ((), (item,)))
     assert together - alone == jumps

@@ -178,7 +178,7 @@ def deformed(system, rng, turn=20.0):
             position = q[i : i + 3] + scale * rng.standard_normal(3)
             q[i : i + 3] = rotations.rotate(whole, position) + shift
             q[i + 3 : i + 7] = rotations.multiply(whole, rotations.multiply(q[i + 3 : i + 7], own))
-    q[layout.strain_q] = scale * rng.standard_normal(len(layout.strain_q))
+    q[layout.internal_q] = scale * rng.standard_normal(len(layout.internal_q))
     return q, rng.standard_normal(system.n_v), rng.standard_normal(system.n_v)
 
 
@@ -394,7 +394,7 @@ def test_reversal(axis, turn, tolerance):
         for here, there in ((i, k), (k, i)):
             reversed_q[here : here + 3] = q[there : there + 3]
             reversed_q[here + 3 : here + 7] = rotations.multiply(q[there + 3 : there + 7], HALF_TURNS[axis])
-        reversed_q[system.layout.strain_q] = q[system.layout.strain_q[::-1]]
+        reversed_q[system.layout.internal_q] = q[system.layout.internal_q[::-1]]
         before, after = system.energy_momentum(np.stack([q, reversed_q]), np.stack([v, v]))[:, 1]
         close(after, before, tolerance)
 

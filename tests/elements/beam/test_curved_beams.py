@@ -194,7 +194,7 @@ def test_a_cross_of_booms_is_a_tree_and_moves_as_one():
     assert momentum[0] > 0.0
     assert momentum[1] < 1e-20
     rates = system.rates(system.q0[None], system.v0[None])[0]
-    assert not rates[system.layout.strain_q].any()
+    assert not rates[system.layout.internal_q].any()
 
 
 def test_beams_on_each_other_only_are_refused():

@@ -95,7 +95,7 @@ def test_strained_and_turned_it_has_the_same_energy_and_force(name):
     rng = np.random.default_rng(4)
     change = 0.05 * rng.standard_normal((1, system.n_v))
     q = system.q0 + system.rates(system.q0[None], change)[0]
-    q[system.layout.strain_q] *= 0.1
+    q[system.layout.internal_q] *= 0.1
     system.normalise(q)
     turn = rotations.from_axis_angle((1.0, -2.0, 0.5), 2.1)
     moved = q.copy()
@@ -273,7 +273,7 @@ def test_the_axial_force_jumps_at_a_corner():
     """Pulled along its second leg, the first one carries the load as shear."""
     system = built(beam(Path(points=L_POINTS, kinks=True), 2), Load("p", beam="b", force=(0, 1e-5, 0)))
     q, _ = steady_start(system)
-    strains = q[system.layout.strain_q[system.layout.beams["b"].strains]]
+    strains = q[system.layout.internal_q[system.layout.beams["b"].internal["strain"]]]
     np.testing.assert_allclose(strains, [[0.0, 0.0], [1e-11, 1e-11]], atol=2e-13)
 
 

@@ -5,10 +5,12 @@ import pytest
 from checkout import CASES
 
 import femb.steppers.energy as energy
-from femb import Model, PointMass, RigidBody, SolveError
+from femb import Load, Model, PointMass, RigidBody, Run, SolveError
 from femb.analysis.simulate import simulate
 from femb.case import load_case
-from femb.elements import JointEnd, JointStops, Prismatic, SpringDamper, SpringEnd
+from femb.elements import JointEnd, JointStops, Prismatic, Revolute, SpringDamper, SpringEnd
+from femb.steppers import make_stepper
+from femb.system.system import System
 
 SPEED = 1.0
 # Of the energy of the motion, what a method with a tolerance of 1e-6 a step may lose in a bounce.
@@ -96,3 +98,92 @@ def test_a_vibration_without_energy_costs_no_steps(name, monkeypatch):
     steps = simulate(case.model, case.run).statistics["steps"]
     monkeypatch.setattr(energy.EnergyWatch, "keeps", lambda *arguments: True)
     assert steps == simulate(case.model, case.run).statistics["steps"] < 100
+
+
+# First contact is landed on
+
+
+def step_ends(model, method, duration=1.0, **options):
+    """Ends of all steps."""
+    stepper = make_stepper(System(model), Run(duration=duration, method=method, **options))
+    ends = []
+    while stepper.t < duration:
+        ends.append(stepper.step(duration).end)
+        assert ends[-1] == stepper.t
+    return np.array(ends), stepper
+
+
+def landed(ends, t, within=1e-12):
+    return np.abs(ends - t).min() < within
+
+
+@pytest.mark.parametrize("method", [*KEPT, "rk"])
+@pytest.mark.parametrize("stiffness", [1e4, 1e8])
+@pytest.mark.parametrize("exponent", [1.0, 1.5])
+def test_a_step_ends_at_first_contact(method, stiffness, exponent):
+    """A body on a slider that moves at constant speed, in the closed form t = gap / speed."""
+    gap = 0.5832120936610475
+    ends, stepper = step_ends(stopped(stiffness, gap, exponent), method)
+    assert landed(ends, gap / SPEED)
+    assert stepper.v[0] == pytest.approx(-SPEED, rel=KEPT.get(method, 2e-4))
+
+
+@pytest.mark.parametrize("method", ["radau", "generalized-alpha", "rk"])
+def test_a_step_ends_at_the_contact_of_a_falling_body(method):
+    """t = sqrt(2 height / g), which methods meet that are exact for a constant acceleration."""
+    model = Model("falling", gravity=(-9.81, 0, 0))
+    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("b", axis=(1, 0, 0))))
+    model.add(JointStops("floor", joint="rail", stiffness=1e8, lower=-0.3))
+    ends, _ = step_ends(model, method, duration=0.3)
+    assert landed(ends, np.sqrt(0.6 / 9.81))
+
+
+@pytest.mark.parametrize("method", ["radau", "rk"])
+def test_a_stop_met_and_left_within_a_step_is_not_missed(method):
+    """The gap 20 (t - 0.42) (t - 0.48) (1 + 5 t) closes between the stages of one step from 0 to 1, and opens again."""
+    model = Model("dip")
+    first, speed = 20.0 * 0.2016, 20.0 * 0.108
+    model.add(RigidBody("b", mass=1.0, inertia=1.0, velocity=(-speed, 0, 0)))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("b", axis=(1, 0, 0))))
+    model.add(Load("push", body="b", force=(1.0, 0, 0), profile=lambda t: 20.0 * (7.0 - 30.0 * t)))
+    model.add(JointStops("stop", joint="rail", stiffness=1e11, upper=first))
+    options = {"first_step": 1.0, "rtol": 1e-4}
+    ends, stepper = step_ends(model, method, **options)
+    assert landed(ends, 0.42)
+    # the stop has thrown it back at the speed that it came with
+    rest = 1.0 - 0.42
+    v = -20.0 * (0.42 - 0.48) * (1.0 + 5.0 * 0.42)
+    free = 20.0 * (7.0 * rest - 15.0 * (1.0 - 0.42**2))
+    assert stepper.v[0] == pytest.approx(-v + free, abs=0.03)
+
+
+@pytest.mark.parametrize("method", [*KEPT, "rk"])
+def test_a_stop_beyond_a_turn(method):
+    """Its gap is counted with the turns."""
+    model = Model("wheel")
+    model.add(RigidBody("b", mass=1.0, inertia=1.0, angular_velocity=(0, 0, 2.0)))
+    model.add(Revolute("pin", JointEnd("ground", axis=(0, 0, 1)), JointEnd("b", axis=(0, 0, 1))))
+    model.add(JointStops("stop", joint="pin", stiffness=1e6, exponent=1.0, upper=7.0, lower=-1.0))
+    results = simulate(model, duration=4.0, output_interval=0.01, method=method)
+    angle = results.springs["stop"].angle
+    assert angle.max() == pytest.approx(7.0, abs=0.02)
+    # impulses of half a period of the contact turn it around
+    assert angle[-1] == pytest.approx(7.0 - 2.0 * (0.5 - np.pi / 1e3), abs=2e-3)
+
+
+@pytest.mark.parametrize("method", [{"method": "gauss"}, {"method": "rk", "tableau": "rk4"}])
+def test_fixed_steps_pass_over_a_contact(method):
+    """Their length is what was asked for."""
+    ends, _ = step_ends(stopped(1e4, 0.55555, 1.5), step=0.002, **method)
+    np.testing.assert_allclose(ends, 0.002 * np.arange(1, 501), rtol=1e-12)
+
+
+def test_gaps_and_their_rates():
+    system = System(stopped(1e4, 0.5))
+    q, v = system.q0[None], system.v0[None]
+    later = q + 1e-3 * system.rates(q, v)
+    (gap, rate), (gap_later, _) = system.gaps(q, v), system.gaps(later, v)
+    np.testing.assert_allclose((gap, rate), ([[0.5]], [[-SPEED]]), atol=1e-15)
+    np.testing.assert_allclose(gap_later, gap + 1e-3 * rate, atol=1e-15)
+    assert not System(pair(1e4, 0.5)).has_gaps

@@ -193,7 +193,7 @@ def section():
 
 
 def jointed(kind, place, seed=0, **words):
-    """A joint in a random posture between two things; a body that it can place is placed by it."""
+    """A joint in a random singularity between two things; a body that it can place is placed by it."""
     rng = np.random.default_rng(seed)
     model = Model(gravity=GRAVITY)
     angles = {"euler_angles": rng.uniform(-1.0, 1.0, 3), "euler_sequence": "xyz"}
@@ -324,7 +324,7 @@ def moving_frames(system, rng):
     """One output frame of a random motion that the joints allow."""
     u = system.inputs_at(0.0, system.q0, system.v0)
     v = rng.standard_normal(system.n_v)
-    v[system.layout.strain_v] = 0.0
+    v[system.layout.internal_v] = 0.0
     _, v = system.projected(u, system.q0, v)
     return output_frames(system, np.zeros(1), system.q0[None].copy(), v[None], np.zeros(1))
 

@@ -107,7 +107,7 @@ def test_virtual_work(frame, seed):
                 wanted += factor * weight * beam.length * oracle.to_velocities(q, grad(work)(q))
     got = np.zeros((1, system.n_v))
     for batch in system.batches:
-        batch.applied(u[None], q[None], v[None], got)
+        batch.nonconservative_force(u[None], q[None], v[None], got)
     np.testing.assert_allclose(got[0], wanted, atol=1e-12 * np.abs(wanted).max())
 
 

@@ -45,7 +45,7 @@ def deformed(system, seed=0):
     rng = np.random.default_rng(seed)
     change = 0.15 * rng.standard_normal(system.n_v)
     q = system.q0 + system.rates(system.q0[None], change[None])[0]
-    q[system.layout.strain_q] *= 0.1
+    q[system.layout.internal_q] *= 0.1
     system.normalise(q)
     return q, rng.standard_normal(system.n_v)
 
@@ -54,7 +54,7 @@ def added_acceleration(system, u, q, v):
     """What the loads alone accelerate (the model undamped, so that only loads are applied)."""
     force = np.zeros((1, system.n_v))
     for batch in system.batches:
-        batch.applied(u[None], q[None], v[None], force)
+        batch.nonconservative_force(u[None], q[None], v[None], force)
     return system.solver.factorise(system.mass_data(q)).solve(force[0])
 
 

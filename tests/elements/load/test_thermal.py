@@ -150,7 +150,7 @@ def test_exact_tangent(seed):
 
 
 def test_the_force_is_the_gradient_of_the_energy():
-    """Elastic energy plus ``input_energy`` falls along the free motion by the power of the residual forces."""
+    """Elastic energy plus ``prestress_energy`` falls along the free motion by the power of the residual forces."""
     model = loaded()
     system = System(model)
     q, v, _, u = bent(system, 5)
@@ -158,7 +158,7 @@ def test_the_force_is_the_gradient_of_the_energy():
     def energy(x):
         stored = np.zeros(1)
         for batch in system.batches:
-            batch.input_energy(u[None], x[None], stored)
+            batch.prestress_energy(u[None], x[None], stored)
         return system.energy_momentum(x[None], 0.0 * v[None])[0, 1] + stored[0]
 
     h = 1e-4
@@ -173,7 +173,7 @@ def test_the_force_is_the_gradient_of_the_energy():
     q, _ = steady_start(free)
     stored = np.zeros(1)
     for batch in free.batches:
-        batch.input_energy(np.ones((1, 1)), q[None], stored)
+        batch.prestress_energy(np.ones((1, 1)), q[None], stored)
     potential = free.energy_momentum(q[None], np.zeros((1, free.n_v)))[0, 1]
     assert potential > 0.5
     assert abs(potential + stored[0]) < 1e-13 * potential

@@ -8,7 +8,7 @@ from oracles.finite_differences import INERTIA, bodies, only, tangent_error
 from femb import Beam, Load, Model, ModelError, RigidBody, Section, simulate
 from femb.elements.load.batch import LoadBatch
 from femb.elements.load.euler_basis import NEAREST, axes_of, basis, lock_vector
-from femb.layout.singularity import PostureError, first_met
+from femb.layout.singularity import SingularityError, first_violation
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, euler_axes, euler_rates, from_euler, gimbal_distance, to_euler
 from femb.system.system import System
@@ -101,7 +101,7 @@ def torque_of(load):
         q[i : i + 4], v[j : j + 3] = p, omega
         out = np.zeros((1, system.n_v))
         for batch in system.batches:
-            batch.applied(np.full((1, system.n_u), u), q[None], v[None], out)
+            batch.nonconservative_force(np.full((1, system.n_u), u), q[None], v[None], out)
         return out[0, j : j + 3]
 
     return torque
@@ -244,7 +244,7 @@ def test_a_turn_straight_into_lock(method, sequence, spin, time):
     if sequence == "zxz":
         model.tables["bodies"].clear()
         model.add(RigidBody("ball", mass=1.0, inertia=0.5, euler_angles=(1, 0, 0), angular_velocity=spin))
-    with pytest.raises(PostureError, match=r"loads\.motor: body 'ball' is at gimbal lock") as error:
+    with pytest.raises(SingularityError, match=r"loads\.motor: body 'ball' is at gimbal lock") as error:
         simulate(model, duration=2.0, output_interval=0.1, **method)
     assert error.value.time == pytest.approx(time, abs=1e-7 if "step" not in method else 1e-5)
     results = error.value.results
@@ -268,11 +268,11 @@ def test_vectors_that_vanish():
     head_on, aside = np.zeros((4, 1, 2)), np.zeros((4, 1, 2))
     head_on[:, 0, 0] = aside[:, 0, 0] = line
     aside[:, 0, 1] = 0.1
-    assert first_met(head_on, limit) == 0  # leapt over
-    assert first_met(head_on[:2], limit) == -1  # not there yet
-    assert first_met(head_on[::-1][:2], limit) == -1
-    assert first_met(aside, limit) == -1
+    assert first_violation(head_on, limit) == 0  # leapt over
+    assert first_violation(head_on[:2], limit) == -1  # not there yet
+    assert first_violation(head_on[::-1][:2], limit) == -1
+    assert first_violation(aside, limit) == -1
     aside[:, 0, 1] = 0.01
-    assert first_met(aside, limit) == 0  # too coarse to tell
-    assert first_met(np.full((1, 1, 2), 1e-5), limit) == 0
-    assert first_met(np.full((1, 1, 2), np.nan), limit) == 0
+    assert first_violation(aside, limit) == 0  # too coarse to tell
+    assert first_violation(np.full((1, 1, 2), 1e-5), limit) == 0
+    assert first_violation(np.full((1, 1, 2), np.nan), limit) == 0

@@ -1,0 +1,159 @@
+"""The contract of beams: elements in a row between nodes, from a ``start`` to an ``end``.
+
+Every kind in the table of beams derives from ``LineItem``, which places its nodes, declares their frames and records
+their motion. A kind adds the equations, and the interpolation between nodes, ``sections``.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from femb.base.checks import Checks
+from femb.base.types import Floats
+from femb.elements.beam.records import beam_records
+from femb.elements.beam.section import Section
+from femb.elements.beam.section_frames import Sections
+from femb.elements.beam.shape import Shape, uniform_shape
+from femb.elements.item import Item, StartMotion
+from femb.elements.marker import Attachment, Place, check_markers
+from femb.elements.records import RecordedSystem, Records
+from femb.layout.layout import BeamLayout, Layout, Station
+from femb.numerics import rotations
+
+# An element takes some 20 kB, a few of which are enough; this is where to look for a slip of the pen.
+MOST_ELEMENTS = 100_000
+
+
+class LineItem(Item):
+    """Base class of beams. A kind is a dataclass that has these fields, or gives what they are:
+
+    section : a Section, or its name in the model. length : m. elements : their number. start, end : Attachments; an
+    end that is left out is free. velocity (m/s, of the start, inertial axes) and angular_velocity (rad/s, axes of the
+    first section) of a beam that is attached nowhere.
+    """
+
+    table: ClassVar[str] = "beams"
+    has_dofs: ClassVar[bool] = True
+
+    name: str
+    section: Section | str
+    length: float | None
+    elements: int
+    start: Attachment | None
+    end: Attachment | None
+    velocity: Floats | None = None
+    angular_velocity: Floats | None = None
+
+    # Checks
+
+    def check_line(self, check: Checks) -> None:
+        """Add what is wrong with the fields of every beam to the problems."""
+        check.positive("length")
+        check.whole("elements", 1)
+        if "elements" not in check.bad:
+            check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
+        check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
+        check_markers(check, Attachment, *(each for each in ("start", "end") if getattr(self, each) is not None))
+
+    def check_ends(self, check: Checks) -> None:
+        """Add what is wrong with both ends together; the fields themselves must be right."""
+        start, end = self.start, self.end
+        attached = [e for e in (start, end) if e is not None and e.clamped]
+        if start is None and end is None:
+            check.fail(
+                "start",
+                "the beam is attached nowhere: give start or end with a body, or, for a free beam, "
+                "start = { at = [x, y, z], direction = [x, y, z] }",
+            )
+        elif (
+            len(attached) < 2
+            and self.shape.first is None
+            and not any(e is not None and e.direction is not None for e in (start, end))
+        ):
+            check.fail("start.direction", "is missing: the tangent of the beam at its attachment, in body axes")
+        if attached:
+            for name in ("velocity", "angular_velocity"):
+                check.require(name, getattr(self, name) is None, "a beam on a body starts with the body: give it there")
+
+    # The model
+
+    def node(self, node: int, at: Any = (0.0, 0.0, 0.0)) -> Place:
+        """A node for a mass or a load: 0 is the start, -1 the end; or a point ``at`` (m) from it, section axes."""
+        return Place(beam=self.name, node=node, at=at)
+
+    def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A place at a node for the end of another beam: offset (m) and that beam's tangent, axes of the section."""
+        return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up)
+
+    @property
+    def attached(self) -> tuple[Any, Any]:
+        """The attachments that name a body or a beam, or None: (start, end)."""
+        ends = (self.start, self.end)
+        return tuple(e if e is not None and e.clamped else None for e in ends)  # type: ignore[return-value]
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Attachment]:
+        """Its ends that are on something."""
+        return {(word,): e for word, e in zip(("start", "end"), self.attached, strict=True) if e is not None}
+
+    def parts(self) -> tuple[Section, ...]:
+        """Its section, unless it names one."""
+        return (self.section,) if isinstance(self.section, Section) else ()
+
+    def start_motion(self, layout: Layout) -> StartMotion | None:
+        if self.velocity is None and self.angular_velocity is None:
+            return None
+        return StartMotion(layout.beams[self.name].stations[0], self.velocity, self.angular_velocity)
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The undeformed beam: straight, unless the kind says otherwise."""
+        return uniform_shape(float(self.length or 0.0), self.elements)
+
+    def reference(self) -> tuple[Floats, Floats]:
+        """Positions (n, 3) m and quaternions (n, 4) of the undeformed beam's nodes, axes of its first section."""
+        return self.shape.positions, self.shape.quaternions
+
+    # The equations
+
+    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+        """Frames for the nodes that are not on a body; neighbours are coupled."""
+        stations = self.nodes(layout, placement)
+        layout.beams[self.name] = BeamLayout(stations)
+        for a, b in pairwise(stations):
+            layout.couple((a.frame, b.frame))
+
+    def nodes(self, layout: Layout, placement: Any) -> list[Station]:
+        """The nodes from start to end, with new frames for those that are not on a body or another beam."""
+        at, axes = placement.beams[self.name]
+        positions, turns = self.reference()
+        clamps = placement.clamps[self.name]
+        stations: list[Station] = []
+        for k in range(self.elements + 1):
+            end = {0: 0, self.elements: 1}.get(k)
+            clamp = self.attached[end] if end is not None else None
+            if clamp is None:
+                place = at + rotations.rotate(axes, positions[k])
+                frame = layout.add_frame(f"{self.name}, node {k}", place, rotations.multiply(axes, turns[k]))
+                stations.append(Station(frame))
+            else:
+                host = layout.station(clamp)
+                stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, clamps[end])))
+        return stations
+
+    # The results
+
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return beam_records(items, system)
+
+    @staticmethod
+    def sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
+        """The sections at xi (s,), 0 to 1, along every element.
+
+        recorded : arrays of a beam of this kind by their words in the results, at one or more instants: position (...,
+        n, 3), quaternion (..., n, 4), velocity, angular_velocity, element_length (e,), corner (e, 4) and what else the
+        kind records.
+        """
+        raise NotImplementedError

@@ -1,0 +1,36 @@
+"""The catalogue of methods of integration: their names, and where the class of each stepper is.
+
+Adding a stepper is one file and one line of ``STEPPERS``: a Run takes its names and options from here, and
+``femb.steppers`` loads the class when a run asks for it; see docs/howto/add_a_stepper.md.
+"""
+
+from typing import Literal, NamedTuple
+
+# For type checkers, who cannot read the catalogue.
+Method = Literal["radau", "bdf", "rk", "gauss", "generalized-alpha"]
+
+
+class Entry(NamedTuple):
+    """A stepper: its method in a Run, its module and class, the options that only some steppers use, and whether its
+    steps are of the fixed length ``run.step``, which it then needs."""
+
+    method: str
+    module: str
+    name: str
+    options: tuple[str, ...] = ()
+    fixed: bool = False
+
+
+# By method, or by the tableau of a method that has several.
+STEPPERS = {
+    "radau": Entry("radau", "femb.steppers.radau", "Radau"),
+    "bdf": Entry("bdf", "femb.steppers.bdf", "Bdf", ("max_order",)),
+    "dop853": Entry("rk", "femb.steppers.runge_kutta", "Dop853", ("tableau",)),
+    "rk4": Entry("rk", "femb.steppers.runge_kutta", "RungeKutta4", ("tableau",), fixed=True),
+    "gauss": Entry("gauss", "femb.steppers.gauss", "Gauss", ("order",), fixed=True),
+    "generalized-alpha": Entry(
+        "generalized-alpha", "femb.steppers.generalized_alpha", "GeneralizedAlpha", ("spectral_radius",)
+    ),
+}
+METHODS = tuple(dict.fromkeys(entry.method for entry in STEPPERS.values()))
+TABLEAUX = tuple(name for name, entry in STEPPERS.items() if "tableau" in entry.options)

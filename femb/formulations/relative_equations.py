@@ -1,0 +1,175 @@
+"""The equations of motion of a tree of joints in speeds after Kamman: a formulation for explicit methods.
+
+With the partial velocities V, W of mass centres and bodies Kane's equations are those of the System multiplied by them,
+
+    V^T (F - m a) + W^T (T - J alpha - w x J w) = 0,    v = V u,  w = W u,  a = V u' + V' u,  alpha = W u' + W' u
+
+Source: docs/theory/relative.md, sections 2 to 4.
+"""
+
+from copy import copy
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints
+from femb.formulations.relative import Partials, Speeds, Velocities, body_rows, partials, velocities
+from femb.formulations.relative_angles import GIMBAL
+from femb.formulations.relative_coordinates import RelativeCoordinates
+from femb.layout.discrete import DiscreteState
+from femb.layout.element import TrialError
+from femb.layout.state import State
+from femb.numerics import rotations
+from femb.numerics.newton import largest, newton
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+# What is left of driven and latched coordinates by a projection, in their units.
+CLOSED, PASSES = 1e-13, 10
+
+
+class RelativeEquations(RelativeCoordinates):
+    """A System in relative coordinates of its joints."""
+
+    def __init__(self, system: "System", choice: Speeds) -> None:
+        super().__init__(system, choice)
+        self.breakpoints, self.inputs_of_state = system.breakpoints, system.inputs_of_state
+        self.singular_batches = system.singular_batches
+        self._keep()
+        if not self.n_v:
+            raise ModelError("relative_kinematics: the joints leave nothing free to move")
+
+    def _keep(self) -> None:
+        """Rows of drivers and of engaged latches, which are kept as constraints."""
+        engaged = self.system.discrete.engaged
+        idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
+        rows = [row for row in self.joints.kept if row not in idle]
+        self._kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
+        self.n_c = len(rows)
+
+    def _motion(self, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats]:
+        """Velocities, partials, and H2, H2' (system.n_v, n_v): the System's velocities by the speeds."""
+        placement, full = self.placement(q), self.select @ v
+        motion = velocities(self.tree, placement, full, self.choice)
+        parts = partials(self.tree, placement, full, self.choice)
+        rows, rates = (body_row @ self.select for body_row in body_rows(motion, parts))
+        H2, H2_rate = np.zeros((2, self.system.n_v, self.n_v))
+        for k, frame in enumerate(self.joints.frames):
+            j, freedom = self.layout.frame_v[frame.frame], self.layout.frames[frame.frame].freedom
+            line, turn = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
+            # from the mass centre to the frame's origin: v - w x A c = v + A c~ (A^T w)
+            lever = motion.A[k] @ rotations.cross_matrix(self._centers[k])
+            lever_rate = rotations.cross_matrix(motion.w[k]) @ lever
+            H2[j : j + 3] = rows[line] + lever @ rows[turn]
+            H2_rate[j : j + 3] = rates[line] + lever @ rates[turn] + lever_rate @ rows[turn]
+            if freedom == 6:
+                H2[j + 3 : j + 6], H2_rate[j + 3 : j + 6] = rows[turn], rates[turn]
+        _, j, count = self._internal
+        H2[self.layout.internal_v, np.arange(j, j + count)] = 1.0
+        return motion, parts, H2, H2_rate
+
+    def balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats, Floats, Floats]:
+        """What ``forward`` solves: motion, partials, inertia, force, kept rows and their right-hand side."""
+        motion, parts, H2, H2_rate = self._motion(q, v)
+        Q, V = np.empty((1, self.system.n_q)), np.empty((1, self.system.n_v))
+        self._fill(motion, q, v, Q[0], V[0])
+        bias = H2_rate @ v
+        inertia = H2.T @ (self.system.mass_matrix(Q[0]) @ H2)
+        force = -H2.T @ self.system.residual(u[None], Q, V, bias[None])[0]
+        rows, gamma = np.zeros((0, self.n_v)), np.zeros(0)
+        if self.n_c:
+            J = self.system.jacobian(u, Q[0])[self._kept]
+            gamma = self.system.constraints(u[None], Q, V)[1][0, self._kept] - J @ bias
+            rows = J @ H2
+        return motion, parts, inertia, force, rows, gamma
+
+    def solved(self, inertia: Floats, force: Floats, rows: Floats, gamma: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """u' (n_v,) and lambda (n_c,): inertia u' + rows^T lambda = force, rows u' = gamma. Raises TrialError."""
+        locked = [name for name, x in self.gimbal_distances(q).items() if x < GIMBAL]
+        if locked:
+            raise TrialError(f"the 1-2-3 angles of {', '.join(locked)} are locked; take angular velocities as speeds")
+        n_c = len(rows)
+        matrix = np.block([[inertia, rows.T], [rows, np.zeros((n_c, n_c))]])
+        try:
+            x = np.linalg.solve(matrix, np.concatenate([force, gamma]))
+        except np.linalg.LinAlgError as error:
+            raise TrialError(
+                "the generalized inertia is singular: a direction without mass, or drivers that depend on each other"
+            ) from error
+        return x[: self.n_v], x[self.n_v :]
+
+    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """u' (n_v,) and the multipliers (n_c,) of drivers and latches. Raises TrialError at lock."""
+        _, _, inertia, force, rows, gamma = self.balance(u, q, v)
+        return self.solved(inertia, force, rows, gamma, q)
+
+    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """u' (n_v,)."""
+        return self.forward(u, q, v)[0]
+
+    # What steppers ask of a formulation
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) of the System at time t and a state."""
+        Q, V = self.to_system(q[None], v[None])
+        return self.system.at(Q[0]).inputs_at(t, Q[0], V[0])
+
+    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s,) W: power of loads, dampers and drivers."""
+        full = None
+        if multipliers is not None:
+            full = np.zeros((len(multipliers), self.system.n_c))
+            full[:, self._kept] = multipliers
+        return self.system.power(u, *self.to_system(q, v), full)
+
+    def state(self, t: float, q: Floats, v: Floats) -> State:
+        """The named bodies and joints at an instant."""
+        Q, V = self.to_system(q[None], v[None])
+        return self.system.state(t, Q[0], V[0])
+
+    def at(self, q: Floats) -> Self:
+        """The same with the turns of its joints as they are after a step to q."""
+        other = copy(self)
+        other.system = self.system.at(self.to_system(q[None], np.zeros((1, self.n_v)))[0][0])
+        return other
+
+    def with_discrete(self, discrete: DiscreteState) -> Self:
+        """The same in another discrete state."""
+        other = copy(self)
+        other.system = self.system.with_discrete(discrete)
+        other._keep()
+        return other
+
+    def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+        """Look for postures that a motion cannot go on through."""
+        self.system.check_singularities(t, *self.to_system(q, v), last)
+
+    def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v where drivers and latches want them, by the smallest change weighted with the inertia."""
+
+        def gaps(q: Floats) -> Floats:
+            result: Floats = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self._kept]
+            return result
+
+        def retract(q: Floats, x: Floats, part: float) -> Floats:
+            moved: Floats = q + part * self.rates(q[None], x[None])[0]
+            self.normalise(moved)
+            return moved
+
+        q = newton(
+            q,
+            gaps,
+            lambda it: self._closing(u, it.x, it.residual),
+            retract,
+            lambda it: it.within(CLOSED),
+            iterations=PASSES,
+            residual_size=largest,
+        ).x
+        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self._kept]
+        return q, v + self._closing(u, q, rates)
+
+    def _closing(self, u: Floats, q: Floats, left: Floats) -> Floats:
+        _, _, inertia, _, rows, _ = self.balance(u, q, np.zeros(self.n_v))
+        return self.solved(inertia, np.zeros(self.n_v), rows, -left, q)[0]

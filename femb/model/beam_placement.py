@@ -1,0 +1,128 @@
+"""Placement of one beam by what it is clamped to, and of the body at its other end."""
+
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import vector
+from femb.elements import Attachment
+from femb.elements.beam.line import LineItem
+from femb.elements.beam.shape import section_axes
+from femb.model.poses import Pose, Poses
+from femb.numerics import rotations
+
+
+def place_beam(poses: Poses, beam: LineItem) -> None:
+    """Set the pose of a beam, its clamps, and the pose of a body at its other end that has none yet.
+
+    Raises ModelError where given poses contradict its length or direction.
+    """
+    start, end = beam.attached
+    known_start, known_end = poses.placed(start), poses.placed(end)
+    if known_start:
+        at, axes = poses.clamp_point(start), _section_at(poses, beam, start, known_end)
+    elif known_end:
+        at, axes = _start_of(poses, beam, poses.clamp_point(end), _section_at(poses, beam, end, False))
+    else:
+        free: Any = beam.start or beam.end
+        own = _path_section(poses, beam, free)
+        at, axes = free.at - poses.origin, own if own is not None else section_axes(free.direction, free.up)
+        if beam.start is None or (own is None and beam.start.direction is None):
+            at, axes = _start_of(poses, beam, at, axes)
+    poses.beams[beam.name] = (at, axes)
+    positions, turns = beam.reference()
+    tip, tip_axes = at + rotations.rotate(axes, positions[-1]), rotations.multiply(axes, turns[-1])
+    if end is not None and end.body is not None and not known_end:
+        _place_body_at(poses, beam, end, tip, tip_axes)
+    elif start is not None and start.body is not None and not known_start:
+        _place_body_at(poses, beam, start, at, axes)
+    if end is not None:
+        _check_tip(poses, beam, end, tip)
+    for word, each, section in (("start", start, axes), ("end", end, tip_axes)):
+        if each is not None:
+            _check_direction(poses, beam, word, each, section)
+    poses.clamps[beam.name] = (_clamp_rotation(poses, start, axes), _clamp_rotation(poses, end, tip_axes))
+
+
+def _start_of(poses: Poses, beam: LineItem, tip: Floats, tip_axes: Floats) -> Pose:
+    """Pose of the start of a beam whose end has this pose."""
+    positions, turns = beam.reference()
+    axes = rotations.multiply(tip_axes, rotations.conjugate(turns[-1]))
+    return tip - rotations.rotate(axes, positions[-1]), axes
+
+
+def _path_section(poses: Poses, beam: LineItem, end: Attachment) -> Floats | None:
+    """The section at one end of a beam whose path says it, in the axes in which the path is given."""
+    first = beam.shape.first
+    if first is None or end is beam.start:
+        return first
+    by_start = beam.start is not None and beam.start.clamped
+    return None if by_start else rotations.multiply(first, beam.shape.quaternions[-1])
+
+
+def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool) -> Floats:
+    """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
+    own = _path_section(poses, beam, end)
+    if own is not None:
+        return rotations.multiply(poses.host(end)[1], own)
+    if end.direction is not None:
+        return rotations.multiply(poses.host(end)[1], section_axes(end.direction, end.up))
+    other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
+    if poses.placed(other) and beam.shape.straight:
+        chord = poses.clamp_point(beam.attached[1]) - poses.clamp_point(beam.attached[0])
+        if np.linalg.norm(chord) > 0.0:
+            inward = rotations.rotate_back(poses.host(end)[1], chord)
+            return rotations.multiply(poses.host(end)[1], section_axes(inward, end.up))
+    if other is not None and other.direction is not None and not other.clamped:
+        return section_axes(other.direction, other.up)
+    word = "start" if end is beam.attached[0] else "end"
+    raise ModelError.at(
+        ("beams", beam.name, word, "direction"),
+        f"is missing: the tangent of the beam from start to end, in the axes of {end.host}",
+    )
+
+
+def _place_body_at(poses: Poses, beam: LineItem, end: Attachment, point: Floats, axes: Floats) -> None:
+    """Put a body so that its attachment point is at ``point`` and its attachment axes agree with the section."""
+    name = str(end.body)
+    quaternion = poses.model.body(name).start_pose().quaternion
+    clamp = _path_section(poses, beam, end)
+    if clamp is None and end.direction is not None:
+        clamp = section_axes(end.direction, end.up)
+    if quaternion is None and clamp is not None:
+        quaternion = rotations.multiply(axes, rotations.conjugate(clamp))
+    if quaternion is None:
+        quaternion = np.array([1.0, 0.0, 0.0, 0.0])
+    poses.bodies[name] = (point - rotations.rotate(quaternion, end.at), quaternion)
+
+
+def _clamp_rotation(poses: Poses, end: Attachment | None, axes: Floats) -> Floats | None:
+    if end is None:
+        return None
+    return rotations.multiply(rotations.conjugate(poses.host(end)[1]), axes)
+
+
+def _check_tip(poses: Poses, beam: LineItem, end: Attachment, tip: Floats) -> None:
+    gap = poses.clamp_point(end) - tip
+    if np.linalg.norm(gap) > 1e-6 * beam.shape.length:
+        raise ModelError.at(
+            ("beams", beam.name, "end"),
+            f"the beam ends at {vector(poses.origin + tip)} but its place on {end.host} is at "
+            f"{vector(poses.origin + tip + gap)} m: "
+            "check length, direction and the position of the body, or leave that position out",
+        )
+
+
+def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, axes: Floats) -> None:
+    if end.direction is None:
+        return
+    x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+    given = rotations.rotate(poses.host(end)[1], end.direction)
+    if np.linalg.norm(np.cross(x, given)) > 1e-6 * np.linalg.norm(given) or x @ given < 0.0:
+        raise ModelError.at(
+            ("beams", beam.name, word, "direction"),
+            f"got {vector(given)} in inertial axes, but the beam {'leaves' if word == 'start' else 'arrives'} "
+            f"along {vector(x)}",
+        )

@@ -1,0 +1,145 @@
+"""The base of implicit steppers with error control: start, matrices, Newton's rate of convergence, filter, energy."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from math import inf, isfinite
+
+import numpy as np
+
+from femb.base.options import Run
+from femb.base.types import Floats
+from femb.formulations.contract import ImplicitFormulation
+from femb.steppers.energy import EnergyWatch
+from femb.steppers.radau_kernels import turn_frames, turn_frames_back
+from femb.steppers.variable_step import T, VariableStep
+from femb.system.linear_solver import Factors, Matrix
+
+# A change as small as this part of the tolerance may be rounding, and its rate says nothing.
+NEGLIGIBLE = 1e-3
+# Matrices kept from a contact that has ended make every change of Newton's iteration small, and none of them less than
+# this part of the one before.
+TOO_STIFF = 0.5
+
+
+@dataclass
+class Convergence:
+    """Judges a simplified Newton iteration by the sizes of its changes and by their rate.
+
+    tolerance : of what is left of the change. iterations : how many there may be; infinity where it is not asked if
+    they will do. doubted : changes up to this, from matrices kept from before, must fall from one to the next.
+    restoring : a second change of at least this part of the first says nothing of the rate; of more than
+    ``diverging`` times the first it ends the iteration. rate : of the last changes that are no rounding.
+    E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
+    """
+
+    tolerance: float
+    iterations: float
+    doubted: float = 0.0
+    restoring: float = inf
+    diverging: float = inf
+    done: int = 0
+    rate: float = 0.0
+    ratio: float = 0.0
+    _last: float = 0.0
+
+    def reached(self, size: float) -> bool | None:
+        """Whether the iteration has converged with a change of this size, or will not; None where it has to go on."""
+        first, self.done = self.done == 0, self.done + 1
+        if not isfinite(size):
+            return False
+        self.ratio, self._last = size / self._last if self._last > 0.0 else 1.0, size
+        if 0.0 < size <= self.doubted:
+            if first:
+                return None
+            if self.ratio > TOO_STIFF:
+                return False
+        if size <= NEGLIGIBLE * self.tolerance:
+            return True
+        if first:
+            return None
+        if self.done == 2 and self.ratio >= self.restoring:
+            if self.ratio > self.diverging:
+                return False
+            return size <= self.tolerance or None
+        rate = self.rate = self.ratio
+        if rate >= 1.0 or rate ** (self.iterations - self.done) / (1.0 - rate) * size > self.tolerance:
+            return False
+        return rate / (1.0 - rate) * size <= self.tolerance or None
+
+
+class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
+    """A stepper that solves the equations by Newton's iteration with matrices of one state, kept while they serve."""
+
+    # whether the step after a jump is estimated anew, or as long as was planned before it at the most
+    estimates_after_jump = True
+
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        super().__init__(form, run)
+        self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), 0.0
+        self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
+        self._factored: Factors | None = None
+        # what the matrices are factorised for, zero for nothing; and whether they are of the present step
+        self._factored_for, self._fresh = 0.0, False
+        # whether an error estimate is within the tolerance only as it is filtered, and what it was before
+        self._hidden, self._unfiltered = False, np.zeros(form.n_v)
+        self._energy = EnergyWatch(form, run)
+
+    def _evaluate(self) -> None:
+        """Inputs, accelerations, multipliers and power at the present state."""
+        self._u = self.form.inputs_at(self.t, self.q, self.v)
+        self.a, self.multipliers = self.form.forward(self._u, self.q, self.v)
+        self.power = self._power(self._u, self.q, self.v, self.multipliers)
+
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Start afresh from a state within the last step."""
+        self.t, self.q, self.v, self.work = t, q, v, work
+        if self.estimates_after_jump:
+            self.h = 0.0
+        self._matrices, self._factored_for = None, 0.0
+        self.restart()
+
+    def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
+        return float(self.form.power(u[None], q[None], v[None], multipliers[None])[0])
+
+    def _size_and_change(self, rate: Floats, a: Floats) -> tuple[float, float]:
+        """Norms of the state, at least one, and of its rates q' and v'."""
+        zero = 0.0 * self.q, 0.0 * self.v
+        return max(self._norm(self.q, self.v, *zero), 1.0), self._norm(rate, a, *zero)
+
+    def _form_matrices(self, u: Floats, q: Floats, v: Floats) -> tuple[Matrix, Matrix, Matrix]:
+        """Matrices at a state, to be factorised."""
+        matrices = self._matrices = self.form.matrices(u, q, v, self.multipliers)
+        self._matrices_q = q.copy()
+        self._factored_for, self._fresh = 0.0, True
+        self.statistics.jacobians += 1
+        return matrices
+
+    def _filtered(
+        self, mu: float, error_q: Floats, error_v: Floats, q: Floats, turns: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """What a step to q makes of an error: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0.
+
+        turns (F, 4) : of frames, from where the matrices were formed; None where they have not turned.
+        """
+        form, n_v = self.form, self.form.n_v
+        mass, _, stiffness = self._matrices  # type: ignore[misc]
+        free = np.zeros(form.n_c)
+        in_v = np.concatenate([error_v, free])
+        in_q = np.concatenate([form.tangents(q, error_q[None])[0], free])
+        if turns is not None:
+            turn_frames_back(turns, form.corotated_frames[1], in_v)
+            turn_frames_back(turns, form.corotated_frames[1], in_q)
+        y = mu * form.solver.multiply(mass, in_v) - form.solver.multiply(stiffness, in_q)
+        y[n_v:] = 0.0
+        y = self._factored.solve(y)[:n_v]  # type: ignore[union-attr]
+        if turns is not None:
+            turn_frames(turns, form.corotated_frames[1], y)
+        return error_q + form.rates(q[None], y[None])[0] / mu, y
+
+    def _complete(self, trial: T, h: float, end: float) -> bool:
+        q, v, work = self._reached(trial, h)
+        return not self._hidden or self._energy.keeps(self, q, v, work, self._unfiltered)
+
+    @abstractmethod
+    def _reached(self, trial: T, h: float) -> tuple[Floats, Floats, float]:
+        """q (n_q,), v (n_v,) and work (J) at the end of a solved step, on the constraints. Raises TrialError."""

@@ -1,0 +1,160 @@
+"""The stage equations of Radau IIA(5), solved by simplified Newton iteration; see ``femb.steppers.radau``.
+
+E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8 (transformation, Newton's iteration).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from femb.base.options import Run
+from femb.base.types import Floats
+from femb.formulations.contract import ImplicitFormulation
+from femb.layout.element import TrialError
+from femb.numerics import tableaux
+from femb.numerics.kinematics import newton_tolerance
+from femb.steppers.contract import left_limit
+from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
+from femb.steppers.radau_kernels import finish_iteration, start_stages, to_eigenvectors
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
+
+C, A, INVERSE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE
+REAL, COMPLEX = tableaux.RADAU_REAL, tableaux.RADAU_COMPLEX
+T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
+
+MAX_ITERATIONS = 7
+# Newton's remaining change, as a part of the tolerance of the step: the root of rtol, within bounds. What is left of a
+# balance of moments has the same sign in step after step, so that an angular momentum sums it up.
+SOLVED = 3e-4, 3e-3
+# Of the step at which Newton's iteration failed with fresh matrices: the longest to try next.
+BELOW_FAILURE = 0.6
+
+
+@dataclass
+class Stages:
+    """A solved step: the inputs of its stages, the iterations it took and their rate; then its end."""
+
+    u: Floats
+    iterations: int
+    rate: float
+    q: Floats = field(init=False)
+    v: Floats = field(init=False)
+    work: float = field(init=False)
+    power: Floats = field(init=False)
+
+
+class RadauEquations(ImplicitStepper[Stages]):
+    """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
+
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        super().__init__(form, run)
+        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
+        self._dependent, self._ceiling = DEPENDENT, np.inf
+
+    def _make_room(self) -> None:
+        """Arrays for the steps of a stretch, over which the number of multipliers is the same."""
+        form = self.form
+        n_q, n_v, n_c, frames = form.n_q, form.n_v, form.n_c, form.corotated_frames[0].size
+        # Z, V, K, Q, L of the stages, turns of frames to them, right-hand sides
+        self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
+        self._turns = np.empty((3, frames, 4))
+        self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
+        # see start_estimate
+        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
+        # arguments of error_norm for what Newton's iteration leaves of velocities
+        self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+
+    def _extrapolate_nothing(self) -> None:
+        """Begin the next step along the acceleration, at the same multipliers."""
+        along, same = np.zeros((3, self.form.n_v)), np.zeros((3, self.form.n_c))
+        along[0], same[0] = self.a, self.multipliers
+        self._polynomials = 1.0, along, same
+
+    def _leave_out(self) -> None:
+        """Take rows that are left out from now on to multipliers of zero: extrapolated, theirs would grow unchecked."""
+        form, system = self.form, self.form.system
+        if not form.n_c or form is not system:
+            return
+        if self.multipliers[system.solver.excluded_rows].any():
+            self.multipliers = form.forward(self._u, self.q, self.v)[1]
+            self._polynomials[2][:] = 0.0
+            self._polynomials[2][0] = self.multipliers
+            self._matrices = None
+
+    def _factorise(self, h: float) -> None:
+        mass, damping, stiffness = self._matrices or self._form_matrices(self._u, self.q, self.v)
+        if self._factored_for == h:
+            return
+        solver = self.form.solver
+        shifted = [solver.shifted(mass, damping, stiffness, mu) for mu in (REAL / h, COMPLEX / h)]
+        self._factors = [solver.factorise(matrix, self._dependent) for matrix in shifted]
+        self._factored_for = h
+        self.statistics.factorizations += 2
+
+    def _leave_nearly_dependent(self) -> bool:
+        """For this step, leave out rows that nearly depend on others; false where that has been tried, or matrices are
+        kept from before.
+
+        Within a step through a singular posture of a loop such a row changes its sign, and matrices of one state say
+        nothing of it in others. Its multiplier, extrapolated, holds it well enough for as long.
+        """
+        if not self._fresh or not self.form.layout.has_loops or self._dependent != DEPENDENT:
+            return False
+        self._dependent, self._factored_for = NEARLY_DEPENDENT, 0.0
+        return True
+
+    def _solve(self, h: float, end: float) -> Stages | None:
+        try:
+            trial = self._newton(h, end)
+            if trial is not None and self.form.singular_batches:
+                Q, V = np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
+                self.form.check_singularities(self.t, Q, V)
+        except (TrialError, SingularError):
+            if not self._leave_nearly_dependent():
+                raise
+            return self._solve(h, end)
+        return self._solve(h, end) if trial is None and self._leave_nearly_dependent() else trial
+
+    def _after_failure(self, h: float, cause: str | Exception) -> float:
+        if self._fresh:
+            self._ceiling = BELOW_FAILURE * h
+            h *= 0.5
+        self._form_matrices(self._u, self.q, self.v)
+        if not self.form.layout.has_loops:
+            self._extrapolate_nothing()
+        return h
+
+    def _newton(self, h: float, end: float) -> Stages | None:
+        """The stage equations by Newton's iteration; None where it does not converge."""
+        form = self.form
+        self._factorise(h)
+        t = self.t
+        times = t + C[0] * h, t + C[1] * h, left_limit(end, t)
+        _, V, K, Q, L = stages = self._stages
+        real, pair, turns = self._real, self._pair, self._turns
+        of_real, of_pair = self._factors
+        turned_q, turned_v = form.corotated_frames
+        old_h, *polynomials = self._polynomials
+        state = self.q, self.v
+        start_stages(
+            *form.coordinates, turned_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
+            *stages, turns,
+        )  # fmt: skip
+        newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
+        finish = (*form.coordinates, turned_v, A, INVERSE, T, h, self._scale, *state, turns, real, pair, *stages)
+        u = None
+        kept = not self._fresh and form.system.switches
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, NEGLIGIBLE * self.tolerance if kept else 0.0)
+        for _ in range(MAX_ITERATIONS):
+            if u is None or form.inputs_of_state:
+                u = np.array([form.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
+            residual = form.equations(u, Q, V, K, L)
+            to_eigenvectors(T_INVERSE, turns, turned_v, residual, real, pair)
+            of_real.solve(real)
+            of_pair.solve(pair)
+            converged = newton.reached(finish_iteration(*finish))
+            self.statistics.evaluations += 3
+            self.statistics.newton_iterations += 1
+            if converged is not None:
+                return Stages(u, newton.done, newton.rate) if converged else None
+        return None

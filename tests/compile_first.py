@@ -1,0 +1,71 @@
+"""Compiles what most tests need, before they begin: the catalogues of elements, formulations and steppers once through.
+
+Workers that start with an empty cache would each compile the same kernels. ``python compile_first.py beams`` and
+``python compile_first.py bodies`` compile one half each, so that both together keep two cores busy.
+"""
+
+import sys
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from contracts import test_formulations, test_items, test_steppers
+
+import femb
+from femb.analysis.linear import linearize
+from femb.elements import SpringDamper
+from femb.formulations import FORMULATIONS, make_formulation
+from femb.model.model import Model
+from femb.steppers import STEPPERS, make_stepper, methods_of
+from femb.system.system import System
+
+
+def evaluate(model: Model) -> None:
+    """Forces, energies, matrices and the exact tangent of a model, and what its elements record."""
+    system = System(model, assemble=True)
+    q, v, a = system.q0, system.v0, np.zeros(system.n_v)
+    u = system.inputs_at(0.0, q, v)
+    system.energy_momentum(q[None], v[None])
+    system.power(u[None], q[None], v[None])
+    system.matrices(u, q, v)
+    system.tangent(u, q, v, a)
+    femb.simulate(model, duration=1e-6, output_interval=1e-6, method="rk", start="assembled")
+
+
+def integrate(model: Model) -> None:
+    """A step of every stepper, in every formulation that it integrates and the model can be of."""
+    system = System(model)
+    for name in FORMULATIONS:
+        if name == "hamiltonian" and model.beams:
+            continue
+        form = make_formulation(system, name)
+        for key, entry in STEPPERS.items():
+            if entry.method in methods_of(form):
+                run = replace(test_steppers.run(key, 1e-6, 1e-6), formulation=name)
+                make_stepper(form, run).step(1e-6)
+        femb.simulate(model, duration=1e-6, output_interval=1e-6, formulation=name, method="rk")
+
+
+def beams() -> None:
+    for make in test_items.EXAMPLES.values():
+        model = make()
+        if model.beams:
+            evaluate(model)
+    linearize(test_formulations.boom())
+    integrate(test_formulations.boom())
+
+
+def bodies() -> None:
+    integrate(test_formulations.satellite())
+    evaluate(test_items.EXAMPLES[SpringDamper]())
+    integrate(test_formulations.chain())
+    for make in test_items.EXAMPLES.values():
+        model = make()
+        if not model.beams:
+            evaluate(model)
+    linearize(test_formulations.chain(), state={"joints.hinge two.angle": 0.3})
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    {"beams": beams, "bodies": bodies}[sys.argv[1]]()

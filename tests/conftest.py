@@ -1,0 +1,53 @@
+"""Before the workers start: a folder for the runs that they share, and, where all tests are asked for, kernels that are
+compiled once, on both cores (see compile_first)."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.mkdtemp(prefix="femb_tests_")
+        os.environ["FEMB_TEST_RUNS"] = folder  # workers inherit it
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """In the process that hands out tests, where all of them are asked for and kernels can be kept."""
+    config = session.config
+    workers = getattr(config.option, "numprocesses", None) or 0
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
+    if hasattr(config, "workerinput") or workers < 2 or not whole or config.option.collectonly:
+        return
+    from femb.numerics.compile import cache_place
+
+    folder = cache_place().folder
+    if folder is None or (folder / "compiled_for_tests").exists():
+        return
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    terminal.write_line("compiling kernels in two processes, once for all tests ...")
+    begin = time.monotonic()
+    if compiled_first():
+        (folder / "compiled_for_tests").touch()
+        terminal.write_line(f"compiled in {time.monotonic() - begin:.0f} s")
+    else:
+        terminal.write_line("compiling failed, for a reason that the tests will show; they compile what is missing")
+
+
+def compiled_first() -> bool:
+    """Whether both halves have been compiled, by femb as the tests import it."""
+    script = Path(__file__).with_name("compile_first.py")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    halves = [
+        subprocess.Popen([sys.executable, script, half], env=environment, stderr=subprocess.DEVNULL)
+        for half in ("beams", "bodies")
+    ]
+    codes = [half.wait() for half in halves]
+    return codes == [0, 0]
