@@ -12,15 +12,17 @@ from femb.analysis.arc_length import Path, Tangent
 from femb.analysis.regularisation import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
 from femb.analysis.rigid_motion import RigidMotion
 from femb.analysis.stability import Stability, Stiffness
-from femb.analysis.statics import Balanced, Statics
+from femb.analysis.statics import Balanced, Statics, in_load_steps
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
+from femb.numerics.newton import largest
 
 SMALLEST = 1.0 / 512.0  # of a load step that fails
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
 CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
+LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
 CRITICAL = 1e-6  # relative accuracy of critical load factors
 
 
@@ -100,33 +102,33 @@ class LoadPath:
 
     def raised(self, before: Equilibrium, load: float) -> Equilibrium:
         """The equilibrium at a load factor, in as many steps as it takes."""
-        found, part = before.found, load - before.load
-        smallest = SMALLEST * abs(part)
-        while found.load != load:
-            trial = load if abs(load - found.load) <= abs(part) * (1.0 + 1e-9) else found.load + part
-            try:
-                new = self.solve(found, trial)
-            except SolveError as error:
-                part *= 0.5
-                if abs(part) < smallest:
-                    shifted = self._shifted(found, load, error)
-                    if shifted is None:
-                        raise
-                    new = shifted
-                else:
-                    continue
-            found = new
-            self.statics.advanced(found.q)
-            part *= 2.0
+        try:
+            found = in_load_steps(self._step, before.found, load, 1.0, SMALLEST)
+        except SolveError as error:
+            shifted = self._shifted(before.found, load)
+            if shifted is None:
+                raise error
+            found = shifted
         return self.judged(found)
 
-    def _shifted(self, found: Balanced, load: float, error: SolveError) -> Balanced | None:
+    def _step(self, before: Balanced, load: float) -> Balanced:
+        """The equilibrium at a load factor, which is accepted."""
+        found = self.solve(before, load)
+        self.statics.advanced(found.q)
+        return found
+
+    def _shifted(self, before: Balanced, load: float) -> Balanced | None:
         """A last attempt, for mechanisms that nothing but loads hold."""
         for shift in (AdaptiveShift, CautiousShift):
             try:
-                return self._counted(self.statics.solve(found, load, shift(self.spin2)))
-            except SolveError as last:
-                error.__cause__ = last
+                found = self._counted(self.statics.solve(before, load, shift(self.spin2)))
+            except SolveError:
+                continue
+            # what moves without end takes steps that are small beside where it is, too
+            left = self.statics.unbalanced(self.statics.trial(found, load)).equations[: self.statics.twin.n_v]
+            if largest(left) <= LOOSE * (largest(found.force) + largest(self.statics.by_load(found.q, load))):
+                self.statics.advanced(found.q)
+                return found
         return None
 
     def in_load_steps(self, factor: float, steps: int) -> Iterator[Equilibrium]:

@@ -338,21 +338,19 @@ class Statics:
 
 
 def in_load_steps(
-    solved: Callable[[Balanced, float], Balanced], start: Balanced, first: SolveError, smallest: float
+    solved: Callable[[Balanced, float], Balanced], start: Balanced, last: float, part: float, smallest: float
 ) -> Balanced:
-    """The balance under the whole load, raised from zero in steps: halved where ``solved`` fails, else doubled.
-
-    Raises ``first`` where a step smaller than ``smallest`` would be needed.
-    """
-    result, reached, part = start, 0.0, 0.25
-    while reached < 1.0:
-        trial = min(1.0, reached + part)
+    """The balance at the load factor ``last``, from that of a start, in steps: halved where ``solved`` fails, else
+    doubled; the first, and the smallest, are parts of the whole. Raises its SolveError where they do not suffice."""
+    found, whole = start, last - start.load
+    while found.load != last:
+        ends_there = abs(last - found.load) <= abs(part * whole) * (1.0 + 1e-9)
         try:
-            result = solved(result, trial)
+            found = solved(found, last if ends_there else found.load + part * whole)
         except SolveError:
             part *= 0.5
             if part < smallest:
-                raise first from None
+                raise
             continue
-        reached, part = trial, 2.0 * part
-    return result
+        part *= 2.0
+    return found
