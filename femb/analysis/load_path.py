@@ -21,6 +21,7 @@ from femb.numerics.newton import largest
 SMALLEST = 1.0 / 512.0  # of a load step that fails
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
+NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
 CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
 LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
 CRITICAL = 1e-6  # relative accuracy of critical load factors
@@ -68,35 +69,45 @@ class LoadPath:
 
     def begin(self) -> Equilibrium:
         """The equilibrium without the loads that the factor multiplies."""
-        system = self.statics.twin
+        system, statics = self.statics.twin, self.statics
         start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
-        trial = self.statics.unbalanced(self.statics.trial(start, 0.0))
-        if not np.any(trial.equations):
-            return self.judged(replace(start, force=trial.force))
-        return self.judged(self.solve(start, 0.0))
+        trial = statics.unbalanced(statics.trial(start, 0.0))
+        if np.any(trial.equations):
+            start = self._first_solved(self._attempts(shifted=True), start, 0.0)
+        else:
+            start = replace(start, force=trial.force)
+        return self.judged(start)
+
+    def _attempts(self, shifted: bool) -> list[Regularisation]:
+        """What to solve with, one after the other; shifted : from states that may be far from a stable equilibrium."""
+        constrained = bool(self.statics.twin.n_c)
+        shifts: list[Regularisation] = [AdaptiveShift(self.spin2), CautiousShift(self.spin2)] if constrained else []
+        if self.free:
+            return shifts or [MassShift(self.spin2, free=True)]
+        return [*shifts, NoShift(self.spin2)] if shifted else [NoShift(self.spin2)]
 
     def solve(self, start: Balanced, load: float) -> Balanced:
-        """The equilibrium at a load factor, from a state nearby; with a shift where nothing else converges."""
-        attempts: list[Callable[[], Regularisation]] = [] if self.free else [lambda: NoShift(self.spin2)]
-        if self.statics.twin.n_c:
-            attempts += [lambda: AdaptiveShift(self.spin2), lambda: CautiousShift(self.spin2)]
-        else:
-            attempts += [lambda: MassShift(self.spin2, free=self.free)] if self.free else []
-        if start.load != load and not self.free:
-            attempts = attempts[:1]
-        for attempt in attempts[:-1]:
+        """The equilibrium at a load factor, from a state nearby."""
+        return self._first_solved(self._attempts(shifted=False), start, load)
+
+    def _first_solved(self, attempts: list[Regularisation], start: Balanced, load: float) -> Balanced:
+        """What the first attempt finds that does. Raises the SolveError of the first."""
+        errors = []
+        for attempt in attempts:
             try:
-                return self._counted(self.statics.solve(start, load, attempt()))
-            except SolveError:
-                continue
-        return self._counted(self.statics.solve(start, load, attempts[-1]()))
+                return self._counted(self.statics.solve(start, load, attempt))
+            except SolveError as error:
+                errors.append(error)
+        raise errors[0]
 
     def _counted(self, found: Balanced) -> Balanced:
         self.iterations += found.iterations
         return found
 
     def judged(self, found: Balanced) -> Equilibrium:
-        """An equilibrium with its stability."""
+        """An equilibrium with its stability; that of a structure that turns is not judged."""
+        if self.spin2:
+            return Equilibrium(found, NOT_JUDGED, 0.0, self.statics.twin.discrete)
         stability: Stability = self.stiffness.at(found)
         return Equilibrium(found, stability.negative, stability.asymmetry, self.statics.twin.discrete)
 
@@ -109,7 +120,13 @@ class LoadPath:
             if shifted is None:
                 raise error
             found = shifted
-        return self.judged(found)
+        after = self.judged(found)
+        # without its loads a mechanism may be anywhere, and Newton's iteration may go to an unstable equilibrium
+        if before.load == 0.0 and after.negative > before.negative and self.statics.twin.n_c:
+            other = self._shifted(before.found, load)
+            if other is not None and self.stiffness.at(other).negative < after.negative:
+                return self.judged(other)
+        return after
 
     def _step(self, before: Balanced, load: float) -> Balanced:
         """The equilibrium at a load factor, which is accepted."""

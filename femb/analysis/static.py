@@ -70,6 +70,10 @@ def static(
     check_options(model, factor, steps, critical, constant, time)
     system = System(model, assemble=assemble)
     path = path_of(system, time, constant)
+    if critical and path.spin2:
+        raise ModelError(
+            "critical: the stability of structures that turn is not judged by their stiffness; leave it out"
+        )
     if arc_length and not (path.statics.loads.any() or path.statics.gravity is not None):
         raise ModelError("arc length: there is no load and no weight whose factor could change; leave it out")
     began, cpu = clock.perf_counter(), clock.process_time()
@@ -205,7 +209,7 @@ def report(results: StaticResults) -> str:
     """States and critical loads as a table."""
     lines = ["state  load factor  negative eigenvalues  iterations"]
     lines += [
-        f"{k:5d}  {load:11.6g}  {negative:20d}  {iterations:10d}"
+        f"{k:5d}  {load:11.6g}  {negative if negative >= 0 else 'not judged':>20}  {iterations:10d}"
         for k, (load, negative, iterations) in enumerate(
             zip(results.load_factor, results.negative_eigenvalues, results.iterations, strict=True)
         )

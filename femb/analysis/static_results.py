@@ -43,7 +43,8 @@ class StaticResults(Results):
 
     @property
     def negative_eigenvalues(self) -> Floats:
-        """(T,) how many eigenvalues of the stiffness are negative: zero where the equilibrium is stable."""
+        """(T,) how many eigenvalues of the stiffness are negative: zero where the equilibrium is stable. -1
+        of structures that turn, whose stability the stiffness does not tell."""
         return self.arrays["static/negative_eigenvalues"]
 
     @property

@@ -267,13 +267,21 @@ class Statics:
                 step_size=step_size,
                 rotations=twin.rotations,
             )
-        except (TrialError, SingularError) as error:
+        except TrialError as error:
             raise SolveError(f"no equilibrium found to start from: {error}") from error
+        except SingularError as error:
+            raise SolveError(f"no equilibrium found to start from: {self._singular(error)}") from error
         if not end.converged:
             raise SolveError(
                 f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
             )
         return Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
+
+    def _singular(self, error: SingularError) -> str:
+        """What a singular matrix means, by the frame that it concerns."""
+        frames = zip(self.twin.layout.frames, self.twin.layout.frame_v, strict=True)
+        moving = [frame.label for frame, j in frames if frame.freedom and error.first <= j < error.last]
+        return f"the stiffness is singular, {moving[0]!r} moves with nothing against it" if moving else str(error)
 
     def products(self, jacobian: Floats) -> Floats:
         """J^T J as block data, for J and J^T as block data."""
@@ -318,7 +326,8 @@ class Statics:
         state, _ = self.forces(found.q, found.load)
         mass, stiffness, jacobian = self.matrices(state, found.q, found.multipliers, system=self.under(found.load))
         B = scaled_mass(twin.pattern, mass, stiffness)
-        factors = twin.solver.factorise(stiffness + FIRST * B + jacobian)
+        products = largest(stiffness) * self.products(jacobian) if twin.n_c else 0.0
+        factors = twin.solver.factorise(stiffness + products + FIRST * B + jacobian)
         x = np.where(where, np.random.default_rng(0).standard_normal(twin.n_v), 0.0)
         softness = 1.0
         for _ in range(3):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checkout import ROOT
 from click.testing import CliRunner
 
 import femb
@@ -147,6 +148,13 @@ def test_pendulum_that_only_its_weight_holds():
     assert not results.negative_eigenvalues[1:].any()
 
 
+def test_double_pendulum_hangs():
+    """From a horizontal start, where without weight every posture is an equilibrium, to the stable one."""
+    results = femb.static(femb.load_case(ROOT / "cases" / "double_pendulum_flexible.toml").model, steps=1)
+    assert not results.negative_eigenvalues[-1]
+    np.testing.assert_allclose(results.beams["lower"].position[-1, -1], [0.0, -1.0001, 0.0], atol=1e-4)
+
+
 def test_closed_loop():
     """A clamped beam whose far end a weld closes: symmetric, with half of the load on the weld."""
     loop = Model()
@@ -171,6 +179,9 @@ def test_spinning_structure():
     results = femb.static(model, steps=1)
     run = femb.simulate(model, duration=0.01, output_interval=0.01, start="equilibrium")
     np.testing.assert_allclose(results.beams["b"].strain[-1], run.beams["b"].strain[0], atol=1e-13)
+    assert set(results.negative_eigenvalues) == {-1}
+    with pytest.raises(ModelError, match="structures that turn is not judged"):
+        femb.static(model, critical=1)
     np.testing.assert_allclose(results.beams["b"].velocity[-1], run.beams["b"].velocity[0], atol=1e-9)
 
 
