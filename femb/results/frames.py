@@ -98,13 +98,13 @@ def step_frames(form: Formulation, step: Step, times: Floats) -> Frames:
 def _corrected(systems: list[System], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
     """q (k, n_q), v (k, n_v) with what stiff members need to move with a (k, n_v), on the constraints."""
     system, n_v, stiff, factors = systems[0], systems[0].n_v, [], []
-    for k, system in enumerate(systems):
-        mass, damping, stiffness = system.matrices(u[k], q[k], v[k])
+    for k, local in enumerate(systems):
+        mass, damping, stiffness = local.matrices(u[k], q[k], v[k])
         try:
-            factors.append(system.solver.factorise(system.solver.shifted(mass, damping, stiffness, mu)))
+            factors.append(local.solver.factorise(local.solver.shifted(mass, damping, stiffness, mu)))
         except SingularError as error:
             raise TrialError("the iteration matrix at an output instant is singular") from error
-        q[k], v[k] = system.projected(u[k], q[k], v[k], factors[k])
+        q[k], v[k] = local.projected(u[k], q[k], v[k], factors[k])
         stiff.append(damping + stiffness / mu)
     free = np.zeros((len(q), system.n_c))
     interpolated, sizes = (q, v), []
@@ -120,9 +120,9 @@ def _corrected(systems: list[System], u: Floats, q: Floats, v: Floats, a: Floats
         y = np.ascontiguousarray(x[:, :n_v])
         sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
         q, v = q + system.rates(q, y) / mu, v + y
-        for k, system in enumerate(systems):
-            system.normalise(q[k])
-            q[k], v[k] = system.projected(u[k], q[k], v[k], factors[k])
+        for k, local in enumerate(systems):
+            local.normalise(q[k])
+            q[k], v[k] = local.projected(u[k], q[k], v[k], factors[k])
     # a law that is too far from linear for this, as of a contact that just opens: the state as it is interpolated
     better = (sizes[-1] <= sizes[0])[:, None]
     return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])

@@ -36,23 +36,23 @@ def failures(monkeypatch):
     """A list with an entry for each time that Newton's iteration did not converge: whether its matrices were fresh, so
     that the step has to be shorter."""
     found = []
-    newton, solve = Radau._newton, Bdf._solve
+    radau, bdf = Radau._newton, Bdf._newton
 
-    def counted_newton(self, *args):
+    def counted_radau(self, h, end):
         fresh = self._fresh
-        result = newton(self, *args)
-        if not result[0]:
+        result = radau(self, h, end)
+        if result is None:
             found.append(fresh)
         return result
 
-    def counted_solve(self, h, end, full):
-        result = solve(self, h, end, full)
+    def counted_bdf(self, h, end, full):
+        result = bdf(self, h, end, full)
         if result is None:
             found.append(full)
         return result
 
-    monkeypatch.setattr(Radau, "_newton", counted_newton)
-    monkeypatch.setattr(Bdf, "_solve", counted_solve)
+    monkeypatch.setattr(Radau, "_newton", counted_radau)
+    monkeypatch.setattr(Bdf, "_newton", counted_bdf)
     return found
 
 

@@ -87,8 +87,8 @@ def _by_path(subject: Subject, path: str) -> Rows:
         stem = pattern
         if name == stem or fnmatchcase(name, stem.replace("[", "[[]")):
             item = f"{kind}/{name}{bracket}{node}"
-            for word in words:
-                rows += subject.only((item,)).rows(word)
+            for quantity in words:
+                rows += subject.only((item,)).rows(quantity)
     return rows
 
 

@@ -189,8 +189,8 @@ def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Cha
     if name == "force" and (kind == "joints" or (values.shape[1] == 3 and not _has_motion(group) and kind == "loads")):
         return [Channel(group.name, "force", "N", XYZ, values, "force")]
     found: dict[bool, list[int]] = {}
-    for k, name in enumerate(names):
-        found.setdefault(_is_length(kind, group, name), []).append(k)
+    for k, column in enumerate(names):
+        found.setdefault(_is_length(kind, group, column), []).append(k)
     result = []
     for length, columns in found.items():
         if name == "force":

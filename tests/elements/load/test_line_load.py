@@ -136,7 +136,7 @@ def test_resultant(frame):
     system = System(model)
     q, v = system.q0, np.zeros(system.n_v)
     force = np.zeros((1, system.n_v))
-    system.batches[-1].applied(np.ones((1, 1)), q[None], v[None], force)
+    system.batches[-1].nonconservative_force(np.ones((1, 1)), q[None], v[None], force)
     got = system.rigid_velocities(q) @ force[0]
     x, w = np.polynomial.legendre.leggauss(5)
     x, w = 0.5 + 0.5 * x, w  # length 2

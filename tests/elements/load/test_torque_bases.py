@@ -180,7 +180,7 @@ def test_on_a_beam_node(frame):
     j = system.layout.frame_v[station.frame] + 3
     v, out = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
     v[0, j : j + 3] = omega
-    system.batches[0].applied(np.ones((1, 1)), system.q0[None], v, out)
+    system.batches[0].nonconservative_force(np.ones((1, 1)), system.q0[None], v, out)
     twin = torque_of(Load("l", body="b", torque=(0.3, 0.7, -0.4), damping=(0.5, 0.2, 0.3), frame=frame))
     section = twin(system.layout.pose(station)[1], rotations.rotate_back(station.rotation, omega))
     np.testing.assert_allclose(out[0, j : j + 3], rotations.rotate(station.rotation, section), atol=1e-14)
