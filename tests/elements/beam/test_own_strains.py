@@ -40,7 +40,7 @@ def test_first_order(strain):
 
 
 def test_tangent_with_the_strains_of_the_coordinates_is_the_tangent():
-    system, q, x = bent()
+    system, q, _ = bent()
     still = np.zeros(system.n_v)
     own = [batch.own_strains(q, still) for batch in system.batches]
     u = system.inputs_at(0.0, q, still)
