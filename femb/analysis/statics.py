@@ -157,7 +157,8 @@ class Statics:
         return (u, v, a), self.under(load).residual(u[None], q[None], v[None], a[None])[0]
 
     def by_load(self, q: Floats, load: float) -> Floats:
-        """Change (n_v + n_c,) of the static equations with the load factor, in which loads and weight are linear."""
+        """Change (n_v + n_c,) of the static equations with the load factor, in which loads and weight are linear; of
+        heating, which is not quite, that with an increase by one."""
         (u, v, a), force = self.forces(q, load)
         more = np.where(self.loads, self.inputs(q, v, load + 1.0), u)
         change: Floats = self.under(load + 1.0).residual(more[None], q[None], v[None], a[None])[0] - force

@@ -13,6 +13,12 @@ from femb.cli.options import CASE, FORCE, OUT, QUIET, SET
 from femb.cli.report import FAILED, INTERRUPTED, located, message_of, reported
 
 
+class LoadProgress(Progress):
+    """The bar of a path, over its load factor."""
+
+    FORMAT = Progress.FORMAT.replace(" s [", " [")
+
+
 @click.command()
 @CASE
 @click.option("--factor", type=float, default=1.0, show_default=True, metavar="P", help="Last load factor.")
@@ -53,7 +59,7 @@ def static(
         check_writable(file)
         check_free(file, force)
         module = importlib.import_module("femb.analysis.static")
-        progress = Progress(abs(factor), quiet)
+        progress = LoadProgress(abs(factor), quiet)
         try:
             with located(loaded):
                 importlib.import_module("femb.analysis.warmup").compile_first(loaded.model, progress)

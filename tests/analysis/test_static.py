@@ -9,25 +9,32 @@ import femb
 from femb import (
     Attachment,
     Beam,
+    DistributedLoad,
     Fixed,
     Ground,
     JointDriver,
     JointEnd,
+    JointMotor,
     JointSpringDamper,
     Load,
     Model,
     ModelError,
     PointMass,
     Prismatic,
+    Pull,
     Results,
     Revolute,
     RigidBody,
     Section,
     SolveError,
     SpringDamper,
+    SpringEnd,
+    ThermalLoad,
 )
+from femb.analysis.static import path_of
 from femb.cli import cli
 from femb.profiles import Polynomial
+from femb.system.system import System
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -183,6 +190,47 @@ def test_spinning_structure():
     with pytest.raises(ModelError, match="structures that turn is not judged"):
         femb.static(model, critical=1)
     np.testing.assert_allclose(results.beams["b"].velocity[-1], run.beams["b"].velocity[0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        Load("P", beam="b", force=(1.0, 2.0, 3.0), torque=(0.3, 0.2, 0.1), frame="body"),
+        Load("P", beam="b", force=lambda t, state: 3.0 * state.beams["b"].nodes[-1].position),
+        DistributedLoad("P", beam="b", force=((0, 1, 2), (3, 2, 1)), torque=(0.1, 0, 0), frame="body"),
+        Pull("P", start=SpringEnd(beam="b", node=-1), end=SpringEnd(anchor=(0, 2, 1)), force=2.0),
+        JointMotor("P", joint="hinge", force=2.0),
+    ],
+    ids=lambda load: type(load).__name__,
+)
+def test_equations_are_linear_in_the_load_factor(load):
+    """Of every kind of load, and of the weight: the exact derivative, by which a path is followed."""
+    model = Model(gravity=(1.0, -2.0, 3.0))
+    model.add(Beam("b", rod(), 1.0, 2, start=Ground().at(direction=X)))
+    model.add(PointMass("m", mass=2.0))
+    model.add(SpringDamper("s", SpringEnd(body="m"), SpringEnd(anchor=(1, 1, 1)), stiffness=3.0))
+    model.add(RigidBody("arm", mass=1.0, inertia=1.0, center_of_mass=(0.1, 0.2, 0.3)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=Z), JointEnd("arm", axis=Z)))
+    model.add(load)
+    statics = path_of(System(model)).statics
+    system = statics.twin
+    q = system.retract(system.q0, 0.1 * np.random.default_rng(0).standard_normal(system.n_v))
+    zero, half, one = (statics.forces(q, factor)[1] for factor in (0.0, 0.5, 1.0))
+    np.testing.assert_allclose(half, 0.5 * (zero + one), atol=1e-9)
+    np.testing.assert_allclose(statics.by_load(q, 0.3)[: system.n_v], one - zero, atol=1e-9)
+    alone = path_of(System(model), constant=("gravity",)).statics
+    assert np.abs(alone.by_load(q, 0.3)).max() > 1e-3
+    assert np.abs(path_of(System(model), constant=("P",)).statics.by_load(q, 0.3)).max() > 1e-3
+    both = path_of(System(model), constant=("P", "gravity")).statics
+    np.testing.assert_allclose(both.by_load(q, 0.3), 0.0, atol=1e-12)
+
+
+def test_heating_along_an_arc():
+    """A half circle without stress, although the strain of a hot element is not quite linear in the load factor."""
+    model = cantilever(4)
+    model.add(ThermalLoad("heat", beam="b", strain=(0, 0, 0, np.pi)))
+    results = femb.static(model, steps=8, arc_length=True)
+    np.testing.assert_allclose(results.beams["b"].position[-1, -1], [0.0, 2.0 / np.pi, 0.0], atol=1e-6)
 
 
 # What starts from them
