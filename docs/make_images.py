@@ -1,7 +1,7 @@
 """Make the pictures of the documentation: ``python docs/make_images.py [NAME ...]``, a minute or two for all of them.
 
 Runs the cases of ``cases/`` into a temporary folder and draws into ``docs/images`` with the commands of `PICTURES`,
-but for one figure that puts three runs together. That of docs/performance.md is drawn by
+but for one figure that puts three runs together, and one of a static path. That of docs/performance.md is drawn by
 ``tests/bench/bench_mechanisms.py``.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from femb import FembError, Results, load_case, simulate
+from femb import FembError, Results, load_case, simulate, static
 from femb.cli import cli
 from femb.export.drawing import Panel, table
 from femb.numerics.euler import to_euler
@@ -71,6 +71,29 @@ def draw_snap(path: Path, folder: Path) -> None:
     table(all_results[0].time, rows, "Thermal snap: time constant of the gradient").savefig(path, dpi=80)
 
 
+def draw_path(path: Path) -> None:
+    """The static path of ``lees_frame``: the force over the displacement of its point, and the frame at some states."""
+    from matplotlib.figure import Figure
+
+    results = static(
+        load_case(ROOT / "cases" / "lees_frame.toml").model, factor=2.0, steps=20, arc_length=True, time=1.0
+    )
+    load, frame = results.load_factor, results.beams["frame"]
+    figure = Figure(figsize=(9.5, 4.0), dpi=80, layout="constrained")
+    curve, shapes = figure.subplots(1, 2)
+    for k, label in ((0, "across"), (1, "down")):
+        curve.plot(np.abs(frame.displacement[:, 12, k]), load, ".-", label=label)
+    curve.set_xlabel("displacement of the loaded point (m)")
+    curve.set_ylabel("force (kN)")
+    curve.legend()
+    turns = [0, *(1 + np.flatnonzero(np.diff(np.sign(np.diff(load))))), len(load) - 1]
+    for k in turns:
+        shapes.plot(*frame.position[k, :, :2].T, ".-", label=f"{load[k]:.3g} kN")
+    shapes.set_aspect("equal")
+    shapes.legend()
+    figure.savefig(path)
+
+
 def main(names: list[str]) -> None:
     """Draw the pictures of some names, or all."""
     IMAGES.mkdir(parents=True, exist_ok=True)
@@ -81,7 +104,10 @@ def main(names: list[str]) -> None:
         def results(case: str, overrides: tuple[str, ...]) -> Path:
             return run(case, *overrides, out=folder / f"{case}{len(overrides)}.h5")
 
-        for name in names or [*PICTURES, "thermal_snap"]:
+        for name in names or [*PICTURES, "thermal_snap", "lees_frame"]:
+            if name == "lees_frame":
+                draw_path(IMAGES / "lees_frame.png")
+                continue
             if name == "thermal_snap":
                 draw_snap(IMAGES / "thermal_snap.png", folder)
                 continue

@@ -28,6 +28,8 @@ from femb.analysis.modes import modes as modes
 from femb.analysis.relative_kinematics import RelativeKinematics as RelativeKinematics
 from femb.analysis.relative_kinematics import relative_kinematics as relative_kinematics
 from femb.analysis.simulate import simulate as simulate
+from femb.analysis.static import static as static
+from femb.analysis.static_results import StaticResults as StaticResults
 from femb.base.errors import FembError as FembError
 from femb.base.errors import FembWarning as FembWarning
 from femb.base.errors import ModelError as ModelError

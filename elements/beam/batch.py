@@ -1,6 +1,7 @@
 """Beam elements of all beams, evaluated together."""
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from femb.elements.beam import tangent as beam_tangent
 from femb.elements.beam.energy import energy_momentum
 from femb.elements.beam.force import forces
 from femb.elements.beam.matrices import matrices
+from femb.elements.beam.own_strain import linearised_strains
 from femb.elements.beam.shape import NO_TURN, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
@@ -113,6 +115,19 @@ class BeamBatch(Batch):
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         places, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
         self._check(beam_tangent.tangent(*self._elements, *places, *state, damping, stiffness))
+
+    def own_strains(self, q: Floats, x: Floats) -> Floats:
+        """(e, 12) strains less reference at the three strain points."""
+        out = np.empty((len(self.index), 12))
+        self._check(linearised_strains(*self._elements[:3], q, x, self.fixed, out))
+        return out
+
+    def strained(self, q: Floats, own: Floats) -> Self:
+        # the kernels take the strain less the reference: with the reference moved, it is the elements' own
+        other = copy(self)
+        other.data = self.data.copy()
+        other.data[:, columns.REFERENCE :] += self.own_strains(q, np.zeros(len(q))) - own
+        return other
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))

@@ -21,7 +21,7 @@ class MassBatch(Batch):
         frames = np.array([frame for frame, *_ in entries])
         self.index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1)
         self.data = np.array([[m, *offset, *np.ravel(inertia)] for _, m, offset, inertia in entries])
-        self.gravity = np.array(gravity)
+        self.gravity: Floats = np.array(gravity)
 
     def allocate(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
@@ -69,7 +69,14 @@ class PointBatch(Batch):
         self.start_v = layout.frame_v[frames][:, None]
         self.in_v = (self.start_v + axes).ravel()
         self.masses = np.repeat([m for _, m in entries], 3)
-        self.weight = self.masses * np.tile(gravity, len(entries))
+        self.gravity = np.array(gravity)
+
+    @property
+    def weight(self) -> Floats:
+        """(3 n,) N, of all points."""
+        assert self.gravity is not None
+        result: Floats = self.masses * np.tile(self.gravity, len(self.start_v))
+        return result
 
     def allocate(self, pattern: Any) -> None:
         offset, stride = pattern.offsets(self.start_v)

@@ -18,10 +18,9 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
 
     Every connected structure keeps the angular velocity of its start, and the velocity of its mass centre, and is
     strained so that each part has the acceleration of that rigid motion; one held by the ground, or at rest, is in
-    static equilibrium. Newton's iteration first under the whole load, and if that fails in load steps: without
-    constraints with the iteration tangent and then with the exact one, regularised by the inertia of the rotation where
-    a structure is free. With joints, drivers and latches the constraints hold too: drivers stay where they begin, and
-    what joints connect moves as one structure. See ``femb.analysis.statics``.
+    static equilibrium. Newton's iteration first under the whole load, and if that fails in load steps, regularised by
+    the inertia of the rotation where a structure is free. With joints, drivers and latches the constraints hold too:
+    drivers stay where they begin, and what joints connect moves as one structure. See ``femb.analysis.statics``.
 
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
     not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start, and
@@ -54,12 +53,14 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
 
     start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
     try:
-        rough = MassShift(spin2, exact=False, free=free)
-        found = solved(start, 1.0) if system.n_c else statics.solve(start, 1.0, rough)
+        found = solved(start, 1.0)
     except SolveError as first:
         for motion in motions:
             motion.check(system.q0, statics.forces(system.q0, 1.0)[1])
-        found = in_load_steps(solved, start, first, SMALLEST_LOAD_STEP if system.n_u else 1.0)
+        try:
+            found = in_load_steps(solved, start, 1.0, 0.25, SMALLEST_LOAD_STEP if system.n_u else 1.0)
+        except SolveError:
+            raise first from None
     for motion in motions:
         motion.check(found.q, found.force)
     if system.n_c:

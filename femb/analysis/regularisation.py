@@ -29,12 +29,13 @@ class Regularisation:
     """Of one solution of the static equations, by multiples of the mass.
 
     spin2 : largest squared angular velocity, 1/s2. exact : whether with the exact tangent, or with that which steppers
-    iterate with.
+    iterate with. augmented : whether to add a multiple of J^T J too, which holds bodies that only joints hold.
     """
 
     spin2: float
     exact: bool = True
     iterations: ClassVar[int]
+    augmented: ClassVar[bool] = False
 
     def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
         """What to add to the stiffness, block data."""
@@ -51,6 +52,28 @@ class Regularisation:
     def reason(self, size: float, moving: str) -> str:
         """Why it may have failed, in words, by the size of the last step and what moves most."""
         raise NotImplementedError
+
+
+@dataclass
+class NoShift(Regularisation):
+    """Nothing but the products of the constraints: for structures that are held."""
+
+    iterations = 30
+    augmented = True
+
+    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+        """Nothing."""
+        return np.zeros(pattern.size)
+
+    def reason(self, size: float, moving: str) -> str:
+        """With what moves most."""
+        return f" in {self.iterations} iterations (last change {size:.2g} times the tolerance, most of {moving})"
+
+
+class Briefly(NoShift):
+    """The same on an arc, where a shorter step is the better attempt."""
+
+    iterations = 15
 
 
 @dataclass

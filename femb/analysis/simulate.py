@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    model: Model | str | Path,
+    model: "Model | System | str | Path",
     run: Run | None = None,
     *,
     out: str | Path | None = None,
@@ -36,7 +36,8 @@ def simulate(
 ) -> Results:
     """Integrate a model in time.
 
-    model : or the path of a case file, whose run counts then. run, or its fields as keyword options (duration, method,
+    model : or a System of one, which gives the start, as ``StaticResults.start`` does; or the path of a case file,
+    whose run counts then. run, or its fields as keyword options (duration, method,
     rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
     out : an HDF5 file to write to while it runs.
     events : functions of time and state whose zeros are looked for. progress : an object with ``message(text)`` and
@@ -45,7 +46,10 @@ def simulate(
     Raises ModelError with every problem of the model; SolveError where the integration cannot go on, in which case
     what was computed is in the file, and in ``error.results``.
     """
-    model, run, text = read_call(model, run, options)
+    from femb.system.system import System
+
+    given = model if isinstance(model, System) else None
+    model, run, text = read_call(model.model if isinstance(model, System) else model, run, options)
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
@@ -53,11 +57,10 @@ def simulate(
     from femb.formulations import make_formulation
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
-    from femb.system.system import System
 
     for each in run.unused():
         warnings.warn(each, FembWarning, stacklevel=2)
-    system = System(model, assemble=run.start == "assembled")
+    system = System(model, assemble=run.start == "assembled") if given is None else given
     check_figures(model)
     check_memory(system, run)
     system = started(system, run)

@@ -16,6 +16,7 @@ PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # 
 LINES = ("-", "--", ":")
 SEQUENCE = "viridis"
 SEQUENCE_END = 0.9  # its last tenth is too pale on white
+TIME = "time (s)"
 LEGEND_LIMIT = 6  # more curves in order get a colour bar instead of a legend
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G"}
 INK = "#333333"
@@ -49,12 +50,14 @@ class Panel:
         return replace(self, values=self.values[chosen])
 
 
-def draw_table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, path: Path, dpi: int = 150) -> Path:
+def draw_table(
+    time: Floats, rows: Sequence[Sequence[Panel]], title: str, path: Path, dpi: int = 150, axis: str = TIME
+) -> Path:
     """Draw rows of panels over a common time into a picture file; returns its path."""
-    return save(table(time, rows, title), path, dpi)
+    return save(table(time, rows, title, axis), path, dpi)
 
 
-def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str) -> Any:
+def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME) -> Any:
     """The matplotlib figure of rows of panels."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -71,7 +74,7 @@ def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str) -> Any:
             axes = figure.add_subplot(grid[i, :] if len(row) == 1 else grid[i, j])
             draw_panel(axes, time, panel)
             if all(len(below) <= j for below in rows[i + 1 :]):
-                axes.set_xlabel("time (s)", fontsize=9)
+                axes.set_xlabel(axis, fontsize=9)
     return figure
 
 

@@ -11,8 +11,9 @@ u (s, n_u) the inputs. Nothing in a batch changes in an evaluation. Optional met
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -101,6 +102,8 @@ class Batch:
     slow_to_compile: ClassVar[bool] = False
     # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
     switches: bool = False
+    # Uniform acceleration (3,) m/s2, inertial axes, by which its mass is weighed; None of batches without mass.
+    gravity: Floats | None = None
     # Where the batch's equations end, a femb.layout.singularity.Singularity for each vector of singularity_vectors.
     singularities: tuple[Any, ...] = ()
 
@@ -176,6 +179,26 @@ class Batch:
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add d(residual)/dv and d(residual)/dq H, exact, at one state to block data."""
         self.force_tangent(u, q, v, damping, stiffness)
+
+    def weighed(self, gravity: Floats) -> Self:
+        """The batch under another ``gravity``."""
+        if self.gravity is None:
+            return self
+        other = copy(self)
+        other.gravity = gravity
+        return other
+
+    def own_strains(self, q: Floats, x: Floats) -> Floats:
+        """Strains at one state, changed to first order by displacements and rotations x (n_v,); elements that have
+        none give an empty array.
+
+        Newton's iteration of statics holds them as unknowns of their own: docs/theory/statics.md, equation (4).
+        """
+        return np.zeros(0)
+
+    def strained(self, q: Floats, own: Floats) -> Self:
+        """The batch whose ``tangent`` at q has the stresses of these strains, not of those at q."""
+        return self
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add d(residual)/dv and d(residual)/dq H, exact, of forces that do not depend on accelerations.

@@ -74,26 +74,27 @@ class Recorder:
             result |= record.attributes
         return result
 
-    def block(self, frames: Frames) -> dict[str, Floats]:
-        """The named arrays of k output instants."""
+    def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:
+        """The named arrays of k output instants; system : in place of the recorder's own, of the same model."""
+        system = self.system if system is None else system
         block: dict[str, Floats] = {"time": frames.time}
         for record in self.records:
             block |= record.series(frames)
-        for batch in self.system.batches:
-            block |= batch.records(frames, self.system.batches)
-        self._energies(block, frames)
+        for batch in system.batches:
+            block |= batch.records(frames, system.batches)
+        self._energies(block, frames, system)
         for path, name, function in self.outputs:
-            values = function(self.system, name, frames)
+            values = function(system, name, frames)
             if values is not None:
                 block[path] = values
         audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
         self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
         return block
 
-    def _energies(self, block: dict[str, Floats], frames: Frames) -> None:
-        values = self.system.energy_momentum(frames.q, frames.v, frames.u)
+    def _energies(self, block: dict[str, Floats], frames: Frames, system: System) -> None:
+        values = system.energy_momentum(frames.q, frames.v, frames.u)
         stored = np.zeros(len(frames.time))
-        for batch in self.system.batches:
+        for batch in system.batches:
             batch.prestress_energy(frames.u, frames.q, stored)
         if self.first_energy is None:
             self.first_stored = float(stored[0])

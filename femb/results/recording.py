@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from femb.base.errors import ResultError
 from femb.base.progress import Reporter
-from femb.results.file import MemoryWriter, ResultWriter
+from femb.results.arrays import NOTHING
+from femb.results.file import Block, MemoryWriter, ResultWriter
 from femb.results.frames import Frames
 from femb.results.record import Recorder
 from femb.results.results import Results
@@ -39,8 +40,20 @@ class Recording:
         self.statistics: dict[str, Any] = {}
         self.arrays: dict[str, Any] = {}
 
-    def add(self, frames: Frames) -> None:
-        """Take consecutive output instants."""
+    def add(
+        self,
+        frames: Frames,
+        more: Block = NOTHING,
+        system: System | None = None,
+        without: tuple[str, ...] = (),
+    ) -> None:
+        """Take consecutive output instants; with arrays of the analysis itself by their paths, as recorded by another
+        ``system`` of the same model, and without some arrays."""
+        if more or system is not None:
+            self._write()
+            block = self._recorder.block(frames, system) | dict(more)
+            self._writer.append({path: array for path, array in block.items() if path not in without})
+            return
         if not self._collected:
             self._oldest = time.monotonic()
         self._collected.append(frames)

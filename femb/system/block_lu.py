@@ -59,6 +59,32 @@ class Factorisation:
             pivot_ratios(*self.places[:3], self.data, self.pivots, self.rank, self._diagonal_scale, parts)
         return parts
 
+    def negative_eigenvalues(self) -> int:
+        """How many eigenvalues of a symmetric matrix are negative, on the motions that its constraints allow.
+
+        By Sylvester's law of inertia: elimination is a congruence, so that the diagonal blocks (Schur complements) have
+        as many negative eigenvalues as the matrix; each independent row of constraints accounts for one of them.
+        docs/theory/statics.md, equation (9).
+        """
+        start, n_v = self.places[0], self.places[1]
+        sizes = np.diff(start)
+        found = -int(self.rank[start[:-1] >= n_v].sum())
+        for size in np.unique(self.rank):
+            blocks = np.flatnonzero(self.rank == size)
+            if not size:
+                continue
+            entries = np.arange(size)[:, None] * sizes[blocks, None, None] + np.arange(size)
+            LU = self.data[self.places[2][blocks, None, None] + entries]
+            A = (np.tril(LU, -1) + np.eye(size)) @ np.triu(LU)
+            # undo the exchanges of rows, the last one first; blocks of constraints exchange columns too, which leaves
+            # their eigenvalues as they are
+            all_blocks, of_velocities = np.arange(len(blocks)), start[blocks] < n_v
+            for k in range(size - 1, -1, -1):
+                other = np.where(of_velocities, self.pivots[start[blocks] + k], k)
+                A[all_blocks, k], A[all_blocks, other] = A[all_blocks, other], A[all_blocks, k].copy()
+            found += int(np.sum(np.linalg.eigvalsh(0.5 * (A + A.transpose(0, 2, 1))) < 0.0))
+        return found
+
     def solve(self, x: Unknowns) -> Unknowns:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
         solve(*self.arguments, x)

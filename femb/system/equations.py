@@ -42,6 +42,18 @@ class Equations(NumberedModel):
         other.solver = self.solver.without(rows)
         return other
 
+    def with_gravity(self, gravity: Floats) -> Self:
+        """The same equations with another uniform acceleration of weight (3,), m/s2, inertial axes."""
+        other = copy(self)
+        other.batches = [batch.weighed(gravity) for batch in self.batches]
+        return other
+
+    def with_own_strains(self, q: Floats, own: list[Floats]) -> Self:
+        """The same equations, of which ``tangent`` at q takes the stresses of these strains, a list by batch."""
+        other = copy(self)
+        other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
+        return other
+
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
         """Refuse a step from t with the states q (s, n_q), v (s, n_v) if it meets such a posture.
 

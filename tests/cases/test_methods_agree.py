@@ -55,6 +55,7 @@ MECHANISMS = {
     "chain_universal": (0.5, 0.5),
     "double_pendulum_flexible": (0.001, 0.2),
     "four_bar_misaligned": (0.002, 0.05),
+    "lees_frame": (0.002, 0.1),
     "iftomm_a01_pendulum": (1.0, 1.0),
     "iftomm_a03_squeezer": (0.005, 0.005),
     "iftomm_a04_bricard": (0.5, 0.5),
@@ -80,6 +81,7 @@ SOFTENED = {
         "sections.thin.damping=1e-6",
         "drivers.crank.motion.duration=0.02",
     ),
+    "lees_frame": ("sections.bar.damping=1e-6", "loads.push.profile.times=[0, 0.002]"),
     "thermal_snap": (
         "sections.tube.damping=1e-5",
         "loads.bending.profile.start=0",

@@ -366,6 +366,7 @@ def test_help_lists_every_command():
     assert code == 0
     commands = [
         "run",
+        "static",
         "inverse",
         "compare",
         "linearize",

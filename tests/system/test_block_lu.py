@@ -263,3 +263,27 @@ def test_what_fades_along_a_chain_ends_in_zeros():
     assert np.any(np.abs(wanted[wanted != 0.0]) < np.finfo(float).tiny)
     assert np.allclose(x[seen], wanted[seen], rtol=1e-12, atol=0.0)
     assert np.all(x[np.abs(wanted) < 1e-101] == 0.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_negative_eigenvalues(seed):
+    """As many as numpy finds: the inertia is that of the diagonal blocks."""
+    rng = np.random.default_rng(seed)
+    pattern = Pattern(random_layout(rng, count=int(rng.integers(1, 30)), extra=seed))
+    data, matrix = random_matrix(rng, pattern, "symmetric")
+    wanted = int(np.sum(np.linalg.eigvalsh(matrix) < 0.0))
+    assert LinearSolver(pattern).factorise(data).negative_eigenvalues() == wanted
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("extra", [0, 2])
+def test_negative_eigenvalues_under_constraints(seed, extra):
+    """Those of A on the motions that J allows."""
+    rng = np.random.default_rng(seed)
+    layout = constrained(rng, int(rng.integers(2, 9)), extra)
+    pattern, A, J = kkt(rng, layout)
+    A -= 0.5 * np.median(np.linalg.eigvalsh(A)) * np.eye(len(A))
+    data = to_data(pattern, np.block([[A, J.T], [J, np.zeros((len(J), len(J)))]]))
+    null = np.linalg.svd(J)[2][np.linalg.matrix_rank(J) :].T
+    wanted = int(np.sum(np.linalg.eigvalsh(null.T @ A @ null) < 0.0))
+    assert LinearSolver(pattern).factorise(data).negative_eigenvalues() == wanted

@@ -75,7 +75,9 @@ def plot(
         title += f", seen from {figure.frame}"
     if len(shown) > ROW_LIMIT:
         title += f" (the first {ROW_LIMIT} of {len(shown)})"
-    return draw_table(results.time[_between(results, figure.times)], shown[:ROW_LIMIT], title, Path(path), dpi)
+    # the times of statics count states
+    words = {"axis": "state"} if results.method == "static" else {}
+    return draw_table(results.time[_between(results, figure.times)], shown[:ROW_LIMIT], title, Path(path), dpi, **words)
 
 
 @dataclass(frozen=True)

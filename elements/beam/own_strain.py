@@ -1,0 +1,40 @@
+"""Strains that a Newton iteration of statics holds beside the coordinates; see ``beam_columns``.
+
+Source: docs/theory/statics.md, equation (4).
+"""
+
+import numpy as np
+
+from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE
+from femb.elements.beam.ends import element_shape, ends_motion
+from femb.elements.beam.strain import shape_gradient, strains
+from femb.numerics.compile import kernel
+
+
+@kernel
+def linearised_strains(index, ends, data, q, x, fixed, out):
+    """out (n, 12): strains less reference at the three strain points, with their change by displacements x (n_v,).
+
+    Returns -1, or the number of an element that is folded.
+    """
+    R, small = np.empty((5, 3, 3)), np.empty((12, 3))
+    X, motion, rate, B = np.empty(8), np.empty(11), np.empty(8), np.empty((8, 11))
+    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    for k in range(index.shape[0]):
+        length = data[k, LENGTH]
+        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+        if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+            return k
+        ends_motion(index[k], ends[k], x, R, small, motion)
+        shape_gradient(X, R[4], small[10], small[11], length, B)
+        for m in range(8):
+            rate[m] = 0.0
+            for j in range(11):
+                rate[m] += B[m, j] * motion[j]
+        for i in range(3):
+            for j in range(4):
+                value = e[i, j] - data[k, REFERENCE + 4 * i + j]
+                for m in range(8):
+                    value += E[i, j, m] * rate[m]
+                out[k, 4 * i + j] = value
+    return -1

@@ -1,0 +1,264 @@
+"""The path of equilibria of a model as its load factor changes: states one after the other, each with its stability.
+
+Source: docs/theory/statics.md, sections 2 to 4.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from femb.analysis.arc_length import Path, Tangent
+from femb.analysis.regularisation import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
+from femb.analysis.rigid_motion import RigidMotion
+from femb.analysis.stability import Stability, Stiffness
+from femb.analysis.statics import Balanced, Statics, in_load_steps
+from femb.base.errors import SolveError
+from femb.base.types import Floats
+from femb.layout.discrete import DiscreteState
+from femb.numerics.newton import largest
+
+SMALLEST = 1.0 / 512.0  # of a load step that fails
+QUICK = 7  # iterations of a step on an arc after which the next one is as long
+MOST_STATES = 50  # states along an arc, in numbers of load steps
+NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
+CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
+LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
+CRITICAL = 1e-6  # relative accuracy of critical load factors
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """An equilibrium on the path, how stable it is, and the discrete state there."""
+
+    found: Balanced
+    negative: int
+    asymmetry: float
+    discrete: DiscreteState
+
+    @property
+    def load(self) -> float:
+        """The load factor."""
+        return self.found.load
+
+
+@dataclass(frozen=True, eq=False)
+class Critical:
+    """A load factor at which an eigenvalue of the stiffness changes its sign, the equilibrium before it, and the mode
+    (n_v,): displacements and rotations, of which the largest is one (extent of the model, or rad)."""
+
+    load: float
+    before: Equilibrium
+    mode: Floats
+
+
+@dataclass
+class LoadPath:
+    """Follows equilibria of static equations; ``motions`` are those that the structures keep."""
+
+    statics: Statics
+    motions: list[RigidMotion]
+    factorisations: int = 0
+    iterations: int = 0
+
+    def __post_init__(self) -> None:
+        self.spin2 = max(float(motion.omega @ motion.omega) for motion in self.motions)
+        self.free = any(motion.free for motion in self.motions)
+        self.stiffness = Stiffness(self.statics, self.free)
+        self.arc: Path | None = None
+
+    def begin(self) -> Equilibrium:
+        """The equilibrium without the loads that the factor multiplies."""
+        system, statics = self.statics.twin, self.statics
+        start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
+        trial = statics.unbalanced(statics.trial(start, 0.0))
+        if np.any(trial.equations):
+            start = self._first_solved(self._attempts(shifted=True), start, 0.0)
+        else:
+            start = replace(start, force=trial.force)
+        return self.judged(start)
+
+    def _attempts(self, shifted: bool) -> list[Regularisation]:
+        """What to solve with, one after the other; shifted : from states that may be far from a stable equilibrium."""
+        constrained = bool(self.statics.twin.n_c)
+        shifts: list[Regularisation] = [AdaptiveShift(self.spin2), CautiousShift(self.spin2)] if constrained else []
+        if self.free:
+            return shifts or [MassShift(self.spin2, free=True)]
+        return [*shifts, NoShift(self.spin2)] if shifted else [NoShift(self.spin2)]
+
+    def solve(self, start: Balanced, load: float) -> Balanced:
+        """The equilibrium at a load factor, from a state nearby."""
+        return self._first_solved(self._attempts(shifted=False), start, load)
+
+    def _first_solved(self, attempts: list[Regularisation], start: Balanced, load: float) -> Balanced:
+        """What the first attempt finds that does. Raises the SolveError of the first."""
+        errors = []
+        for attempt in attempts:
+            try:
+                return self._counted(self.statics.solve(start, load, attempt))
+            except SolveError as error:
+                errors.append(error)
+        raise errors[0]
+
+    def _counted(self, found: Balanced) -> Balanced:
+        self.iterations += found.iterations
+        return found
+
+    def judged(self, found: Balanced) -> Equilibrium:
+        """An equilibrium with its stability; that of a structure that turns is not judged."""
+        if self.spin2:
+            return Equilibrium(found, NOT_JUDGED, 0.0, self.statics.twin.discrete)
+        stability: Stability = self.stiffness.at(found)
+        return Equilibrium(found, stability.negative, stability.asymmetry, self.statics.twin.discrete)
+
+    def raised(self, before: Equilibrium, load: float) -> Equilibrium:
+        """The equilibrium at a load factor, in as many steps as it takes."""
+        try:
+            found = in_load_steps(self._step, before.found, load, 1.0, SMALLEST)
+        except SolveError as error:
+            shifted = self._shifted(before.found, load)
+            if shifted is None:
+                raise error
+            found = shifted
+        after = self.judged(found)
+        # without its loads a mechanism may be anywhere, and Newton's iteration may go to an unstable equilibrium
+        if before.load == 0.0 and after.negative > before.negative and self.statics.twin.n_c:
+            other = self._shifted(before.found, load)
+            if other is not None and self.stiffness.at(other).negative < after.negative:
+                return self.judged(other)
+        return after
+
+    def _step(self, before: Balanced, load: float) -> Balanced:
+        """The equilibrium at a load factor, which is accepted."""
+        found = self.solve(before, load)
+        self.statics.advanced(found.q)
+        return found
+
+    def _shifted(self, before: Balanced, load: float) -> Balanced | None:
+        """A last attempt, for mechanisms that nothing but loads hold."""
+        for shift in (AdaptiveShift, CautiousShift):
+            try:
+                found = self._counted(self.statics.solve(before, load, shift(self.spin2)))
+            except SolveError:
+                continue
+            # what moves without end takes steps that are small beside where it is, too
+            left = self.statics.unbalanced(self.statics.trial(found, load)).equations[: self.statics.twin.n_v]
+            if largest(left) <= LOOSE * (largest(found.force) + largest(self.statics.by_load(found.q, load))):
+                self.statics.advanced(found.q)
+                return found
+        return None
+
+    def in_load_steps(self, factor: float, steps: int) -> Iterator[Equilibrium]:
+        """Equilibria at equal steps of the load factor, that at zero first."""
+        state = self.begin()
+        yield state
+        for k in range(1, steps + 1):
+            state = self.raised(state, factor * k / steps)
+            yield state
+
+    def along_arc(self, factor: float, steps: int) -> Iterator[Equilibrium]:
+        """Equilibria along the path, also where the load factor falls, until it reaches ``factor``; that at zero first.
+
+        The first step raises the load factor by a part ``steps`` of the whole; later ones are as long, where Newton's
+        iteration is quick, and up to twice as long where nothing bends.
+        """
+        self.arc = Path(self.statics, abs(factor))
+        state, tangent, length = self.begin(), None, 0.0
+        yield state
+        sense = np.sign(factor)
+        for _ in range(MOST_STATES * steps):
+            tangent = self.direction(state, tangent, sense)
+            length = length or abs(factor) / steps / max(abs(tangent.load), 1e-12)
+            longest = 2.0 / steps
+            length = min(length, longest)
+            while True:
+                try:
+                    new = self.step(state, tangent, length)
+                    break
+                except SolveError:
+                    length *= 0.5
+                    if length < SMALLEST * longest:
+                        raise
+            length *= float(np.clip(np.sqrt(QUICK / max(1, new.found.iterations)), 0.5, 1.5))
+            if sense * new.load >= abs(factor):
+                yield self.raised(new, factor)
+                return
+            state = new
+            yield state
+
+    def direction(self, state: Equilibrium, before: Tangent | None, sense: float) -> Tangent:
+        """The tangent to the path at an equilibrium."""
+        assert self.arc is not None
+        tangent = self.arc.tangent(state.found, before)
+        if before is None and sense * tangent.load < 0.0:
+            tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
+        return tangent
+
+    def step(self, state: Equilibrium, tangent: Tangent, length: float) -> Equilibrium:
+        """The equilibrium in the plane at a distance along the tangent."""
+        found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length)
+        self.statics.advanced(found.q)
+        return self.judged(self._counted(found))
+
+    def critical(self, before: Equilibrium, after: Equilibrium) -> list[Critical]:
+        """The load factors between two neighbours on the path at which eigenvalues change their sign, by bisection.
+
+        Several at once, where their load factors agree to the accuracy asked for.
+        """
+        between = self._between(before, after)
+        found: list[Critical] = []
+        low, low_part = before, 0.0
+        sign = 1 if after.negative > before.negative else -1
+        while sign * (after.negative - low.negative) > 0:
+            high, high_part = after, 1.0
+            while not _as_one(low, high, high_part - low_part):
+                middle_part = 0.5 * (low_part + high_part)
+                middle = between(low, high, middle_part)
+                if sign * (middle.negative - low.negative) > 0:
+                    high, high_part = middle, middle_part
+                else:
+                    low, low_part = middle, middle_part
+            count = abs(high.negative - low.negative)
+            load = 0.5 * (low.load + high.load)
+            modes = self.stiffness.softest(low.found, count)
+            self._check_crossing(before, low, modes[0])
+            found += [Critical(load, low, mode) for mode in modes]
+            low, low_part = high, high_part
+        self.statics.advanced(after.found.q)
+        return found
+
+    def _check_crossing(self, before: Equilibrium, low: Equilibrium, mode: Floats) -> None:
+        """Refuse a change of sign without a zero: the iteration went over to another branch of equilibria."""
+        if low is before:
+            return
+        left = abs(self.stiffness.along(low.found, mode))
+        if left > CROSSING * abs(self.stiffness.along(before.found, mode)):
+            raise SolveError(
+                f"the iteration goes over to another path at the load factor {low.load:.6g}: no stiffness is zero there"
+            )
+
+    def _between(
+        self, before: Equilibrium, after: Equilibrium
+    ) -> Callable[[Equilibrium, Equilibrium, float], Equilibrium]:
+        """A function from two states and a part of the way from ``before`` to ``after`` to the equilibrium there."""
+        if self.arc is None:
+            change = after.load - before.load
+            return lambda low, high, part: self.raised(low, before.load + part * change)
+        tangent = self.arc.tangent(before.found)
+        if tangent.along(self._displacement(before, after)) + tangent.by_load * (after.load - before.load) < 0.0:
+            tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
+        whole = tangent.along(self._displacement(before, after)) + tangent.by_load * (after.load - before.load)
+        return lambda low, high, part: self.step(before, tangent, part * whole)
+
+    def _displacement(self, before: Equilibrium, after: Equilibrium) -> Floats:
+        """(n_v,) to first order."""
+        twin = self.statics.twin
+        result: Floats = twin.tangents(before.found.q, (after.found.q - before.found.q)[None])[0]
+        return result
+
+
+def _as_one(low: Equilibrium, high: Equilibrium, part: float) -> bool:
+    """Whether two states on the path are as near as critical load factors are asked for."""
+    if part < 1e-12:
+        return True
+    return abs(high.load - low.load) <= CRITICAL * max(abs(low.load), abs(high.load)) and part <= 1e-2

@@ -1,0 +1,154 @@
+"""What statics gives: results by load factor, states to start from, and buckling modes by name."""
+
+from typing import Self
+
+import numpy as np
+
+from femb.analysis.load_path import Critical, Equilibrium
+from femb.analysis.stability import motion_weights
+from femb.analysis.statics import Statics
+from femb.base.types import Floats
+from femb.layout.layout import Layout, Station
+from femb.layout.state import station_motion
+from femb.numerics import rotations
+from femb.results.frames import Frames, unbalanced
+from femb.results.results import Results
+from femb.system.constraints import least_multipliers
+from femb.system.system import System
+
+NO_WORK = ("audit/work", "audit/energy_error")  # depend on how the loads came on
+
+
+class StaticResults(Results):
+    """Equilibria of a model, one a load factor; everything of ``Results``, whose times count the states from 0.
+
+    Results that are read from a file hold the same arrays by their paths, "static/load_factor" and so on, but cannot
+    be a start. Not pickled as such: a copy is plain ``Results``.
+    """
+
+    @classmethod
+    def of(cls, results: Results, system: System, states: list[Equilibrium]) -> Self:
+        """Results with the states they are of."""
+        found = cls(results.series, results.static, results.attributes)
+        found._system, found._states = system, states
+        return found
+
+    _system: System
+    _states: list[Equilibrium]
+
+    @property
+    def load_factor(self) -> Floats:
+        """(T,) of every state."""
+        return self.arrays["static/load_factor"]
+
+    @property
+    def negative_eigenvalues(self) -> Floats:
+        """(T,) how many eigenvalues of the stiffness are negative: zero where the equilibrium is stable. -1
+        of structures that turn, whose stability the stiffness does not tell."""
+        return self.arrays["static/negative_eigenvalues"]
+
+    @property
+    def iterations(self) -> Floats:
+        """(T,) corrections of Newton's iteration that found the state, in its last step."""
+        return self.arrays["static/iterations"]
+
+    @property
+    def critical_load_factors(self) -> Floats:
+        """(m,) where eigenvalues change their sign, in the order of the path; only those that were asked for."""
+        return self.arrays["static/critical_load_factor"]
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        """(m,) what moves most in the mode of each critical load factor."""
+        return tuple(map(str, self.arrays["static/mode_names"])) if "static/mode_names" in self.arrays else ()
+
+    def mode(self, k: int, item: str) -> tuple[Floats, Floats]:
+        """Translations and rotations of a mode, inertial axes: (3,) each of "bodies/NAME", (n, 3) of "beams/NAME"."""
+        path = f"static/modes/{item}"
+        return self.arrays[f"{path}/translation"][k], self.arrays[f"{path}/rotation"][k]
+
+    def start(self, k: int = -1) -> System:
+        """The system that starts in state k: for ``simulate``, ``linearize``, ``operating_point`` and the like.
+
+        It has the model's own loads: under them it is in equilibrium where its load factor is one.
+        """
+        state = self._states[k]
+        q = state.found.q
+        return self._system.with_discrete(state.discrete).starting_at(q, np.zeros(self._system.n_v))
+
+
+def static_frame(
+    statics: Statics, system: System, number: int, state: Equilibrium
+) -> tuple[Frames, dict[str, Floats], System, tuple[str, ...]]:
+    """What ``Recording.add`` takes of a state: its frame, its arrays, the system under its weight, and what to omit."""
+    found = state.found
+    (u, v, a), _ = statics.forces(found.q, found.load)
+    weighed = system if statics.gravity is None else system.with_gravity(found.load * statics.gravity)
+    q, multipliers = found.q, found.multipliers
+    if system.layout.has_loops:
+        multipliers = least_multipliers(system, u, q, multipliers)
+    coordinates, rates = system.with_discrete(state.discrete).joint_motion(q, v)
+    one = (q[None], v[None], a[None], multipliers[None])
+    left = unbalanced(weighed, u[None], *one)
+    frame = Frames(
+        np.array([float(number)]), one[0], one[1], np.zeros(1), u[None], one[2], one[3], coordinates[None], rates[None],
+        left,
+    )  # fmt: skip
+    more = {
+        "static/load_factor": np.array([found.load]),
+        "static/negative_eigenvalues": np.array([state.negative]),
+        "static/iterations": np.array([found.iterations]),
+    }
+    return frame, more, weighed, NO_WORK
+
+
+def mode_arrays(system: System, statics: Statics, found: list[Critical]) -> dict[str, Floats]:
+    """Arrays of the results of critical loads: their factors, the names and the shapes of their modes."""
+    layout = system.layout
+    arrays: dict[str, Floats] = {"static/critical_load_factor": np.array([each.load for each in found])}
+    if not found:
+        return arrays
+    weights = motion_weights(statics)
+    arrays["static/mode_names"] = np.array([mode_name(layout, each, weights) for each in found])
+    items = {f"bodies/{name}": [Station(frame)] for name, frame in layout.bodies.items()}
+    items |= {f"beams/{name}": beam.stations for name, beam in layout.beams.items()}
+    for path, stations in items.items():
+        motions = [[_motion(layout, station, each) for station in stations] for each in found]
+        for i, word in enumerate(("translation", "rotation")):
+            values = np.array([[motion[i] for motion in row] for row in motions])
+            arrays[f"static/modes/{path}/{word}"] = values[:, 0] if path.startswith("bodies/") else values
+    return arrays
+
+
+def _motion(layout: Layout, station: Station, critical: Critical) -> tuple[Floats, Floats]:
+    """Translation and rotation (3,) of a station in a mode, inertial axes."""
+    q = critical.before.found.q[None]
+    _, quaternion, translation, rotation = station_motion(layout, station, q, critical.mode[None])
+    return translation[0], rotations.rotate(quaternion[0], rotation[0])
+
+
+def mode_name(layout: Layout, critical: Critical, weights: Floats) -> str:
+    """What moves most in a mode, and where to."""
+    sizes, motions = [], []
+    for k, frame in enumerate(layout.frames):
+        if not frame.freedom:
+            continue
+        j = layout.frame_v[k]
+        translation, rotation = _motion(layout, Station(k), critical)
+        moves = float(np.sqrt(weights[j]) * np.linalg.norm(translation))
+        turns = float(np.linalg.norm(rotation))
+        # a node of a bent beam moves and turns: what turns without moving is in torsion
+        word, vector = ("moves along", translation) if moves > 0.1 * turns else ("turns about", rotation)
+        sizes.append(moves if moves > 0.1 * turns else 0.1 * turns)
+        motions.append(f"{frame.label} {word} {_direction(vector)}")
+    return motions[int(np.argmax(sizes))]
+
+
+def _direction(vector: Floats) -> str:
+    """An axis, or components of a unit vector."""
+    unit = vector / max(float(np.linalg.norm(vector)), 1e-300)
+    k = int(np.argmax(np.abs(unit)))
+    if abs(unit[k]) > 0.999:
+        return "xyz"[k]
+    unit = np.round(unit * np.sign(unit[k]), 2) + 0.0  # no minus zeros
+    return f"({', '.join(f'{x:.2f}' for x in unit)})"
