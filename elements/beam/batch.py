@@ -95,7 +95,7 @@ class BeamBatch(Batch):
         def change(still: Floats, a: Floats, nothing: Floats, out: Floats) -> None:
             self._check(beam_tangent.tangent(*elements, q, still, a, self.fixed, np.zeros(3), nothing, out))
 
-        return [(private.places, private.by_columns(change))]
+        return [(private.indices, private.by_columns(change))]
 
     def _matrices(
         self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats

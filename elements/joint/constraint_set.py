@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_places, pair_starts, with_inputs
+from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_tangent_kernels as tangents
 from femb.layout.element import Input
@@ -78,8 +78,8 @@ class ConstraintSet:
         """index (n, 10) and data (n, 16) of rows, with inputs by their number."""
         index = [
             [
-                *frame_places(layout, row.first),
-                *frame_places(layout, row.second),
+                *frame_indices(layout, row.first),
+                *frame_indices(layout, row.second),
                 int(layout.row_c[row.number]) if row.number >= 0 else -1,
                 row.primitive,
                 row.follows,

@@ -14,7 +14,7 @@ from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.records import joint_records
 from femb.elements.joint.rows import LOCK, PARALLEL, Coordinate, X, Y, Z, make_row, row_words
-from femb.elements.marker import ALONG, JointEnd, Place, check_markers
+from femb.elements.marker import LEAST_SINE, JointEnd, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
@@ -150,7 +150,7 @@ class Joint(Item):
             return of_first, axes_of(self.second.axis, self.second.reference)
         z, x = self.second.axis / np.linalg.norm(self.second.axis), zero[:, 0]
         # Ends that are roughly placed may have the zero direction along the axis: then it is any across it.
-        return of_first, axes_of(z, x if np.linalg.norm(np.cross(z, x)) > ALONG else None)
+        return of_first, axes_of(z, x if np.linalg.norm(np.cross(z, x)) > LEAST_SINE else None)
 
     def at_zero(self, first: Floats) -> Floats:
         """Axes (3, 3) of the second end where all angles are zero, for those of the first, in the same axes."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_places, pair_starts, with_inputs
+from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.layout.element import ForceBatch
 from femb.layout.layout import Layout, Station
 
@@ -32,7 +32,7 @@ class PairBatch(ForceBatch):
     @staticmethod
     def index_row(layout: Layout, ends: list[Station], first: int) -> list[int]:
         """The first columns of the index."""
-        return [*(place for end in ends for place in frame_places(layout, end.frame)), first]
+        return [*(place for end in ends for place in frame_indices(layout, end.frame)), first]
 
     def allocate(self, pattern: Any) -> None:
         self.index = with_inputs(self.local_index, self.first_input, FIRST_INPUT)
