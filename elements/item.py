@@ -28,9 +28,9 @@ class StartPose:
 
 @dataclass(frozen=True, eq=False)
 class StartMotion:
-    """Given velocity (3,) m/s, inertial axes, and angular velocity (3,) rad/s, station axes; None if not given.
+    """Given velocity (3,) m/s, inertial axes, and angular velocity (3,) rad/s, frame axes; None if not given.
 
-    station : the point and axes that have this motion. alone : whether it is the motion of its frame alone, or of the
+    station : the point of a frame that has this motion. alone : whether it is the motion of its frame alone, or of the
     whole structure that is connected to the frame.
     """
 

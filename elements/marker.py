@@ -125,7 +125,7 @@ class Place(Marker):
 
     @classmethod
     def of(cls, value: Any) -> Self | Any:
-        """``value`` as a marker of this class if it is a marker, with its directions if both have any; else unchanged."""
+        """``value`` as a marker of this class if it is a marker, with directions if both have any; else unchanged."""
         if not isinstance(value, Marker) or type(value) is cls:
             return value
         directions = [getattr(value, word) for word in value.directions] if cls.directions else []

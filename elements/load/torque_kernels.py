@@ -104,7 +104,7 @@ def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
                 for m in range(3):
                     c = data[k, DAMPING + m]
                     C[3 + o, 3 + p] += c * b[m, o] * b[m, p]
-                    turned = dot(omega, change[m, :, p])
-                    K[3 + o, 3 + p] += c * b[m, o] * turned - T[m] * change[m, o, p]
+                    rate_change = dot(omega, change[m, :, p])
+                    K[3 + o, 3 + p] += c * b[m, o] * rate_change - T[m] * change[m, o, p]
         scatter(C, STARTS, SIZES, offset[k], stride[k], damping)
         scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness)
