@@ -36,15 +36,15 @@ class BeamBatch(Batch):
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:
-            declared = layout.beams[beam.name]
+            entry = layout.beams[beam.name]
             self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
             shape, section = beam.shape, model.section_of(beam)
             for k in range(beam.elements):
-                frames = [declared.stations[k].frame, declared.stations[k + 1].frame]
-                strains = declared.internal["strain"][k]
+                frames = [entry.stations[k].frame, entry.stations[k + 1].frame]
+                strains = entry.internal["strain"][k]
                 of_frames = (layout.frame_q[frames], layout.frame_v[frames])
                 index.append(np.concatenate([*of_frames, layout.internal_q[strains], layout.internal_v[strains]]))
-                ends.append([_end_row(declared.stations[k], shape.corners[k]), _end_row(declared.stations[k + 1])])
+                ends.append([_end_row(entry.stations[k], shape.corners[k]), _end_row(entry.stations[k + 1])])
                 data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
                 if not shape.straight:
                     data[-1][columns.REFERENCE :] = reference_strains(data[-1], *shape.element(k))

@@ -79,7 +79,7 @@ class LineItem(Item):
     # The model
 
     def node(self, node: int, at: Any = (0.0, 0.0, 0.0)) -> Place:
-        """A node for a mass or a load (0 is the start, -1 the end), or a point at an offset ``at`` (m), section axes."""
+        """A node for a mass or a load (0 is the start, -1 the end), or a point ``at`` (m) an offset, section axes."""
         return Place(beam=self.name, node=node, at=at)
 
     def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:

@@ -18,7 +18,7 @@ class JointMotor(JointForce):
     force : a number, multiplied with the profile; or in Python a callable ``(t, state) -> force``, where state gives
     the joint's motion as ``state.joints[joint]`` (femb.layout.state.State), or ``-> (force, by coordinate, by rate)``
     with its derivatives, which Newton's iteration takes for zero where they are not given.
-    profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
+    profile : a Profile of femb.profiles or any callable of time (without entry breakpoints).
 
     Source: docs/theory/joint_forces.md, equation (9).
     """
