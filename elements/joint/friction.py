@@ -16,7 +16,7 @@ class JointFriction(JointForce):
     """Resists with (coulomb + (static - coulomb) exp(-(rate/stribeck_rate)^2)) tanh(rate/transition_rate)
     + viscous rate.
 
-    coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, where friction is fully
+    coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction is
     developed; below it the joint creeps like a dashpot of coulomb/transition_rate and never sticks completely. A
     hundredth of the typical rate is a good choice with an implicit method; an explicit one needs steps shorter than the
     inertia times transition_rate/coulomb.
