@@ -1,6 +1,6 @@
-"""The element library: one physical thing a file; ``CATALOGUE`` is what a model may hold.
+"""The element library. ``CATALOGUE`` contains the classes of all items of a model.
 
-Its names are those of ``femb.elements.catalogue``; see docs/howto/add_an_element.md.
+The public names come from ``femb.elements.catalogue``; see docs/howto/add_an_element.md.
 """
 
 if __name__ != "femb.elements":
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from femb.elements.catalogue import *  # noqa: F403
 from femb.elements.item import Item
 
-_CLASSES = [each for each in list(globals().values()) if isinstance(each, type) and each is not Item]
+_CLASSES = [value for value in list(globals().values()) if isinstance(value, type) and value is not Item]
 CATALOGUE: tuple[type[Item], ...] = tuple(kind for kind in _CLASSES if issubclass(kind, Item))
 
 if not TYPE_CHECKING:
-    # Type checkers see the names of the catalogue by themselves.
+    # Type checkers read the names from the import of the catalogue.
     __all__ = ["CATALOGUE", *sorted(kind.__name__ for kind in _CLASSES)]

@@ -1,8 +1,8 @@
-"""The catalogue of elements: what a model may hold, and what else their descriptions are made of.
+"""The catalogue of elements: the classes of all items, and of the parts of their descriptions.
 
-Adding an element, a joint or a load is one file and one line here. Case files, the schema, messages, ``femb.NAME`` and
-``femb.elements.NAME`` follow from these lines; the word in a case file is the ``kind`` of the class. The order is that
-of the equations. The first class of a table is the default of its ``kind``.
+A new element, joint or load needs one file and one line here. Case files, the schema, messages, ``femb.NAME`` and
+``femb.elements.NAME`` follow from these lines; the word in a case file is the ``kind`` of the class. The equations
+have the same order. The first class of a table is the default of its ``kind``.
 """
 
 # ruff: isort: skip_file
@@ -48,7 +48,7 @@ from femb.elements.joint.spring import JointSpringDamper as JointSpringDamper
 from femb.elements.joint.friction import JointFriction as JointFriction
 from femb.elements.joint.stops import JointStops as JointStops
 
-# Parts of these: not items themselves.
+# Parts of descriptions, which are not items.
 from femb.elements.beam.path import Path as Path
 from femb.elements.load.airload import Airload as Airload
 from femb.elements.marker import Attachment as Attachment

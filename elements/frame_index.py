@@ -1,4 +1,4 @@
-"""Index arrays of elements: where their frames are in q and in v, and their inputs in u, as kernels take them."""
+"""Index arrays for kernels: positions of frames in q and in v, and of inputs in u."""
 
 import numpy as np
 
@@ -7,25 +7,25 @@ from femb.layout.layout import Layout
 from femb.numerics.vector3 import AXES, IN_V
 
 
-def frame_places(layout: Layout, frame: int) -> list[int]:
-    """Where a frame is in q and in v, negative if fixed, and whether it has axes."""
+def frame_indices(layout: Layout, frame: int) -> list[int]:
+    """Index of a frame in q and in v, negative if fixed, and 1 if it has axes, else 0."""
     return [int(layout.frame_q[frame]), int(layout.frame_v[frame]), int(layout.frames[frame].freedom != 3)]
 
 
 def pair_starts(index: Ints) -> Ints:
-    """First velocities (n, 4) of the translation and the rotation of both frames, -1 where there is none.
+    """Indices (n, 4) in v of the translation and the rotation of both frames, -1 where a frame has none.
 
-    index (n, 6 or more) : ``frame_places`` of the first and of the second frame.
+    index (n, 6 or more) : ``frame_indices`` of the first and of the second frame.
     """
     starts = []
     for column in (0, 3):
-        place, axes = index[:, column + IN_V], index[:, column + AXES] == 1
-        starts += [place, np.where((place >= 0) & axes, place + 3, -1)]
+        first, has_axes = index[:, column + IN_V], index[:, column + AXES] == 1
+        starts += [first, np.where((first >= 0) & has_axes, first + 3, -1)]
     return np.stack(starts, axis=1)
 
 
 def with_inputs(index: Ints, first_input: int, *columns: int) -> Ints:
-    """A copy of an index whose ``columns`` number inputs of the batch, -1 for none: there they are numbered in u."""
+    """A copy of ``index`` with input numbers of the batch (-1 for none) in ``columns`` replaced by those in u."""
     result = index.copy()
     for column in columns:
         result[:, column] += np.where(result[:, column] >= 0, first_input, 0)

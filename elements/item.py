@@ -1,9 +1,9 @@
-"""The contract of descriptions: what an item of the catalogue must give, and what it gives by default.
+"""The contract of descriptions: the members that every item of the catalogue has, and their defaults.
 
 A description is a frozen dataclass in ``femb.elements``, derived from ``Item``. It declares its ``table`` and ``kind``,
-checks itself, and overrides the methods that apply to it; the rest have defaults. The machinery calls these members
-alone and asks no item for anything else. What evaluates the equations is built by ``batches``: see
-``femb.layout.element.Batch``; equations of constraint are ``constraint_rows``.
+checks itself, and overrides the methods that apply to it; the others have defaults. All other modules use only these
+members of an item. ``batches`` builds the objects that evaluate the equations (``femb.layout.element.Batch``);
+``constraint_rows`` gives equations of constraint.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from femb.layout.layout import Layout, Station
 
 @dataclass(frozen=True, eq=False)
 class StartPose:
-    """Position (3,) m, inertial axes, and quaternion (4,), body to inertial, that a description gives, or None."""
+    """Given position (3,) m, inertial axes, and quaternion (4,), body to inertial, at the start; None if not given."""
 
     position: Floats | None = None
     quaternion: Floats | None = None
@@ -28,10 +28,10 @@ class StartPose:
 
 @dataclass(frozen=True, eq=False)
 class StartMotion:
-    """Velocity (3,) m/s, inertial axes, of a frame and its angular velocity (3,) rad/s, own axes, where they are given.
+    """Given velocity (3,) m/s, inertial axes, and angular velocity (3,) rad/s, frame axes; None if not given.
 
-    station : in the frame. alone : whether it is the motion of this frame alone, and not of the structure that the
-    frame is connected to.
+    station : the point of a frame that has this motion. alone : whether it is the motion of its frame alone, or of the
+    whole structure that is connected to the frame.
     """
 
     station: Station
@@ -43,10 +43,10 @@ class StartMotion:
 class Item:
     """Base class of all descriptions.
 
-    table : the table of a case file that its kind stands in. kind : its word there. name : unique within the table.
-    acts_on_attitude : whether it acts on the attitude of what its places are on, which a point mass does not have.
-    has_dofs : whether it brings frames or internal coordinates, so that a model may consist of its kind alone.
-    slow_to_compile : whether its kernels take so long to compile that two processes share it at the first use.
+    table : its table in a case file. kind : its word there. name : unique within the table.
+    acts_on_attitude : whether it acts on the attitude of its hosts; then no host may be a point mass.
+    has_dofs : whether it declares frames or internal coordinates, so that a model may consist of this kind alone.
+    slow_to_compile : whether two processes share the compilation of its kernels at the first use.
     """
 
     table: ClassVar[str]
@@ -61,25 +61,24 @@ class Item:
 
     @property
     def markers(self) -> Mapping[tuple[str, ...], Marker]:
-        """The places on bodies and beam nodes that it names, by field; the field () means the item's own fields."""
+        """Its markers on bodies and beam nodes, by field; the field () means that the item has the marker's fields."""
         return {}
 
     @property
     def joint_coordinate(self) -> tuple[str, str | None] | None:
-        """The name of the joint that it acts on, and that of the coordinate, None for the first; None if it acts on no
-        joint."""
+        """Names of the joint and of the coordinate (None: the first) that it acts on; None if it acts on no joint."""
         return None
 
     def parts(self) -> "tuple[Item, ...]":
-        """Items that it was given instead of their names, and that the model then holds too."""
+        """Items in its fields (in place of their names), which the model then also contains."""
         return ()
 
     def start_pose(self) -> StartPose:
-        """The pose that it gives for the start."""
+        """The given pose at the start."""
         return StartPose()
 
     def start_motion(self, layout: Layout) -> StartMotion | None:
-        """The motion that it gives for the start; None if it gives none."""
+        """The given motion at the start; None if none is given."""
         return None
 
     # The equations
@@ -89,20 +88,20 @@ class Item:
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:
-        """The Batches of all items of this class: one, several or none. Raises ModelError."""
+        """The Batches that evaluate all items of this class: one, several or none. Raises ModelError."""
         return []
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
-        """Its equations of constraint; ``follows`` and ``in_force`` number its inputs. Raises ModelError."""
+        """Its equations of constraint; ``follows`` and ``in_force`` are indices of its inputs. Raises ModelError."""
         return []
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
-        """What its equations of constraint follow."""
+        """The inputs of its equations of constraint."""
         return ()
 
     # The results
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
-        """What items of this class write to the results; what their batches write is theirs, ``Batch.records``."""
+        """Results of items of this class, in addition to the results of their batches (``Batch.records``)."""
         return Records()

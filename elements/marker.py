@@ -9,15 +9,15 @@ from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.base.values import shown
 
-# Two directions this close to each other (sine of the angle) do not span a plane.
-ALONG = 1e-6
+# Smallest sine of the angle between two directions that define a plane.
+LEAST_SINE = 1e-6
 
 
 class Marker:
     """Base of all markers: ``at`` a point (m) in the axes of a ``body``, or of a ``beam``'s section at a ``node``.
 
-    Nodes count from the start, 0 to the number of elements; negative numbers count from the end. The subclasses say
-    which fields there are beside these; ``directions`` names the two that turn the axes, if they have such.
+    Nodes count from the start, 0 to the number of elements; negative numbers count from the end. Subclasses add
+    fields; ``directions`` names the two fields that orient the axes, if there are any.
     """
 
     wanted: ClassVar[str]  # for messages
@@ -33,33 +33,33 @@ class Marker:
 
     @classmethod
     def of(cls, value: Any) -> Any:
-        """This kind of marker for another one, such as what ``body.at`` and ``beam.node`` return; else as it is."""
+        """``value`` as a marker of this class if it is a marker, such as the result of ``body.at``; else unchanged."""
         return value
 
     @property
     def host(self) -> str:
-        """What it is on, for messages."""
+        """Its body, or its beam and node, for messages."""
         return repr(self.body) if self.body is not None else f"{self.beam!r}, node {self.node}"
 
     def report(self, check: Checks, *field: str) -> bool:
-        """Add what is wrong with it to the problems of the item that owns it; whether there is nothing.
+        """Add its problems to those of the item that contains it; return whether there are none.
 
-        field : the item's field that holds it; left out where the fields of the marker are the item's own.
+        field : the item's field that contains it; left out if the item itself has the fields of the marker.
         """
-        with Checks(self) as own:
-            self.check_host(own)
-            if self.body is not None and self.beam is None and not {"body", "node"} & own.bad:
-                own.require("node", self.node == -1, "but a body has no nodes: give beam and node, or body and at")
-            if self.directions and not {*self.directions} & own.bad:
-                self._check_directions(own)
-            found = list(own.problems)
-            own.problems.clear()
-        for problem in found:
+        with Checks(self) as fields:
+            self.check_host(fields)
+            if self.body is not None and self.beam is None and not {"body", "node"} & fields.bad:
+                fields.require("node", self.node == -1, "but a body has no nodes: give beam and node, or body and at")
+            if self.directions and not {*self.directions} & fields.bad:
+                self._check_directions(fields)
+            problems = list(fields.problems)
+            fields.problems.clear()
+        for problem in problems:
             check.fail(".".join((*field, problem.item[-1])), problem.message)
-        return not found
+        return not problems
 
     def check_host(self, check: Checks) -> None:
-        """Refuse a marker on nothing, or on two things."""
+        """Report a marker without a host or with two."""
         if (self.body is None) == (self.beam is None):
             check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
 
@@ -71,7 +71,7 @@ class Marker:
                 check.fail(word, self.zero)
         if len(given) == 2 and not check.bad:
             sine = np.linalg.norm(np.cross(*given.values()))
-            if sine <= ALONG * lengths[0] * lengths[1]:
+            if sine <= LEAST_SINE * lengths[0] * lengths[1]:
                 check.fail(self.directions[1], self.along.format(shown(given[self.directions[1]])))
 
 
@@ -79,10 +79,10 @@ class Marker:
 class Attachment(Marker):
     """The end of a beam: on a body, on a node of another beam, or free in space.
 
-    body : its name; or beam and node (from the start, 0 to the number of elements, negative from the end), whose
-    section axes then take the place of body axes. With neither, the end is free and ``at`` and ``direction`` are in
-    inertial axes. at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; left
-    out, it follows from the other end. up : the section's y axis is the part of ``up`` perpendicular to the tangent;
+    body : its name; or beam and node (from the start, 0 to the number of elements, negative from the end), with
+    section axes instead of body axes. With neither, the end is free and ``at`` and ``direction`` are in inertial axes.
+    at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; by default it is
+    computed from the other end. up : the section's y axis is the part of ``up`` perpendicular to the tangent;
     by default ``up`` is the y axis of the body, or its z axis where the tangent is within 25 degrees of y.
     """
 
@@ -99,11 +99,11 @@ class Attachment(Marker):
 
     @property
     def clamped(self) -> bool:
-        """Whether it is on something."""
+        """Whether it names a body or a beam."""
         return self.body is not None or self.beam is not None
 
     def check_host(self, check: Checks) -> None:
-        """Refuse an end on two things; on none it is free."""
+        """Report an end with two hosts; without a host the end is free."""
         if self.body is not None and self.beam is not None:
             check.fail("beam", "given beside body: an end of a beam is on one or the other")
 
@@ -112,8 +112,8 @@ class Attachment(Marker):
 class Place(Marker):
     """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` and ``at`` (m, section axes).
 
-    node counts from the start, 0 to the number of elements; negative numbers count from the end. A point ``at`` a
-    distance from a node moves with the section there as if a rigid bracket held it.
+    node counts from the start, 0 to the number of elements; negative numbers count from the end. A point ``at`` an
+    offset from a node moves rigidly with the section of the node.
     """
 
     wanted = "a Place, body.at(...) or beam.node(...)"
@@ -125,19 +125,19 @@ class Place(Marker):
 
     @classmethod
     def of(cls, value: Any) -> Self | Any:
-        """This kind of marker for another one, with its directions if both have such."""
+        """``value`` as a marker of this class if it is a marker, with directions if both have any; else unchanged."""
         if not isinstance(value, Marker) or type(value) is cls:
             return value
-        turned = [getattr(value, word) for word in value.directions] if cls.directions else []
-        return cls(value.body, value.beam, value.at, value.node, **dict(zip(cls.directions, turned, strict=False)))
+        directions = [getattr(value, word) for word in value.directions] if cls.directions else []
+        return cls(value.body, value.beam, value.at, value.node, **dict(zip(cls.directions, directions, strict=False)))
 
 
 @dataclass(frozen=True, eq=False)
 class JointEnd(Place):
-    """``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` (whose section axes then take their place).
+    """An end of a joint: ``body`` and ``at`` (m, body axes), or ``beam``, ``node`` and ``at`` (m, section axes).
 
-    axis : the joint's z axis. reference : its x axis is the part of this that is perpendicular to ``axis``; by default
-    that of the body's x axis, or of its y axis where x is within 25 degrees of the axis. Both in body axes.
+    axis : the joint's z axis. reference : the joint's x axis is the component of reference perpendicular to ``axis``;
+    by default the body's x axis, or its y axis if x is within 25 degrees of ``axis``. Both in the axes of ``at``.
     """
 
     wanted = "a JointEnd, body.at(...) or beam.node(...)"
@@ -151,9 +151,9 @@ class JointEnd(Place):
 
 @dataclass(frozen=True, eq=False)
 class SpringEnd(Place):
-    """``body`` and ``at`` (m, body axes), ``beam``, ``node`` and ``at`` (m, section axes), or ``anchor`` (m, inertial).
+    """An end of a spring: a point of a ``body`` or of a ``beam`` as in Place, or ``anchor``, a point in space.
 
-    An anchor is a point of space and has no axes for a torsion spring: those take the body "ground".
+    anchor : m, inertial axes. It has no axes: an end of a torsion spring that is fixed in space is on body "ground".
     """
 
     wanted = "a SpringEnd, body.at(...) or beam.node(...)"
@@ -161,7 +161,7 @@ class SpringEnd(Place):
     anchor: Vector | None = None
 
     def check_host(self, check: Checks) -> None:
-        """Refuse an end on nothing, or on two things."""
+        """Report an end without a host or with two."""
         given = [word for word in ("body", "beam", "anchor") if getattr(self, word) is not None]
         if len(given) != 1:
             got = " and ".join(given) or "none"
@@ -169,8 +169,8 @@ class SpringEnd(Place):
 
 
 def check_markers(check: Checks, kind: type[Marker], *fields: str) -> list[str]:
-    """Convert fields of an item to a kind of marker, and refuse what is wrong with them; the fields that are right."""
-    right = []
+    """Convert fields of an item to markers of a class, report their problems, and return the fields without any."""
+    valid = []
     for field in fields:
         value = kind.of(getattr(check.item, field))
         if not isinstance(value, kind):
@@ -178,5 +178,5 @@ def check_markers(check: Checks, kind: type[Marker], *fields: str) -> list[str]:
             continue
         object.__setattr__(check.item, field, value)
         if value.report(check, field):
-            right.append(field)
-    return right
+            valid.append(field)
+    return valid

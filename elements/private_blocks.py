@@ -1,7 +1,7 @@
-"""Blocks of elements kept apart: every element with velocities of its own, also where elements share a frame.
+"""Separate blocks for every element: velocities are numbered by element, also where elements share a frame.
 
-A kernel that adds what belongs to a unit velocity or acceleration then gives it for all elements in one call, since
-their unit vectors do not mix.
+One call of a kernel then gives the contribution of a unit velocity or acceleration for all elements, without any
+superposition between elements.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from femb.base.types import Floats, Ints
 
 
 class PrivateBlocks:
-    """Numbering of the velocities of e elements, each of which has groups of them, as frames and strains.
+    """Numbering of the velocities of e elements: n velocities each, in groups (frames and internal coordinates).
 
-    starts (e, groups) : the first velocity of each group in a vector of e n; negative where the group is held.
-    offset, stride (e, groups, groups) : where its blocks are in data of e n n numbers, as kernels take them. places (e,
-    n) : of these velocities in the System's.
+    starts (e, groups) : index of the first velocity of a group in a vector of length e n; negative for a fixed group.
+    offset, stride (e, groups, groups) : position of the blocks in block data of length e n n. indices (e, n) : of these
+    velocities in the System's v, -1 if fixed.
     """
 
     def __init__(self, starts: Ints, sizes: tuple[int, ...]) -> None:
@@ -29,25 +29,24 @@ class PrivateBlocks:
         offset = n * n * element[:, None, None] + n * first[:, None] + first
         self.offset: Ints = np.where(moving[:, :, None] & moving[:, None, :], offset, -1)
         self.stride: Ints = np.full(self.offset.shape, n)
-        inside = np.concatenate([np.arange(size) for size in sizes])
-        self.places: Ints = np.where(np.repeat(moving, sizes, axis=1), np.repeat(starts, sizes, axis=1) + inside, -1)
+        in_group = np.concatenate([np.arange(size) for size in sizes])
+        self.indices: Ints = np.where(np.repeat(moving, sizes, axis=1), np.repeat(starts, sizes, axis=1) + in_group, -1)
 
     def matrices(self, data: Floats) -> Floats:
         """(e, n, n) of block data."""
         return data.reshape(self.count, self.n, self.n)
 
     def by_columns(self, change: Callable[[Floats, Floats, Floats, Floats], None]) -> Floats:
-        """D (e, n, n, n): D[:, :, j] is what ``change`` adds as the unit accelerations along j change with q.
+        """D (e, n, n, n): D[:, :, j] is the stiffness block that ``change`` adds for unit accelerations along j.
 
-        change(still, a, nothing, out) adds to block data ``out`` at velocities ``still`` of zero; ``nothing`` is block
-        data too, for what it adds elsewhere.
+        change(v, a, damping, stiffness) adds to block data; v is zero, and the damping blocks are not used.
         """
         result = np.empty((self.count, self.n, self.n, self.n))
-        still = np.zeros(self.count * self.n)
-        nothing = np.zeros(self.count * self.n**2)
+        v = np.zeros(self.count * self.n)
+        damping = np.zeros(self.count * self.n**2)
         for j in range(self.n):
-            a, out = np.zeros_like(still), np.zeros_like(nothing)
+            a, stiffness = np.zeros_like(v), np.zeros_like(damping)
             a[j :: self.n] = 1.0
-            change(still, a, nothing, out)
-            result[:, :, j] = out.reshape(self.count, self.n, self.n)
+            change(v, a, damping, stiffness)
+            result[:, :, j] = stiffness.reshape(self.count, self.n, self.n)
         return result

@@ -1,4 +1,4 @@
-"""What elements write to the results, and what they see of a run for it."""
+"""Results of elements: the arrays that they write, and the data of a run from which they compute them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_acceleration, station_motion
 
-# The motion of a body or a node in the results, in the order of ``motion_of``.
+# Names of the arrays of ``motion_of`` in the results, in this order.
 MOTION = ("position", "quaternion", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
 
 
 class Frames(Protocol):
-    """Output instants: time (k,), q (k, n_q), v (k, n_v), accelerations a (k, n_v), inputs u (k, n_u), multipliers
-    (k, n_c), coordinates of all joints (k, m), unwrapped, and their rates."""
+    """The states at k output instants: time (k,), q (k, n_q), v (k, n_v), accelerations a (k, n_v), inputs u (k, n_u),
+    multipliers (k, n_c), unwrapped coordinates of all joints (k, m) and their rates (k, m)."""
 
     @property
     def time(self) -> Floats: ...
@@ -39,7 +39,7 @@ class Frames(Protocol):
 
 
 class RecordedSystem(Protocol):
-    """The members of a system (``femb.system.system.System``) that elements need for their results."""
+    """The members of a System (``femb.system.system.System``) that elements need for their results."""
 
     @property
     def layout(self) -> Layout: ...
@@ -52,15 +52,15 @@ class RecordedSystem(Protocol):
 
 
 def no_series(frames: Frames) -> dict[str, Floats]:
-    """Nothing that changes with time."""
+    """No arrays that change with time."""
     return {}
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What items of one class write to the results, by path in the result file.
+    """Results of the items of one class, by path in the result file.
 
-    static : arrays that do not change with time. attributes : of groups of the file. series : a function of output
+    static : arrays that do not change with time. attributes : of groups of the file. series : a function of k output
     instants that returns arrays (k, ...).
     """
 
@@ -70,12 +70,12 @@ class Records:
 
 
 def motion_of(layout: Layout, station: Station, frames: Frames) -> tuple[Floats, ...]:
-    """The arrays (k, 3 or 4) of ``MOTION`` of a station; positions are from ``layout.origin``."""
+    """The arrays (k, 3 or 4) of ``MOTION`` of a station; positions are relative to ``layout.origin``."""
     q, v = frames.q, frames.v
     return *station_motion(layout, station, q, v), *station_acceleration(layout, station, q, v, frames.a)
 
 
 def motions_of(layout: Layout, stations: list[Station], frames: Frames) -> dict[str, Floats]:
-    """The arrays (k, n, 3 or 4) of ``MOTION`` of n stations; positions are from ``layout.origin``."""
+    """The arrays (k, n, 3 or 4) of ``MOTION`` of n stations; positions are relative to ``layout.origin``."""
     motions = [motion_of(layout, station, frames) for station in stations]
     return {word: np.stack([motion[k] for motion in motions], axis=1) for k, word in enumerate(MOTION)}

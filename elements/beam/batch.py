@@ -12,21 +12,21 @@ from femb.elements.beam.energy import energy_momentum
 from femb.elements.beam.force import forces
 from femb.elements.beam.matrices import matrices
 from femb.elements.beam.own_strain import linearised_strains
-from femb.elements.beam.shape import NO_TURN, reference_strains
+from femb.elements.beam.shape import IDENTITY, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station
 from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))
-# Columns of ``index`` with the places of velocities: frame and strain of one end, then of the other.
+# Columns of ``index`` with the indices of velocities: frame and strain of one end, then of the other.
 VELOCITIES = [2, 6, 3, 7]
 
 
 class BeamBatch(Batch):
-    """Structure-of-arrays of beam elements; the arrays' columns are described in ``beam_columns``.
+    """Beam elements as a structure of arrays; see ``femb.elements.beam.columns`` for their columns.
 
-    slices[name] are the rows of a beam's elements, in their order along it.
+    slices[name] : the rows of the elements of a beam, in their order along it.
     """
 
     slow_to_compile = True
@@ -38,15 +38,15 @@ class BeamBatch(Batch):
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:
-            where = layout.beams[beam.name]
+            entry = layout.beams[beam.name]
             self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
             shape, section = beam.shape, model.section_of(beam)
             for k in range(beam.elements):
-                frames = [where.stations[k].frame, where.stations[k + 1].frame]
-                strains = where.internal["strain"][k]
-                numbers = (layout.frame_q[frames], layout.frame_v[frames])
-                index.append(np.concatenate([*numbers, layout.internal_q[strains], layout.internal_v[strains]]))
-                ends.append([_end_row(where.stations[k], shape.corners[k]), _end_row(where.stations[k + 1])])
+                frames = [entry.stations[k].frame, entry.stations[k + 1].frame]
+                strains = entry.internal["strain"][k]
+                of_frames = (layout.frame_q[frames], layout.frame_v[frames])
+                index.append(np.concatenate([*of_frames, layout.internal_q[strains], layout.internal_v[strains]]))
+                ends.append([_end_row(entry.stations[k], shape.corners[k]), _end_row(entry.stations[k + 1])])
                 data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
                 if not shape.straight:
                     data[-1][columns.REFERENCE :] = reference_strains(data[-1], *shape.element(k))
@@ -54,8 +54,8 @@ class BeamBatch(Batch):
         self.index: Ints = np.array(index, dtype=np.int64)
         self.ends: Floats = np.array(ends, dtype=float)
         self.data: Floats = np.array(data, dtype=float)
-        # whether the mass of some section lies beside its axis; None is a type of its own to numba
-        self.beside = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
+        # True or None, since numba compiles separate code for None
+        self.has_mass_offset = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
         self.undamped = not np.all(self.data[:, columns.DAMPING])
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
@@ -64,10 +64,10 @@ class BeamBatch(Batch):
     def allocate(self, pattern: Any) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
 
-    def _check(self, bad: int) -> None:
-        if bad >= 0:
+    def _check(self, folded: int) -> None:
+        if folded >= 0:
             raise FoldedError(
-                f"{self.labels[bad]}: turned by 180 degrees between its ends; divide the beam into more elements"
+                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
             )
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
@@ -76,7 +76,7 @@ class BeamBatch(Batch):
 
     @property
     def _elements(self) -> tuple[Any, ...]:
-        return self.index, self.ends, self.data, self.beside
+        return self.index, self.ends, self.data, self.has_mass_offset
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._matrices(q, v, True, mass, damping, stiffness)
@@ -92,29 +92,29 @@ class BeamBatch(Batch):
         return [(private.places, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        # the exact tangent at rest, of elements without stiffness: what is left of the residual there is M a
+        # the exact tangent at rest without stiffness and gravity, where the residual is M a
         data = self.data.copy()
         data[:, columns.DAMPING] = 0.0
         data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
         index = self.index.copy()
         index[:, VELOCITIES] = private.starts
-        elements = (index, self.ends, data, self.beside, private.offset, private.stride)
+        elements = (index, self.ends, data, self.has_mass_offset, private.offset, private.stride)
 
-        def change(still: Floats, a: Floats, nothing: Floats, out: Floats) -> None:
-            self._check(beam_tangent.tangent(*elements, q, still, a, self.fixed, np.zeros(3), nothing, out))
+        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+            self._check(beam_tangent.tangent(*elements, q, v, a, self.fixed, np.zeros(3), damping, stiffness))
 
-        return [(private.places, private.by_columns(change))]
+        return [(private.indices, private.by_columns(change))]
 
     def _matrices(
         self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats
     ) -> None:
-        places, out = (self.offset, self.stride), (mass, damping, stiffness)
-        self._check(matrices(*self._elements, *places, q, v, self.fixed, with_stiffness, *out))
+        blocks, out = (self.offset, self.stride), (mass, damping, stiffness)
+        self._check(matrices(*self._elements, *blocks, q, v, self.fixed, with_stiffness, *out))
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        places, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
-        self._check(beam_tangent.tangent(*self._elements, *places, *state, damping, stiffness))
+        blocks, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
+        self._check(beam_tangent.tangent(*self._elements, *blocks, *state, damping, stiffness))
 
     def own_strains(self, q: Floats, x: Floats) -> Floats:
         """(e, 12) strains less reference at the three strain points."""
@@ -138,7 +138,7 @@ class BeamBatch(Batch):
             self._check(forces(*self._elements, *state, False, False, -1.0, out, NO_SECTION))
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
-        """Section forces and moments of every beam, with what loads along beams add."""
+        """Section forces and moments of every beam, including the contributions of loads along beams."""
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:
             other.add_section_forces(frames.u, frames.q, frames.v, forces)
@@ -149,7 +149,7 @@ class BeamBatch(Batch):
         return block
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """(s, n, 2, 6) force and moment at both ends of every element, section axes (see ``beam_force.forces``)."""
+        """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""
         out = np.empty((len(q), len(self.index), 2, 6))
         state = (q, v, a, self.fixed, self.gravity)
         self._check(forces(*self._elements, *state, True, True, 1.0, np.zeros(v.shape), out))
@@ -157,7 +157,7 @@ class BeamBatch(Batch):
 
 
 def element_data(section: Any, length: float, source: bool) -> Floats:
-    """(37,) parameters of an element that is straight where it is unstrained."""
+    """(37,) parameters of an element with a straight reference shape."""
     row = np.zeros(columns.REFERENCE + 12)
     row[columns.LENGTH] = length
     row[columns.MASS] = section.line_mass()
@@ -169,9 +169,9 @@ def element_data(section: Any, length: float, source: bool) -> Floats:
     return row
 
 
-def _end_row(station: Station, corner: Floats = NO_TURN) -> Floats:
-    """A row of ``ends``; corner (4,) turns from the node's section to the element's."""
-    if np.any(corner != NO_TURN):
+def _end_row(station: Station, corner: Floats = IDENTITY) -> Floats:
+    """A row of ``ends``; corner (4,) : rotation from the node's section to the element's."""
+    if np.any(corner != IDENTITY):
         station = Station(station.frame, station.offset, multiply(station.rotation, corner))
-    attached = 0.0 if station.on_frame else 1.0
-    return np.array([attached, *station.offset, *rotation_matrix(station.rotation).ravel()])
+    has_offset = 0.0 if station.on_frame else 1.0
+    return np.array([has_offset, *station.offset, *rotation_matrix(station.rotation).ravel()])

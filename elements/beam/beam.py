@@ -20,27 +20,26 @@ from femb.layout.internal import InternalQuantity
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
 
-# Pieces of an element in which the turning of a path is counted.
+# Pieces of an element in which the rotation angle along a path is summed.
 PIECES = 8
 STRAIN = InternalQuantity("strain", "-")
-TURNED = ", wanted less than 180 degrees: give it more elements"
+ADVICE = ", wanted less than 180 degrees: give it more elements"
 
 
 @dataclass(frozen=True, eq=False)
 class Beam(LineItem):
     """A beam of equal elements between its ``start`` and its ``end``.
 
-    section : a Section, or its name in the model. length : m; left out where the path says it. elements : their number.
-    start, end : Attachments; an end that is left out is free. A beam attached nowhere must say so with a
-    ``start`` without body; it may then have a velocity (of its start, inertial axes, m/s) and an
-    angular_velocity (rad/s, axes of its first section).
-    curvature : of the undeformed beam, the same all along: twist and curvatures about its section's y and z axes, 1/m;
-    (0, 0, 1/R) is an arc of radius R towards y. path : in its place, the Path of points, an arc or a function that the
-    undeformed beam follows. Without both, the beam is straight.
+    section : a Section, or its name in the model. length : m; omitted if the path defines it. elements : their number.
+    start, end : Attachments; an omitted end is free. A free beam has a ``start`` without body; it may have a velocity
+    (of its start, inertial axes, m/s) and an angular_velocity (rad/s, axes of its first section).
+    curvature : uniform twist and curvatures about the section's y and z axes of the undeformed beam, 1/m; (0, 0, 1/R)
+    is an arc of radius R towards y. path : Path of the undeformed beam: points, an arc or a function. Without both, the
+    beam is straight.
     strain : "exact" curvatures per unit stretched length, or "source" for those of the thesis.
-    share_strain : the elements on both sides of a node share one axial strain wherever they meet, and so do the ends of
-    collinear beams on one body, as in the thesis. By default each clamped end has its own, and so has each side of an
-    inner node that a load, a mass, a spring or another beam is on, for the axial force jumps there.
+    share_strain : elements that meet at a node have one common axial strain there, and so have the ends of collinear
+    beams on one body, as in the thesis. By default every clamped end has a separate strain, and so has each side of an
+    inner node with a load, a mass, a spring or another beam, because the axial force has a jump there.
 
     Raises ModelError. Source: docs/theory/beam.md.
     """
@@ -76,7 +75,7 @@ class Beam(LineItem):
                 check.fail("length", "is missing")
             if self.curvature is not None and not {"length", "curvature", "elements"} & check.bad:
                 turn = float(np.linalg.norm(self.curvature)) * (self.length or 0.0) / self.elements
-                check.require("curvature", turn < np.pi, f"turns each element by {_degrees(turn)}{TURNED}")
+                check.require("curvature", turn < np.pi, f"turns each element by {_degrees(turn)}{ADVICE}")
             return
         if self.curvature is not None:
             check.fail("curvature", "given beside 'path', which says the shape too: give one of them")
@@ -90,26 +89,26 @@ class Beam(LineItem):
             try:
                 object.__setattr__(self, "length", self.shape.length)
                 turn = self._largest_turn(path)
-                check.require("elements", turn < np.pi, f"but the path turns one of them by {_degrees(turn)}{TURNED}")
+                check.require("elements", turn < np.pi, f"but the path turns one of them by {_degrees(turn)}{ADVICE}")
             except ValueError as error:
                 check.fail("path.curve", str(error))
             except Exception as error:  # of a user's function
                 check.fail("path.curve", f"fails: {type(error).__name__}: {error}")
 
     def _largest_turn(self, path: Path) -> float:
-        """The largest angle (rad) that an element on a smooth path turns by, counted along it in small pieces."""
+        """The largest rotation angle (rad) along an element on a smooth path, summed over small pieces."""
         if path.kinks:
             return 0.0
         if path.radius is not None and path.angle is not None:
             return path.angle / self.elements
         guide = self.start if self.start is not None else self.end
-        fine = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.up, False)
-        turns = rotations.multiply(rotations.conjugate(fine.quaternions[:-1]), fine.quaternions[1:])
+        refined = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.up, False)
+        turns = rotations.multiply(rotations.conjugate(refined.quaternions[:-1]), refined.quaternions[1:])
         return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
 
     @cached_property
     def shape(self) -> Shape:
-        """The undeformed beam."""
+        """The shape of the undeformed beam."""
         if self.path is None:
             return uniform_shape(float(self.length or 0.0), self.elements, self.curvature)
         by_end = self.start is None or (not self.start.clamped and self.end is not None and self.end.clamped)
@@ -117,7 +116,7 @@ class Beam(LineItem):
         return path_shape(self.path, self.length, self.elements, None if guide is None else guide.up, by_end)
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Frames for the nodes that are not on a body; one strain a node, and one of its own at each clamped end."""
+        """Frames for the nodes that are not attached; axial strains of the element ends, with couplings."""
         stations = self.nodes(layout, placement)
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)
@@ -134,7 +133,7 @@ class Beam(LineItem):
             if clamp is not None and self.share_strain:
                 strains[-end, end] = layout.add_internal(label, STRAIN, frame, self.table, shared=True)
             else:
-                # a body's block stays 6 x 6: the strain of a clamped end is eliminated with the node next to it
+                # a body's block remains 6 x 6: the strain of a clamped end is eliminated with the next node
                 inward = stations[1 - 2 * end + k].frame
                 strains[-end, end] = layout.add_internal(label, STRAIN, frame if clamp is None else inward, self.table)
         for k in range(1, self.elements):
@@ -146,7 +145,7 @@ class Beam(LineItem):
 
     @staticmethod
     def batches(items: list["Beam"], layout: Layout, model: Any) -> list[Batch]:
-        """All elements of all beams together."""
+        """One batch of all elements of all beams."""
         from femb.elements.beam.batch import BeamBatch
 
         return [BeamBatch(items, layout, model)]
@@ -161,6 +160,6 @@ def _degrees(angle: float) -> str:
 
 
 def _nodes_in_use(beam: Beam, model: Any) -> set[int]:
-    """Nodes of a beam that an item of the model is on: a load, a mass, a spring, the end of another beam."""
-    places = [place for item in model.items() for place in item.markers.values()]
-    return {place.node % (beam.elements + 1) for place in places if place.beam == beam.name}
+    """Nodes of a beam with a marker of an item: a load, a mass, a spring, the end of another beam."""
+    markers = [marker for item in model.items() for marker in item.markers.values()]
+    return {marker.node % (beam.elements + 1) for marker in markers if marker.beam == beam.name}

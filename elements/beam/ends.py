@@ -1,4 +1,4 @@
-"""Kernels of a beam element's ends: their poses, rates and accelerations, and forces on them; see ``beam_columns``."""
+"""Kernels of the ends of beam elements: poses, rates, accelerations and forces; arguments as in ``columns``."""
 
 from femb.elements.beam.strain import natural_coordinates, twist_directions
 from femb.numerics.compile import inlined
@@ -7,7 +7,7 @@ from femb.numerics.vector3 import pose
 
 @inlined
 def end_pose(index, end, q, fixed, r, Rn, R):
-    """Position r and axes R of an element's end, and axes Rn of the frame that carries it."""
+    """Position r and axes R of an element's end, and axes Rn of its frame."""
     pose(index, q, fixed, r, Rn)
     attached = end[0] != 0.0
     for i in range(3):
@@ -20,7 +20,7 @@ def end_pose(index, end, q, fixed, r, Rn, R):
 
 @inlined
 def end_rates(index, end, v, Rn, rate, omega):
-    """Velocity (3, inertial axes) and angular velocity (3, own axes) of an element's end."""
+    """Velocity (3, inertial axes) and angular velocity (3, axes of the end) of an element's end."""
     if index < 0:
         rate[:] = 0.0
         omega[:] = 0.0
@@ -41,7 +41,7 @@ def end_rates(index, end, v, Rn, rate, omega):
 
 @inlined
 def end_accelerations(index, end, v, a, Rn, acc, alpha):
-    """Acceleration (3, inertial axes) and angular acceleration (3, own axes) of an element's end."""
+    """Acceleration (3, inertial axes) and angular acceleration (3, axes of the end) of an element's end."""
     end_rates(index, end, a, Rn, acc, alpha)
     if index >= 0 and end[0] != 0.0:
         w1, w2, w3 = v[index + 3], v[index + 4], v[index + 5]
@@ -54,10 +54,10 @@ def end_accelerations(index, end, v, a, Rn, acc, alpha):
 
 @inlined
 def element_shape(index, ends, q, fixed, length, R, small, X):
-    """Axes, directions and natural coordinates X (8,) of an element.
+    """Axes R, directions and natural coordinates X (8,) of an element.
 
-    R (5, 3, 3) : axes of the frame and of the end of I, of II, and the turn Q from the second section to the first.
-    small (12, 3) : in its rows 0, 1 positions of the ends, 10 and 11 beta and gamma (see ``twist_directions``).
+    R (5, 3, 3) : axes of frame I, end I, frame II and end II; Q, from the axes of section II to those of section I.
+    small (12, 3) : rows 0, 1 are set to the positions of the ends, 10, 11 to beta, gamma (see ``twist_directions``).
     """
     end_pose(index[0], ends[0], q, fixed, small[0], R[0], R[1])
     end_pose(index[1], ends[1], q, fixed, small[1], R[2], R[3])
@@ -69,7 +69,7 @@ def element_shape(index, ends, q, fixed, length, R, small, X):
 def ends_motion(index, ends, v, R, small, motion):
     """motion (11,) of the ends as in ``end_gradient``, from the velocities v; R and small of ``element_shape``.
 
-    small : in its rows 2, 3 velocities of the ends, inertial axes, 4 and 5 angular velocities, own axes.
+    small : rows 2, 3 are set to the velocities of the ends, inertial axes, 4, 5 to the angular velocities, end axes.
     """
     end_rates(index[2], ends[0], v, R[0], small[2], small[4])
     end_rates(index[3], ends[1], v, R[2], small[3], small[5])

@@ -1,4 +1,4 @@
-"""Energy and momentum of beam elements; see ``beam_columns``. Source: docs/theory/beam.md."""
+"""Energy and momentum of beam elements; arguments as in ``columns``. Source: docs/theory/beam.md."""
 
 import numpy as np
 
@@ -12,20 +12,20 @@ from femb.numerics.vector3 import cross, turn
 
 
 @kernel
-def energy_momentum(index, ends, data, beside, q, v, fixed, gravity, out):
+def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, out):
     """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
     R = np.empty((5, 3, 3))
     small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))
     Q, beta, gamma, L, work, w = R[4], small[10], small[11], small[12], small[13], small[14]
     x0, x1 = np.empty((4, 3)), np.empty((4, 3))
     X, f11 = np.empty(8), np.empty(11)
-    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     spin = np.empty((3, 11))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             length = data[k, LENGTH]
             element_shape(index[k], ends[k], q[s], fixed, length, R, small, X)
-            if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
             ends_motion(index[k], ends[k], v[s], R, small, f11)
             potential = 0.0
@@ -72,7 +72,7 @@ def energy_momentum(index, ends, data, beside, q, v, fixed, gravity, out):
                     for o in range(3):
                         for p in range(3):
                             L[p] += R[1, p, o] * f * axes[j, o]
-                if beside is not None:
+                if has_mass_offset is not None:
                     mass_i = weight * data[k, MASS]
                     offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, out[s])
             out[s, 0] += kinetic

@@ -1,4 +1,4 @@
-"""Residual of beam elements: internal, inertia and gyroscopic forces; see ``beam_columns``.
+"""Residual of beam elements: internal, inertia and gyroscopic forces; arguments as in ``columns``.
 
 Source: docs/theory/beam.md.
 """
@@ -17,14 +17,14 @@ from femb.numerics.vector3 import turn, turn_back
 
 @inlined
 def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
-    """n (8,): force on the natural coordinates by elastic (if asked for) and damping stress, at ends' motion (11,)."""
+    """n (8,): force on the natural coordinates by damping and (if ``elastic``) elastic stress; equation (14)."""
     length, damping = data[LENGTH], data[DAMPING]
     for i in range(3):
         for j in range(4):
             e[i, j] = e[i, j] - data[REFERENCE + 4 * i + j] if elastic else 0.0
     if damping > 0.0:
         s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-        # rates of the natural coordinates, kept where the force will be
+        # n contains the rates of the natural coordinates first, equation (15)
         n[0] = motion[0] + X[1] * motion[5] - X[2] * motion[4]
         n[1] = motion[1] + X[2] * motion[3] - X[0] * motion[5]
         n[2] = motion[2] + X[0] * motion[4] - X[1] * motion[3]
@@ -55,21 +55,20 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
 
 @inlined
 def element_force(
-    index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial,
-    R, small, vectors, X, n, f11, e, E, turned, rows, f,
+    index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, inertial,
+    R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
 ):  # fmt: skip
-    """f (14,): residual force of one element on its two ends, axes of the first section, spins in own axes.
+    """f (14,): residual force of one element on its two ends; forces in the axes of section I, moments in end axes.
 
-    Damping force; with ``elastic`` also elastic force; with ``inertial`` also inertia and gyroscopic force less
-    gravity. Returns False where the element is folded. On return R[0], R[2] are the axes of the frames, R[1], R[3]
-    those of the ends and R[4] turns from the second section's axes to the first's.
+    Damping force; with ``elastic`` also elastic force; with ``inertial`` also inertia and gyroscopic force minus
+    gravity. Returns False if the element is folded. R (5, 3, 3) is set as in ``element_shape``.
     """
     omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
     x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
     Q, beta, gamma = R[4], small[10], small[11]
     length = data[LENGTH]
     element_shape(index, ends, q, fixed, length, R, small, X)
-    if not strains(X, length, data[SOURCE] != 0.0, turned, rows, e, E):
+    if not strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E):
         return False
     ends_motion(index, ends, v, R, small, f11)
     shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
@@ -83,10 +82,10 @@ def element_force(
         end_accelerations(index[2], ends[0], v, a, R[0], acc1, alpha1)
         end_accelerations(index[3], ends[1], v, a, R[2], acc2, alpha2)
         for k in range(3):
-            # gravity is an acceleration of the frame of reference
+            # gravity acts as an opposite acceleration of the reference frame
             acc1[k] -= gravity[k]
             acc2[k] -= gravity[k]
-            # only differences of the rates of r matter
+            # only differences of the rates of r enter
             x1[0, k] = 0.0
             x1[2, k] = f11[k]
         turn_back(R[1], acc1, x2[0])
@@ -98,8 +97,8 @@ def element_force(
         centreline_acceleration(v[index[7]], a[index[7]], omega2, alpha2, s2, length, work)
         turn(Q, work, x2[3])
         n[7] += inertia_force(
-            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], beside, data[OFFSET], data[OFFSET + 1],
-            omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
+            X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], has_mass_offset,
+            data[OFFSET], data[OFFSET + 1], omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
         )  # fmt: skip
     end_gradient(X, Q, beta, gamma, length, n, f11)
     for k in range(3):
@@ -119,25 +118,24 @@ def element_force(
 
 
 @kernel
-def forces(index, ends, data, beside, q, v, a, fixed, gravity, elastic, inertial, sign, out, section):
+def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, inertial, sign, out, section):
     """Force of all elements (see ``element_force``) at s states.
 
-    out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if it is not asked for:
-    section force and moment at both ends of every element, each in its own section's axes, positive on the face
-    whose outward normal is the tangent, so that a positive first component is tension. Returns -1, or the number of an
-    element that is folded.
+    out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if not requested: section
+    force and moment at both ends of every element, in the axes of that section, on the face whose outward normal is
+    the tangent, so that a positive first component is tension. Returns -1, or the number of a folded element.
     """
     R = np.empty((5, 3, 3))
     small = np.empty((12, 3))
     vectors = np.empty((9, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
-    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     F, force, torque = np.empty(3), np.empty(3), np.empty(3)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             ok = element_force(
-                index[k], ends[k], data[k], beside, q[s], v[s], a[s], fixed, gravity, elastic, inertial,
-                R, small, vectors, X, n, f11, e, E, turned, rows, f,
+                index[k], ends[k], data[k], has_mass_offset, q[s], v[s], a[s], fixed, gravity, elastic, inertial,
+                R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
             )  # fmt: skip
             if not ok:
                 return k

@@ -1,9 +1,9 @@
 """Inertia of the beam element: consistent mass, inertia force and momentum.
 
-The translation of the centreline is a cubic in the four vectors x = (r_I, g_I, r_II, g_II), g the end's centreline
-derivative, so its kinetic energy is integrated exactly (what four Gauss points would give). The rotary inertia is
-taken at the three strain points. All vectors are written in the axes of the element's first section; rates are
-inertial ones. Source: docs/theory/beam.md, equations (17) to (33).
+The position of the centreline is linear in the four vectors x = (r_I, g_I, r_II, g_II), where g is the centreline
+derivative at an end, with cubic functions of xi; its kinetic energy is integrated exactly. The rotary inertia is
+integrated at the three strain points. All vectors have components in the axes of the element's first section; rates
+are relative to inertial space. Source: docs/theory/beam.md, equations (17) to (33).
 """
 
 import math
@@ -16,7 +16,7 @@ from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
 from femb.numerics.compile import inlined
 from femb.numerics.vector3 import dot, turn
 
-# Integrals of the products of the cubic Hermite functions, and of the functions alone.
+# Integrals of the products of the cubic Hermite functions, and of the functions themselves.
 HERMITE_MASS = (
     np.array(
         [
@@ -33,7 +33,7 @@ HERMITE_MEAN = np.array([1.0 / 2.0, 1.0 / 12.0, 1.0 / 2.0, -1.0 / 12.0])
 
 @inlined
 def centreline_rate(eps_rate, omega, s, length, out):
-    """out (3,): rate of g = s e1, in the axes of its own end; s = length (1 + eps)."""
+    """out (3,): rate of g = s e1, in the axes of its end; s = length (1 + eps)."""
     out[0] = length * eps_rate
     out[1] = s * omega[2]
     out[2] = -s * omega[1]
@@ -41,7 +41,7 @@ def centreline_rate(eps_rate, omega, s, length, out):
 
 @inlined
 def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):
-    """out (3,): second rate of g = s e1, in the axes of its own end; alpha is the angular acceleration."""
+    """out (3,): second rate of g = s e1, in the axes of its end; alpha is the angular acceleration."""
     out[0] = length * eps_acc - s * (omega[1] * omega[1] + omega[2] * omega[2])
     out[1] = 2.0 * length * eps_rate * omega[2] + s * (alpha[2] + omega[0] * omega[1])
     out[2] = -2.0 * length * eps_rate * omega[1] + s * (omega[0] * omega[2] - alpha[1])
@@ -49,11 +49,11 @@ def centreline_acceleration(eps_rate, eps_acc, omega, alpha, s, length, out):
 
 @inlined
 def section_axes(X, i, spin_symmetric, t, m, n):
-    """Axes t, m, n (3,) of the section at strain point i and the length of r' there.
+    """Axes t, m, n (3,) of the section at strain point i; returns the length of r' there.
 
-    The swung section turned by alpha times xi, which differs from ``section_at`` by what parallel transport adds, of
-    second order in the bend; its rates are closed. Where the section's y and z inertia are equal the turn does not
-    matter and is left out.
+    The swung section is rotated by alpha times xi about t. The difference from ``section_at``, due to parallel
+    transport, is of second order in the bend; the rates have a closed form. If the section's y and z inertia are equal
+    (``spin_symmetric``), the rotation has no effect and is omitted.
     """
     t[0], t[1], t[2] = slope(HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], X)
     g = math.sqrt(dot(t, t))
@@ -73,7 +73,7 @@ def section_axes(X, i, spin_symmetric, t, m, n):
 def twist_rates(Q, beta, omega1, w2, alpha1, a2):
     """Rate and second rate of the twist alpha; all vectors (3,) in the axes of the first section."""
     c = 1.0 / (1.0 + Q[0, 0])
-    # l_I = e1 and l_II = Q[:, 0] turn with their sections
+    # l_I = e1 and l_II = Q[:, 0] rotate with their sections
     l2, l3 = Q[1, 0], Q[2, 0]
     rate = 0.0
     second = 0.0
@@ -90,7 +90,7 @@ def twist_rates(Q, beta, omega1, w2, alpha1, a2):
 
 @inlined
 def at_point(i, x, out):
-    """out (3,): derivative by xi, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
+    """out (3,): xi derivative, at strain point i, of the cubic with end values and derivatives x (4, 3)."""
     n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
     for k in range(3):
         out[k] = n3 * (x[2, k] - x[0, k]) + n2 * x[1, k] + n4 * x[3, k]
@@ -114,7 +114,7 @@ def tangent_rates(t, g, ud, udd, td, tdd):
 
 @inlined
 def swing_spin(t, td, tdd, omega, alpha):
-    """Spin of the swung section about t, and its rate: [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t), l = e1.
+    """Spin of the swung section about t, [omega_I . (l + t) - (l x t) . tdot]/(1 + l . t) with l = e1, and its rate.
 
     Returns spin, rate, and the rates of numerator and denominator.
     """
@@ -138,16 +138,15 @@ def swing_spin(t, td, tdd, omega, alpha):
 
 @inlined
 def inertia_force(
-    X, Q, beta, length, mass, inertia, beside, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
+    X, Q, beta, length, mass, inertia, has_mass_offset, cy, cz, omega1, omega2, alpha1, alpha2, v, x2, work, F, M1
 ):
     """Inertia force of an element, axes of its first section.
 
-    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which lies at (0, cy, cz);
-    beside : see ``beam_columns``.
-    omega, alpha (3,) : angular velocity and acceleration of the ends, own axes. v (4, 3), x2 (4, 3) : first and
-    second rates of x = (r_I, g_I, r_II, g_II).
-    Adds to F (4, 3), conjugate to x; M1 (3,), conjugate to the spin of end I at fixed x; and returns the force
-    conjugate to alpha. work : (5, 4, 3).
+    mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which is at (0, cy, cz).
+    has_mass_offset : see ``columns``. omega, alpha (3,) : angular velocity and acceleration of the ends, end axes.
+    v (4, 3), x2 (4, 3) : first and second rates of x = (r_I, g_I, r_II, g_II). work : (5, 4, 3).
+    Adds to F (4, 3), conjugate to x, and to M1 (3,), conjugate to the spin of end I at fixed x; returns the force
+    conjugate to the twist alpha.
     """
     for a in range(4):
         for b in range(4):
@@ -181,7 +180,7 @@ def inertia_force(
         mt = f * (inertia[0] * wt_rate + (inertia[2] - inertia[1]) * wm * wn)
         mm = f * (inertia[1] * wm_rate + (inertia[0] - inertia[2]) * wt * wn)
         mn = f * (inertia[2] * wn_rate + (inertia[1] - inertia[0]) * wt * wm)
-        if beside is not None:
+        if has_mass_offset is not None:
             w[0], w[1], w[2] = wt, wm, wn
             w_rate[0], w_rate[1], w_rate[2] = wt_rate, wm_rate, wn_rate
             moment[0], moment[1], moment[2] = mt, mm, mn
@@ -204,7 +203,7 @@ def inertia_force(
 
 @inlined
 def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):
-    """rows (3, 11): spin of the section at strain point i about t, m, n by the ends' motion (as in end_gradient)."""
+    """rows (3, 11): spin of the section at strain point i about t, m, n per motion of the ends (see end_gradient)."""
     g = section_axes(X, i, symmetric, t, m, n)
     n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
     s1 = X[3]
@@ -235,10 +234,10 @@ def rotary_rows(X, Q, beta, gamma, length, i, symmetric, t, m, n, rows):
 
 @inlined
 def translation_mass(Q, s1, s2, length, mass, G, M):
-    """M (14, 14) += mass of the centreline's translation, by the end velocities in the axes of the first section.
+    """M (14, 14) += mass of the centreline's translation, for the end velocities in the axes of the first section.
 
-    The end velocities are r (3), spin (3, own axes) and strain rate of end I, then of end II. mass : of the element.
-    G (2, 3, 3) : work array, the rate of g by spin about y, about z and strain rate of each end.
+    The end velocities are r (3), spin (3, end axes) and strain rate of end I, then of end II. mass : of the element.
+    G (2, 3, 3) : set to the rate of g of both ends per spin about y, spin about z and strain rate.
     """
     for i in range(3):
         G[0, i, 0] = -s1 if i == 2 else 0.0

@@ -1,7 +1,7 @@
-"""The contract of beams: elements in a row between nodes, from a ``start`` to an ``end``.
+"""The contract of beams: a chain of elements between nodes, from a ``start`` to an ``end``.
 
-Every kind in the table of beams derives from ``LineItem``, which places its nodes, declares their frames and records
-their motion. A kind adds the equations, and the interpolation between nodes, ``sections``.
+Every kind in the table of beams derives from ``LineItem``, which locates its nodes, declares their frames and records
+their motion. A kind adds the equations, and the interpolation between nodes (``sections``).
 """
 
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.numerics import rotations
 
-# An element takes some 20 kB, a few of which are enough; this is where to look for a slip of the pen.
+# An element needs about 20 kB; a larger number is probably a typing error.
 MOST_ELEMENTS = 100_000
 
 
 class LineItem(Item):
-    """Base class of beams. A kind is a dataclass that has these fields, or gives what they are:
+    """Base class of beams. A kind is a dataclass with these fields or properties:
 
     section : a Section, or its name in the model. length : m. elements : their number. start, end : Attachments; an
-    end that is left out is free. velocity (m/s, of the start, inertial axes) and angular_velocity (rad/s, axes of the
-    first section) of a beam that is attached nowhere.
+    omitted end is free. velocity (m/s, of the start, inertial axes) and angular_velocity (rad/s, axes of the first
+    section) of a free beam.
     """
 
     table: ClassVar[str] = "beams"
@@ -48,16 +48,16 @@ class LineItem(Item):
     # Checks
 
     def check_line(self, check: Checks) -> None:
-        """Add what is wrong with the fields of every beam to the problems."""
+        """Report problems of the common fields of beams."""
         check.positive("length")
         check.whole("elements", 1)
         if "elements" not in check.bad:
             check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")
         check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
-        check_markers(check, Attachment, *(each for each in ("start", "end") if getattr(self, each) is not None))
+        check_markers(check, Attachment, *(end for end in ("start", "end") if getattr(self, end) is not None))
 
     def check_ends(self, check: Checks) -> None:
-        """Add what is wrong with both ends together; the fields themselves must be right."""
+        """Report problems of the combination of both ends; the fields themselves must be valid."""
         start, end = self.start, self.end
         attached = [e for e in (start, end) if e is not None and e.clamped]
         if start is None and end is None:
@@ -79,26 +79,26 @@ class LineItem(Item):
     # The model
 
     def node(self, node: int, at: Any = (0.0, 0.0, 0.0)) -> Place:
-        """A node for a mass or a load: 0 is the start, -1 the end; or a point ``at`` (m) from it, section axes."""
+        """A node for a mass or a load (0 is the start, -1 the end), or a point ``at`` (m) an offset, section axes."""
         return Place(beam=self.name, node=node, at=at)
 
     def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A place at a node for the end of another beam: offset (m) and that beam's tangent, axes of the section."""
+        """A point at a node for the end of another beam: offset (m) and that beam's tangent, section axes."""
         return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up)
 
     @property
     def attached(self) -> tuple[Any, Any]:
-        """The attachments that name a body or a beam, or None: (start, end)."""
+        """(start, end): each the Attachment if it names a body or a beam, else None."""
         ends = (self.start, self.end)
         return tuple(e if e is not None and e.clamped else None for e in ends)  # type: ignore[return-value]
 
     @property
     def markers(self) -> dict[tuple[str, ...], Attachment]:
-        """Its ends that are on something."""
+        """Its ends that are attached, by field."""
         return {(word,): e for word, e in zip(("start", "end"), self.attached, strict=True) if e is not None}
 
     def parts(self) -> tuple[Section, ...]:
-        """Its section, unless it names one."""
+        """Its section, unless the field is a name."""
         return (self.section,) if isinstance(self.section, Section) else ()
 
     def start_motion(self, layout: Layout) -> StartMotion | None:
@@ -108,7 +108,7 @@ class LineItem(Item):
 
     @cached_property
     def shape(self) -> Shape:
-        """The undeformed beam: straight, unless the kind says otherwise."""
+        """The shape of the undeformed beam: straight by default."""
         return uniform_shape(float(self.length or 0.0), self.elements)
 
     def reference(self) -> tuple[Floats, Floats]:
@@ -118,24 +118,24 @@ class LineItem(Item):
     # The equations
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Frames for the nodes that are not on a body; neighbours are coupled."""
+        """Frames for the nodes that are not attached; adjacent nodes are coupled."""
         stations = self.nodes(layout, placement)
         layout.beams[self.name] = BeamLayout(stations)
         for a, b in pairwise(stations):
             layout.couple((a.frame, b.frame))
 
     def nodes(self, layout: Layout, placement: Any) -> list[Station]:
-        """The nodes from start to end, with new frames for those that are not on a body or another beam."""
-        at, axes = placement.beams[self.name]
-        positions, turns = self.reference()
+        """The stations of the nodes from start to end; nodes that are not attached get new frames."""
+        origin, axes = placement.beams[self.name]
+        positions, quaternions = self.reference()
         clamps = placement.clamps[self.name]
         stations: list[Station] = []
         for k in range(self.elements + 1):
             end = {0: 0, self.elements: 1}.get(k)
             clamp = self.attached[end] if end is not None else None
             if clamp is None:
-                place = at + rotations.rotate(axes, positions[k])
-                frame = layout.add_frame(f"{self.name}, node {k}", place, rotations.multiply(axes, turns[k]))
+                position = origin + rotations.rotate(axes, positions[k])
+                frame = layout.add_frame(f"{self.name}, node {k}", position, rotations.multiply(axes, quaternions[k]))
                 stations.append(Station(frame))
             else:
                 host = layout.station(clamp)
@@ -152,8 +152,8 @@ class LineItem(Item):
     def sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
         """The sections at xi (s,), 0 to 1, along every element.
 
-        recorded : arrays of a beam of this kind by their words in the results, at one or more instants: position (...,
-        n, 3), quaternion (..., n, 4), velocity, angular_velocity, element_length (e,), corner (e, 4) and what else the
-        kind records.
+        recorded : arrays of a beam of this kind by their names in the results, at one or more instants: position (...,
+        n, 3), quaternion (..., n, 4), velocity, angular_velocity, element_length (e,), corner (e, 4) and the other
+        arrays that the kind records.
         """
         raise NotImplementedError

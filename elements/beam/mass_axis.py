@@ -1,8 +1,8 @@
-"""A mass axis beside the reference axis: what the offset of the sections' mass centres adds to the inertia.
+"""Additional inertia terms of sections whose mass centre has an offset from the reference axis.
 
-The offset c = (0, c_y, c_z) is in section axes; kernels take c_y and c_z. A section moves with its point r of the
-reference axis and turns with omega, so that its mass centre moves with r' + omega x c. All is added at the strain
-points, where the sections' axes are known; without offset nothing here is called.
+The offset c = (0, c_y, c_z) is in section axes; kernels take c_y and c_z. The mass centre of a section at the point r
+of the reference axis, with angular velocity omega, has the velocity r' + omega x c. The terms are integrated at the
+strain points, where the section axes are known; they are not evaluated if no section has an offset.
 Source: docs/theory/beam.md, equations (29) to (33).
 """
 
@@ -24,7 +24,7 @@ def value_at(i, x, out):
 
 @inlined
 def centre_acceleration(cy, cz, w, w_rate, out):
-    """out (3,): acceleration of the mass centre against the reference axis, section axes: w' x c + w x (w x c)."""
+    """out (3,): acceleration of the mass centre relative to the reference axis, section axes: w' x c + w x (w x c)."""
     along = w[1] * cy + w[2] * cz
     square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     out[0] = w_rate[1] * cz - w_rate[2] * cy + w[0] * along
@@ -34,11 +34,11 @@ def centre_acceleration(cy, cz, w, w_rate, out):
 
 @inlined
 def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):
-    """Add to F (4, 3), conjugate to x, and to moment (3,), section axes, what the offset does at strain point i.
+    """Add the inertia force of the offset at strain point i to F (4, 3), conjugate to x, and moment (3,), section axes.
 
-    mass : of the length that the point stands for. axes (3, 3) : rows t, m, n. w, w_rate (3,) : spin of the section
-    and its rate, section axes. x2 (4, 3) : second rates of x less gravity. work : (4, 3); on return row 0 is the
-    acceleration of the reference axis (axes of end I), row 1 that of the mass centre against it (section axes).
+    mass : line mass times weight of the point. axes (3, 3) : rows t, m, n. w, w_rate (3,) : spin of the section and its
+    rate, section axes. x2 (4, 3) : second rates of x minus gravity. work : (4, 3); row 0 is set to the acceleration of
+    the reference axis (axes of end I), row 1 to that of the mass centre relative to it (section axes).
     """
     value_at(i, x2, work[0])
     centre_acceleration(cy, cz, w, w_rate, work[1])
@@ -55,7 +55,7 @@ def offset_force(i, mass, cy, cz, axes, w, w_rate, x2, work, F, moment):
 
 @inlined
 def offset_force_change(i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_rate, dx2, dwork, dF, dmoment):
-    """Add to dF (4, 3) and dmoment (3,) the change of what ``offset_force`` adds, whose ``work`` this takes.
+    """Add the change of the terms of ``offset_force`` to dF (4, 3) and dmoment (3,); ``work`` is from ``offset_force``.
 
     daxes (3, 3), dw, dw_rate (3,), dx2 (4, 3) : the changes of its arguments. dwork : (4, 3).
     """
@@ -80,11 +80,11 @@ def offset_force_change(i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_ra
 
 @inlined
 def offset_mass(i, mass, cy, cz, axes, spin, G, M):
-    """M (14, 14) += what the offset adds at strain point i, by the end velocities in the axes of the first section.
+    """M (14, 14) += mass terms of the offset at strain point i, for the end velocities in the axes of section I.
 
     spin (3, 11) : of ``rotary_rows``. G (2, 3, 3) : of ``translation_mass``.
     """
-    V, H = np.zeros((3, 14)), np.zeros((3, 14))  # velocity of the reference axis and of the mass centre against it
+    V, H = np.zeros((3, 14)), np.zeros((3, 14))  # velocity of the reference axis; of the mass centre relative to it
     for j in range(3):
         for end in range(2):
             for k in range(3):
@@ -106,7 +106,7 @@ def offset_mass(i, mass, cy, cz, axes, spin, G, M):
 
 @inlined
 def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):
-    """Add to out (8,) - energies and momenta as in ``energy_momentum`` - what the offset adds at strain point i.
+    """Add the terms of the offset at strain point i to out (8,), energies and momenta as in ``energy_momentum``.
 
     w (3,) : spin of the section, section axes. x0, x1 (4, 3) : x and its rates, inertial axes. work : (6, 3).
     """
@@ -115,7 +115,7 @@ def offset_energy(i, mass, cy, cz, axes, R1, w, x0, x1, gravity, work, out):
         c[k] = 0.0
         h[k] = 0.0
         for o in range(3):
-            # inertial components of the section's axes
+            # section axes, inertial components
             t, m, n = R1[k, o] * axes[0, o], R1[k, o] * axes[1, o], R1[k, o] * axes[2, o]
             c[k] += cy * m + cz * n
             h[k] += (w[1] * cz - w[2] * cy) * t - w[0] * cz * m + w[0] * cy * n

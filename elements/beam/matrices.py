@@ -1,4 +1,4 @@
-"""Mass, damping and iteration tangent of beam elements; see ``beam_columns``. Source: docs/theory/beam.md."""
+"""Mass, damping and iteration tangent of beam elements; arguments as in ``columns``. Source: docs/theory/beam.md."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from femb.numerics.compile import inlined, kernel
 
 @inlined
 def frame_map(R, ends, T):
-    """T (2, 3, 3): per end, what its frame's spin adds to its velocity, -(R1^T Rn) d~, axes of the first section."""
+    """T (2, 3, 3): per end, its velocity per spin of its frame, -(R1^T Rn) d~, axes of the first section."""
     for end in range(2):
         d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
         for i in range(3):
@@ -28,7 +28,7 @@ def frame_map(R, ends, T):
 
 @inlined
 def ends_stiffness(K8, B, KB, K):
-    """K (11, 11) = B^T K8 B with B (8, 11) mostly zeros; KB (8, 11) is a work array.
+    """K (11, 11) = B^T K8 B with a sparse B (8, 11); KB (8, 11) is a work array.
 
     Inner loops of fixed length run over columns, so that the compiler can use vector instructions.
     """
@@ -50,7 +50,7 @@ def ends_stiffness(K8, B, KB, K):
 
 @inlined
 def scatter_ends(local, offset, stride, data):
-    """``smallmath.scatter`` for the groups of a beam element, frame and strain of each end, with loops unrolled."""
+    """``vector3.scatter`` for the groups of a beam element (frame and strain of each end), with loops unrolled."""
     for a in range(2):
         for b in range(2):
             base, step = offset[2 * a, 2 * b], stride[2 * a, 2 * b]
@@ -92,9 +92,9 @@ def expand(A, B):
 
 @inlined
 def to_frames(A, R1, T, ends):
-    """A (14, 14) from end velocities in the axes of the first section to velocities of the frames, both sides.
+    """Transform A (14, 14) on both sides from end velocities in the axes of the first section to frame velocities.
 
-    Directions turn by R1; an end attached off its frame moves with T (see ``frame_map``) and spins by its rotation.
+    Translations are rotated by R1; an end with an offset has the velocity T (see ``frame_map``) per spin of its frame.
     """
     for end in range(2):
         o = 7 * end
@@ -123,8 +123,8 @@ def to_frames(A, R1, T, ends):
 
 
 @inlined
-def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):
-    """M (14, 14) = mass of an element by the end velocities, directions in the axes of the first section.
+def element_mass(X, Q, beta, gamma, s2, data, has_mass_offset, axes, spin, K, G, M):
+    """M (14, 14) = mass of an element for the end velocities, translations in the axes of the first section.
 
     Work arrays: axes (3, 3), spin (3, 11), K (11, 11), G (2, 3, 3).
     """
@@ -141,24 +141,24 @@ def element_mass(X, Q, beta, gamma, s2, data, beside, axes, spin, K, G, M):
                 x = weight * data[INERTIA + j] * spin[j, i1]
                 for i2 in range(11):
                     K[i1, i2] += x * spin[j, i2]
-        if beside is not None:
+        if has_mass_offset is not None:
             offset_mass(i, weight * mass, cy, cz, axes, spin, G, M)
     expand(K, M)
 
 
 @kernel
-def matrices(index, ends, data, beside, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness):
+def matrices(index, ends, data, has_mass_offset, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness):
     """Add mass, damping and the iteration tangent of all elements to block data (see ``scatter``).
 
-    The iteration tangent has the material and the director-stress part of the elastic force, without the second
-    derivatives of the strains. with_stiffness false gives the mass alone.
+    The iteration tangent contains the material and the geometric stiffness, equation (16), without the second
+    derivatives of the strains. with_stiffness : false for the mass alone.
     """
     R = np.empty((5, 3, 3))
     small = np.empty((12, 3))
     Q, beta, gamma = R[4], small[10], small[11]
     axes = np.empty((3, 3))
     X, n, f11 = np.empty(8), np.empty(8), np.empty(11)
-    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     B, K8, KB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
     S = np.empty((4, 8))
     spin = np.empty((3, 11))
@@ -171,13 +171,14 @@ def matrices(index, ends, data, beside, offset, stride, q, v, fixed, with_stiffn
         attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
         if attached:
             frame_map(R, ends[k], T)
-        element_mass(X, Q, beta, gamma, length * (1.0 + q[index[k, 5]]), data[k], beside, axes, spin, K11, G, A)
+        s2 = length * (1.0 + q[index[k, 5]])
+        element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin, K11, G, A)
         to_frames(A, R[1], T, ends[k])
         scatter_ends(A, offset[k], stride[k], mass)
         if not with_stiffness:
             continue
         # stiffness
-        if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
         K8[:] = 0.0
         for i in range(3):
@@ -220,9 +221,9 @@ def matrices(index, ends, data, beside, offset, stride, q, v, fixed, with_stiffn
 
 @inlined
 def attachment_stiffness(force1, force2, ends, R, A):
-    """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the frame's turn, per end.
+    """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the rotation of the frame, per end.
 
-    force1, force2 (3,) : on the ends, axes of the first section, held in inertial directions.
+    force1, force2 (3,) : on the ends, components in the axes of the first section, constant in inertial axes.
     """
     for end in range(2):
         if ends[end, 0] == 0.0:

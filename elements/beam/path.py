@@ -10,27 +10,27 @@ from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.base.values import as_numbers, frozen_array, shown
 
-# Successive points closer than this, relative to the whole, are one.
-SAME = 1e-9
+# Smallest distance of successive points, relative to the total length.
+SMALLEST_STEP = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Where a beam goes, said in one of these ways. The beam's ``length`` follows, but for a function.
+    """The reference line of a beam, in one of these forms. All but ``curve`` define the beam's ``length``.
 
-    points : at least two, m, in the axes of what the beam's start is on (of what its end is on if the start is on
-    nothing, inertial axes if neither is); the beam begins at its attachment whatever the first point is. A smooth
-    curve goes through them, a cubic spline. kinks : straight pieces between them with corners instead; every piece
-    gets one element at least.
+    points : at least two, m, in the axes of the host of the beam's start (of its end if the start is free; inertial
+    axes if both are free), connected by a cubic spline. The beam begins at its attachment for any first point.
+    kinks : straight pieces between the points, with corners, instead of the spline; every piece has one element or
+    more.
     radius, angle : an arc (m, rad) towards the section's y axis.
     curve : in Python, a function ``s -> (3,)`` or ``s -> ((3,), (3,))`` of the length s (m) from the start: the point
-    (axes as for points), and a direction whose part perpendicular to the tangent is the section's y axis.
+    (axes as for points), and a direction whose component perpendicular to the tangent is the section's y axis.
 
-    The sections of points and curves without such a direction do not turn about the tangent. The direction of the
-    attachment is not needed with points and curves, its ``up`` counts.
+    Without such a direction, the sections are in parallel transport along the line. The attachment then needs no
+    ``direction``; its ``up`` applies.
 
-    Raises ModelError: nothing or more than one way given, points that are not points or coincide, a corner that
-    turns back. Source: docs/theory/beam.md, section 2.
+    Raises ModelError: none or several of these forms, invalid or coincident points, a corner of 180 degrees.
+    Source: docs/theory/beam.md, section 2.
     """
 
     points: list[Vector] | None = None
@@ -66,7 +66,7 @@ class Path:
             return
         steps = np.diff(points, axis=0)
         lengths = np.linalg.norm(steps, axis=1)
-        if np.any(lengths <= SAME * lengths.sum()):
+        if np.any(lengths <= SMALLEST_STEP * lengths.sum()):
             k = int(np.argmin(lengths))
             check.fail("points", f"numbers {k + 1} and {k + 2} are at one place: leave one out")
             return

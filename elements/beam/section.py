@@ -19,23 +19,23 @@ DIRECT_MASSES = ("mass_per_length", "inertia_per_length")
 
 @dataclass(frozen=True, eq=False)
 class Section(Item):
-    """A beam's cross-section: its stiffness and its inertia, each given in one of these ways.
+    """A beam's cross-section: its stiffness and its inertia, each in one of these forms.
 
-    Stiffness, of material and shape: area (m2), second_moments about the section's principal y and z axes (m4),
+    Stiffness from material and shape: area (m2), second_moments about the section's principal y and z axes (m4),
     torsion_constant (Saint-Venant's, m4; for a square of side b it is 0.1406 b4, not the polar moment),
     youngs_modulus and shear_modulus (Pa). Directly: axial_stiffness EA (N), torsional_stiffness GJ and
     bending_stiffness [EIy, EIz] (N m2). In full: stiffness_matrix, symmetric 4 x 4, of axial strain, twist and the
     curvatures about y and z, for sections that couple bending with twist or stretching.
     Inertia: density (kg/m3) with area and second_moments, and polar_moment (m4) of inertia in twist, by default the sum
     of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m). Both are about axes
-    through the mass centre, which lies at mass_axis [y, z] (m, by default on the axis that the stiffness refers to).
-    damping : stress per strain rate over stress per strain (stiffness-proportional), s. shape : for pictures only,
+    through the mass centre at mass_axis [y, z] (m, by default on the reference axis of the stiffness).
+    damping : stiffness-proportional, stress per strain rate divided by stress per strain, s. shape : for pictures only,
     {"rectangle": [y, z]} or {"circle": radius}; by default the rectangle with the same area and radii of gyration.
     expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
 
-    Raises ModelError: a value that is not positive, a stiffness or inertia given twice or not wholly, a matrix that is
-    not symmetric and positive definite. Warns of moments of inertia of which one is above the sum of the others, and of
-    a torsion constant above the sum of the second moments.
+    Raises ModelError: a value that is not positive, a stiffness or inertia given twice or incompletely, a matrix that
+    is not symmetric and positive definite. Warns if one moment of inertia exceeds the sum of the others, or if the
+    torsion constant exceeds the sum of the second moments.
     """
 
     table: ClassVar[str] = "sections"
@@ -86,7 +86,7 @@ class Section(Item):
             check.fail("stiffness_matrix", "must be positive definite: every deformation must cost energy")
 
     def _check_ways(self, check: Checks) -> None:
-        """Exactly one whole way for the stiffness, and one for the inertia."""
+        """Report if the stiffness or the inertia is not given completely in exactly one form."""
 
         def given(names: tuple[str, ...]) -> list[str]:
             return [name for name in names if getattr(self, name) is not None]
@@ -112,12 +112,12 @@ class Section(Item):
             check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
 
     def _warn(self) -> None:
-        """Warn of what no section has."""
+        """Warn of values that are impossible for a plane section."""
         moments = self.inertia()
         largest = int(np.argmax(moments))
         if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
             field = "inertia_per_length" if self.inertia_per_length is not None else "polar_moment"
-            # may be meant, as where the rotary inertia of bending is left out to compare with a solution without it
+            # not an error: a comparison may omit the rotary inertia of bending
             warnings.warn(
                 f"sections.{self.name}.{field}: the moments of inertia {', '.join(f'{x:.6g}' for x in moments)} "
                 f"kg m about x, y and z break the triangle inequality: that about {'xyz'[largest]} is above the sum of "
@@ -139,7 +139,7 @@ class Section(Item):
         """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2."""
         if self.stiffness_matrix is not None:
             return np.array(self.stiffness_matrix)
-        # which of the two ways was given whole has been checked
+        # the checks ensure that one of the two forms is complete
         given: Any = self
         if self.axial_stiffness is not None:
             return np.diag([given.axial_stiffness, given.torsional_stiffness, *given.bending_stiffness])
@@ -160,7 +160,7 @@ class Section(Item):
         return result
 
     def offset(self) -> Floats:
-        """(2,) y and z of the mass centre from the reference axis, section axes, m."""
+        """(2,) y and z of the mass centre relative to the reference axis, section axes, m."""
         return np.zeros(2) if self.mass_axis is None else np.array(self.mass_axis)
 
     def outline(self) -> Floats:
@@ -168,7 +168,7 @@ class Section(Item):
         given = self._outline_of_shape()
         if given is not None:
             return given
-        # Rectangle with the section's radii of gyration, scaled to its area where that is known.
+        # Rectangle with the section's radii of gyration, scaled to its area if the area is given.
         stiffness = np.diag(self.stiffness())
         z, y = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
         scale = np.sqrt(self.area / (y * z)) if self.area is not None else 1.0
@@ -179,8 +179,8 @@ class Section(Item):
             case {"rectangle": [float() | int() as y, float() | int() as z]} if y > 0 and z > 0:
                 return _rectangle(y, z)
             case {"circle": float() | int() as radius} if radius > 0:
-                turn = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
-                return radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+                angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
+                return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
         return None
 
 

@@ -1,4 +1,4 @@
-"""Sections anywhere along beams, from what beams record: the element's own interpolation, for meshes and pictures."""
+"""Sections at any point along beams, interpolated from the results as in the element; for meshes and pictures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from femb.numerics import rotations
 class Sections:
     """Sections at s points of each of e elements, inertial axes; leading axes (...), usually time.
 
-    position (..., e, s, 3) m; axes (..., e, s, 3, 3) their x, y and z axes as columns; velocity (..., e, s, 3) m/s;
+    position (..., e, s, 3) m; axes (..., e, s, 3, 3) : x, y and z axes as columns; velocity (..., e, s, 3) m/s;
     spin (..., e, s, 3) rad/s.
     """
 
@@ -29,12 +29,12 @@ def element_ends(nodes: Floats) -> Floats:
 
 
 def along(ends: Floats, xi: Floats) -> Floats:
-    """(..., e, s, c) linear between the two ends of every element, from (..., e, 2, c)."""
+    """(..., e, s, c) linear interpolation between the two ends of every element, from (..., e, 2, c)."""
     return ends[..., 0:1, :] + xi[:, None] * (ends[..., 1:2, :] - ends[..., 0:1, :])
 
 
 def end_sections(recorded: Mapping[str, Floats]) -> Floats:
-    """(..., e, 2, 4) quaternions of both ends of every element; at a corner those of its two elements differ."""
+    """(..., e, 2, 4) quaternions of both ends of every element; at a corner the two elements have different ones."""
     nodes = recorded["quaternion"]
     return np.stack([rotations.multiply(nodes[..., :-1, :], recorded["corner"]), nodes[..., 1:, :]], axis=-2)
 
@@ -42,7 +42,7 @@ def end_sections(recorded: Mapping[str, Floats]) -> Floats:
 def beam_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
     """Sections at xi (s,) of all elements of quaternion Euler-Bernoulli beams; see ``LineItem.sections``.
 
-    The velocity leaves out the rate of the axial strains, which are not recorded; the spin is linear.
+    The velocity omits the rate of the axial strains, which is not recorded; the spin is interpolated linearly.
     """
     from femb.elements.beam.interpolation import cubics
 
@@ -53,9 +53,9 @@ def beam_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
     tangents = rotations.rotate(quaternions, np.array([1.0, 0.0, 0.0]))
     rates = (length[..., None] * (1.0 + strain))[..., None] * np.cross(spin, tangents)
     velocity = element_ends(recorded["velocity"])
-    moving = np.stack([velocity[..., 0, :], rates[..., 0, :], velocity[..., 1, :], rates[..., 1, :]], axis=-2)
+    end_rates = np.stack([velocity[..., 0, :], rates[..., 0, :], velocity[..., 1, :], rates[..., 1, :]], axis=-2)
     centre, axes = section_frames((position, quaternions), strain, length, xi)
-    return Sections(centre, axes, cubics(xi) @ moving, along(spin, xi))
+    return Sections(centre, axes, cubics(xi) @ end_rates, along(spin, xi))
 
 
 def section_frames(ends: tuple[Floats, Floats], strain: Floats, length: Floats, xi: Floats) -> tuple[Floats, Floats]:
@@ -73,13 +73,13 @@ def section_frames(ends: tuple[Floats, Floats], strain: Floats, length: Floats, 
     centre = cubics(xi) @ np.stack([position[..., 0, :], g1, position[..., 1, :], g2], axis=-2)
 
     # natural coordinates
-    back = np.swapaxes(first, -1, -2)
-    Q = back @ last
-    d, G = ((back @ x[..., None])[..., 0] for x in (position[..., 1, :] - position[..., 0, :], g2))
+    transposed = np.swapaxes(first, -1, -2)
+    Q = transposed @ last
+    d, G = ((transposed @ x[..., None])[..., 0] for x in (position[..., 1, :] - position[..., 0, :], g2))
     alpha = 2.0 * np.arctan2(Q[..., 2, 1] - Q[..., 1, 2], 1.0 + np.trace(Q, axis1=-2, axis2=-1))[..., None]
     X = np.stack([*np.moveaxis(d, -1, 0), stretched[..., 0], *np.moveaxis(G, -1, 0)])[..., None]
 
-    # turn about the tangent
+    # angle psi about the tangent
     n = slopes(FINE)
     u1, u2, u3 = slope_formula(n[:, 0], n[:, 1], n[:, 2], X)
     g = np.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
@@ -90,7 +90,7 @@ def section_frames(ends: tuple[Floats, Floats], strain: Floats, length: Floats, 
     n = slopes(xi)
     u = np.stack(slope_formula(n[:, 0], n[:, 1], n[:, 2], X), axis=-1)
     t = u / np.linalg.norm(u, axis=-1, keepdims=True)
-    swung = swing_formula(t[..., 0], t[..., 1], t[..., 2])
-    y, z = np.stack(swung[:3], axis=-1), np.stack(swung[3:], axis=-1)
+    swing = swing_formula(t[..., 0], t[..., 1], t[..., 2])
+    y, z = np.stack(swing[:3], axis=-1), np.stack(swing[3:], axis=-1)
     c, s = np.cos(psi)[..., None], np.sin(psi)[..., None]
     return centre, first[..., None, :, :] @ np.stack([t, c * y + s * z, c * z - s * y], axis=-1)

@@ -8,19 +8,19 @@ import numpy as np
 from femb.base.types import Floats
 from femb.numerics import rotations
 
-# Values an element that a function of the length is interpolated through, by a spline of degree 5.
+# Samples per element of a function of the length, which a spline of degree 5 interpolates.
 SAMPLES = 32
-NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
     """An undeformed beam of e elements and n = e + 1 nodes, in the axes of its first section.
 
-    positions (n, 3) m and quaternions (n, 4) of the nodes' sections; lengths (e,) m of the elements; corners (e, 4),
-    from the section of an element's first node to that of the element, which differ where the beam has a corner: a
-    node has the section of the element that arrives. first (4,) : the first section in the axes in which the path
-    is given, or None where the attachment says it. straight : whether all elements are.
+    positions (n, 3) m and quaternions (n, 4) of the nodes' sections; lengths (e,) m of the elements; corners (e, 4) :
+    rotation from the section of an element's first node to the start of the element. It is not the identity at a
+    corner, because a node has the section of the element that ends there. first (4,) : the first section in the axes
+    of the path, or None if the attachment defines it. straight : whether all elements are straight.
     """
 
     positions: Floats
@@ -32,13 +32,13 @@ class Shape:
 
     @property
     def length(self) -> float:
-        """Of the whole beam, m."""
+        """Length of the beam, m."""
         return float(self.lengths.sum())
 
     @property
     def corner_nodes(self) -> set[int]:
         """Nodes at which the beam has a corner."""
-        return {k for k, turn in enumerate(self.corners) if np.any(turn != NO_TURN)}
+        return {k for k, corner in enumerate(self.corners) if np.any(corner != IDENTITY)}
 
     def element(self, k: int) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Position and quaternion of both ends of an element."""
@@ -46,7 +46,7 @@ class Shape:
         return (self.positions[k], start), (self.positions[k + 1], self.quaternions[k + 1])
 
     def curvature(self, k: int) -> Floats:
-        """Mean twist and curvatures (3,) of an element, 1/m, from the turn between its ends."""
+        """Mean twist and curvatures (3,) of an element, 1/m, from the rotation between its ends."""
         (_, start), (_, end) = self.element(k)
         result: Floats = rotations.logarithm(rotations.multiply(rotations.conjugate(start), end)) / self.lengths[k]
         return result
@@ -66,7 +66,7 @@ def section_axes(direction: Any, up: Any = None) -> Floats:
 
 
 def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:
-    """A beam with the same curvature all along.
+    """A beam of uniform curvature.
 
     curvature (3,) : twist and curvatures about the section's y and z axes, 1/m: (0, 0, 1/R) is an arc of radius R
     towards y, (t, 0, 0) a straight beam with twist t, all three a helix. None is straight.
@@ -79,16 +79,16 @@ def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:
     if rate > 0.0:
         from femb.elements.beam.interpolation import helix
 
-        for at, position in zip(s, positions, strict=True):
-            helix(at * k, at, position, np.empty((3, 3)))
-    lengths, corners = np.full(elements, length / elements), np.tile(NO_TURN, (elements, 1))
+        for x, position in zip(s, positions, strict=True):
+            helix(x * k, x, position, np.empty((3, 3)))
+    lengths, corners = np.full(elements, length / elements), np.tile(IDENTITY, (elements, 1))
     return Shape(positions, quaternions, lengths, corners, straight=rate == 0.0)
 
 
 def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_end: bool) -> Shape:
-    """A beam along a Path; ``up`` is for the first section's y axis, or for the last one's.
+    """A beam along a Path; ``up`` defines the y axis of the first section, or of the last if ``up_at_end``.
 
-    Raises ValueError where the curve is not a function of the length along it.
+    Raises ValueError if the curve is not a function of the length along it.
     """
     if path.radius is not None:
         return uniform_shape(path.radius * path.angle, elements, (0.0, 0.0, 1.0 / path.radius))
@@ -132,9 +132,9 @@ def _refined(knots: Floats, parts: int) -> Floats:
 
 
 def kinked_shape(points: Floats, elements: int, up: Any, up_at_end: bool) -> Shape:
-    """Straight pieces between points (n, 3); the sections turn at the corners by the least rotations.
+    """Straight pieces between points (n, 3); at a corner the sections rotate by the smallest rotation.
 
-    Every piece has one element at least; the others go where the elements are longest.
+    Every piece has one element or more; the other elements divide the pieces with the longest elements.
     """
     steps = np.diff(points, axis=0)
     lengths = np.linalg.norm(steps, axis=1)
@@ -142,15 +142,15 @@ def kinked_shape(points: Floats, elements: int, up: Any, up_at_end: bool) -> Sha
     for _ in range(elements - len(steps)):
         counts[np.argmax(lengths / counts)] += 1
     tangents = steps / lengths[:, None]
-    pieces = _transported(tangents, section_axes(tangents[0]))
-    pieces = _turned(pieces, tangents, up, up_at_end)
+    pieces = _parallel_transport(tangents, section_axes(tangents[0]))
+    pieces = _rotated_to_up(pieces, tangents, up, up_at_end)
     piece = np.repeat(np.arange(len(steps)), counts)
-    starts = np.concatenate([np.arange(1, n + 1) / n for n in counts])[:, None]
-    nodes = np.vstack([points[:1], points[piece] + starts * steps[piece]])
-    own = pieces[piece]
-    quaternions = np.vstack([own[:1], own])
-    corners = rotations.multiply(rotations.conjugate(quaternions[:-1]), own)
-    corners[np.append(True, piece[1:] == piece[:-1])] = NO_TURN
+    fractions = np.concatenate([np.arange(1, n + 1) / n for n in counts])[:, None]
+    nodes = np.vstack([points[:1], points[piece] + fractions * steps[piece]])
+    of_elements = pieces[piece]
+    quaternions = np.vstack([of_elements[:1], of_elements])
+    corners = rotations.multiply(rotations.conjugate(quaternions[:-1]), of_elements)
+    corners[np.append(True, piece[1:] == piece[:-1])] = IDENTITY
     positions, quaternions, first = _from_first(nodes, quaternions)
     return Shape(positions, quaternions, (lengths / counts)[piece], corners, straight=True, first=first)
 
@@ -158,42 +158,42 @@ def kinked_shape(points: Floats, elements: int, up: Any, up_at_end: bool) -> Sha
 def smooth_shape(curve: Any, grid: Floats, elements: int, up: Any, up_at_end: bool, ups: Any = None) -> Shape:
     """Elements of equal length along a curve, a scipy spline over the parameters ``grid``.
 
-    ups : directions of the sections' y axes at given parameters; without, they do not turn about the tangent.
+    ups : function from parameters to directions of the y axes; None for parallel transport.
     """
     lengths = np.concatenate([[0.0], np.cumsum(_arc_lengths(curve, grid[:-1], grid[1:]))])
     wanted = np.linspace(0.0, lengths[-1], elements + 1)
     nodes = np.interp(wanted, lengths, grid)
     for _ in range(5):
         k = np.clip(np.searchsorted(grid, nodes) - 1, 0, len(grid) - 2)
-        here = lengths[k] + _arc_lengths(curve, grid[k], nodes)
-        nodes = nodes - (here - wanted) / np.linalg.norm(curve(nodes, 1), axis=1)
+        reached = lengths[k] + _arc_lengths(curve, grid[k], nodes)
+        nodes = nodes - (reached - wanted) / np.linalg.norm(curve(nodes, 1), axis=1)
     nodes[0], nodes[-1] = grid[0], grid[-1]
     if ups is not None:
         quaternions = np.array([section_axes(t, y) for t, y in zip(curve(nodes, 1), ups(nodes), strict=True)])
     else:
-        apart = np.min(np.abs(grid[:, None] - nodes), axis=1) > 1e-6 * (grid[-1] - grid[0])
-        fine = np.sort(np.concatenate([grid[apart], nodes]))
+        distinct = np.min(np.abs(grid[:, None] - nodes), axis=1) > 1e-6 * (grid[-1] - grid[0])
+        fine = np.sort(np.concatenate([grid[distinct], nodes]))
         tangents = curve(fine, 1)
         tangents /= np.linalg.norm(tangents, axis=1)[:, None]
-        all_of_them = _transported(tangents, section_axes(tangents[0]), curve(fine))
-        quaternions = _turned(all_of_them, tangents, up, up_at_end)[np.searchsorted(fine, nodes)]
+        transported = _parallel_transport(tangents, section_axes(tangents[0]), curve(fine))
+        quaternions = _rotated_to_up(transported, tangents, up, up_at_end)[np.searchsorted(fine, nodes)]
     positions, quaternions, first = _from_first(curve(nodes), quaternions)
-    equal, corners = np.full(elements, lengths[-1] / elements), np.tile(NO_TURN, (elements, 1))
+    equal, corners = np.full(elements, lengths[-1] / elements), np.tile(IDENTITY, (elements, 1))
     return Shape(positions, quaternions, equal, corners, straight=False, first=first)
 
 
 def _arc_lengths(curve: Any, start: Floats, end: Floats) -> Floats:
     x, w = np.polynomial.legendre.leggauss(8)
-    at = start[:, None] + (0.5 + 0.5 * x) * (end - start)[:, None]
-    result: Floats = 0.5 * (end - start) * (np.linalg.norm(curve(at, 1), axis=-1) @ w)
+    points = start[:, None] + (0.5 + 0.5 * x) * (end - start)[:, None]
+    result: Floats = 0.5 * (end - start) * (np.linalg.norm(curve(points, 1), axis=-1) @ w)
     return result
 
 
-def _transported(tangents: Floats, first: Floats, points: Floats | None = None) -> Floats:
-    """Sections (n, 4) carried along tangents (n, 3) without turning about them.
+def _parallel_transport(tangents: Floats, first: Floats, points: Floats | None = None) -> Floats:
+    """Sections (n, 4) in parallel transport along tangents (n, 3), without rotation about them.
 
-    With points (n, 3) on a smooth curve by two reflections a step, which is of fourth order (Wang et al., ACM
-    Transactions on Graphics 27 (2008), article 2); without, by the least rotations.
+    With points (n, 3) on a smooth curve by two reflections per step, a method of fourth order (Wang et al., ACM
+    Transactions on Graphics 27 (2008), article 2); without points by the smallest rotations.
     """
     axes = [rotations.rotation_matrix(first)]
     for k in range(len(tangents) - 1):
@@ -211,27 +211,27 @@ def _transported(tangents: Floats, first: Floats, points: Floats | None = None) 
     return rotations.from_matrix(np.array(axes))
 
 
-def _turned(quaternions: Floats, tangents: Floats, up: Any, at_end: bool) -> Floats:
-    """Sections turned about their tangents, all alike, so that the first or the last has its y axis towards ``up``."""
+def _rotated_to_up(quaternions: Floats, tangents: Floats, up: Any, at_end: bool) -> Floats:
+    """Sections rotated by one angle about their tangents, so that the y axis of the first or last one fits ``up``."""
     k = -1 if at_end else 0
-    off = rotations.multiply(rotations.conjugate(quaternions[k]), section_axes(tangents[k], up))
-    turn = np.array([off[0], off[1], 0.0, 0.0]) / np.hypot(off[0], off[1])
-    return rotations.multiply(quaternions, turn)
+    error = rotations.multiply(rotations.conjugate(quaternions[k]), section_axes(tangents[k], up))
+    rotation = np.array([error[0], error[1], 0.0, 0.0]) / np.hypot(error[0], error[1])
+    return rotations.multiply(quaternions, rotation)
 
 
 def _from_first(points: Floats, quaternions: Floats) -> tuple[Floats, Floats, Floats]:
-    """Nodes in the axes of the first section, and that section."""
+    """Positions and quaternions relative to the first section, and the quaternion of that section."""
     first = quaternions[0]
-    back = rotations.conjugate(first)
-    return rotations.rotate_back(first, points - points[0]), rotations.multiply(back, quaternions), first
+    relative = rotations.multiply(rotations.conjugate(first), quaternions)
+    return rotations.rotate_back(first, points - points[0]), relative, first
 
 
 def reference_strains(data: Floats, ends: tuple[Floats, Floats], others: tuple[Floats, Floats]) -> Floats:
-    """(12,) strains (3 x 4, at the strain points) of an element that is undeformed between two node poses.
+    """(12,) strains (3 x 4, at the strain points) of an element whose ends have their undeformed poses.
 
-    data : its row of parameters (for its length and the form of its strains). ends, others : position and quaternion
-    of its two ends. Being those of the interpolated curve, they cancel exactly at the start, whatever the number of
-    elements.
+    data : its row of parameters (for its length and the form of its strains). ends, others : position and quaternion of
+    its two ends. These strains are of the interpolated curve, so that the stress at the start is exactly zero for any
+    number of elements.
     """
     from femb.elements.beam import columns as beam_columns
     from femb.elements.beam import strain as beam_strain

@@ -1,12 +1,12 @@
 """Strains of the quaternion Euler-Bernoulli beam element and their first derivatives.
 
-Everything is written in the axes of the element's first section (x along its tangent). The strains depend on the
-end velocities' coordinates only through eight *natural coordinates*, the shape of the element:
+All vectors have components in the axes of the element's first section (x along its tangent). The strains depend on
+the poses and strains of the ends only through eight *natural coordinates*, the shape of the element:
 
-    X = (d, s, G, alpha)      d (3) chord, s length of the first end's centreline derivative, G (3) the second
-                              end's centreline derivative, alpha twist of the second section about the tangent
+    X = (d, s, G, alpha)      d (3) chord, s length of the centreline derivative at the first end, G (3) centreline
+                              derivative at the second end, alpha twist of the second section about the tangent
 
-so that gradient and material stiffness are formed on eight coordinates and carried to the ends by one 8 x 11
+Gradient and material stiffness are computed for these eight coordinates and transformed to the ends by one 8 x 11
 matrix (``shape_gradient``). Source: docs/theory/beam.md, equations (4) to (16).
 """
 
@@ -18,17 +18,14 @@ from femb.elements.beam.interpolation import FINE, cubics, integrals, slope, slo
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import product_left_back
 
-SHAPE = 8  # natural coordinates
-ENDS = 11  # chord rate (3), spin of end I (3), strain rate I, spin of end II (3), strain rate II
-
-# Three Gauss points on [0, 1]: exact for the bending and axial energy of a nearly straight element, and the
-# fewest without a zero-energy pattern (theory, section 7).
+# Three Gauss points on [0, 1]: exact for the bending and axial energy of a nearly straight element, and the smallest
+# number without a pattern of strains of zero energy (theory, section 2).
 POINTS = 0.5 + 0.5 * np.array([-math.sqrt(0.6), 0.0, math.sqrt(0.6)])
 WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 
 
-# Twenty points for the turn of the swung section (``femb.elements.beam.interpolation``), or eight, which are as good
-# for an element bent by about a degree. Both rules, one after the other:
+# Points for the integral of the angle psi (``femb.elements.beam.interpolation``): eight for elements that are bent by
+# about a degree at most, where they are as accurate as twenty. Both rules, one after the other:
 FEW, SLIGHTLY_BENT = 8, 0.02
 _RULES = [0.5 + 0.5 * np.polynomial.legendre.leggauss(FEW)[0], FINE]
 TWIST_POINTS = np.concatenate(_RULES)
@@ -36,7 +33,7 @@ TWIST_POINTS = np.concatenate(_RULES)
 TWIST_WEIGHTS = np.ascontiguousarray(np.hstack([integrals(x, np.append(POINTS, 1.0)) for x in _RULES]))
 
 
-# The Hermite functions there, and their derivatives.
+# The Hermite functions at the strain points, and their derivatives.
 HERMITE_VALUES = cubics(POINTS)
 HERMITE = slopes(POINTS)
 TWIST_HERMITE = slopes(TWIST_POINTS)
@@ -55,7 +52,7 @@ def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):
 
 @inlined
 def twist_rule(X):
-    """First and last + 1 of the points that an element of this shape needs."""
+    """First and last + 1 of the TWIST_POINTS for an element of this shape."""
     bend = max(max(abs(X[1]), abs(X[2])), max(abs(X[5]), abs(X[6])))
     if bend < SLIGHTLY_BENT * X[3]:
         return 0, FEW
@@ -63,16 +60,16 @@ def twist_rule(X):
 
 
 @inlined
-def twist_angles(X, turned, rows):
-    """Turn of the section about the tangent, relative to the swung section of end I, at the strain points.
+def twist_angles(X, psi, psi_X):
+    """Angle psi of the section about the tangent, relative to the swung section of end I, at the strain points.
 
-    turned (4,) and its gradient rows (4, 8): the first three at POINTS, such that the twist strain is uniform along
-    the element; the last is the whole twist, length times that strain. False if the element turned by 180 degrees.
+    psi (4,) and its gradient psi_X (4, 8): the first three rows at POINTS, equation (11), where the twist strain is
+    uniform; the last is length times that strain. Returns False if the element is bent by 180 degrees.
     """
     c = 6.0 * (X[1] * X[6] - X[2] * X[5])
-    # The rate of the angle by xi is c f, f = xi^2 / (g (g + u1)). First the integrals of f and of its gradient.
-    turned[:] = 0.0
-    rows[:] = 0.0
+    # By parallel transport, dpsi/dxi = c f with f = xi^2 / (g (g + u1)). First the integrals of f and of its gradient.
+    psi[:] = 0.0
+    psi_X[:] = 0.0
     first, last = twist_rule(X)
     for j in range(first, last):
         x = TWIST_POINTS[j]
@@ -84,7 +81,7 @@ def twist_angles(X, turned, rows):
             return False
         z = 1.0 / (g * swing)
         f = x * x * z
-        # gradient of f by u: -f (t/g + (t + e1)/swing)
+        # gradient of f with respect to u: -f (t/g + (t + e1)/swing)
         h = -f * z * z * swing * (g + swing)
         h1 = h * u1 - f * z * g
         h2 = h * u2
@@ -92,45 +89,44 @@ def twist_angles(X, turned, rows):
         for k in range(4):
             w = TWIST_WEIGHTS[k, j]
             w3, w4 = w * n3, w * n4
-            turned[k] += w * f
-            rows[k, 0] += w3 * h1
-            rows[k, 1] += w3 * h2
-            rows[k, 2] += w3 * h3
-            rows[k, 3] += w * n2 * h1
-            rows[k, 4] += w4 * h1
-            rows[k, 5] += w4 * h2
-            rows[k, 6] += w4 * h3
+            psi[k] += w * f
+            psi_X[k, 0] += w3 * h1
+            psi_X[k, 1] += w3 * h2
+            psi_X[k, 2] += w3 * h3
+            psi_X[k, 3] += w * n2 * h1
+            psi_X[k, 4] += w4 * h1
+            psi_X[k, 5] += w4 * h2
+            psi_X[k, 6] += w4 * h3
     for k in range(4):
-        f = 6.0 * turned[k]
-        turned[k] *= c
+        f = 6.0 * psi[k]
+        psi[k] *= c
         for m in range(7):
-            rows[k, m] *= c
-        rows[k, 1] += f * X[6]
-        rows[k, 2] -= f * X[5]
-        rows[k, 5] -= f * X[2]
-        rows[k, 6] += f * X[1]
-    # Until here the angle by which parallel transport leaves the swung section; uniform twist adds its share.
-    whole = X[7] - turned[3]
+            psi_X[k, m] *= c
+        psi_X[k, 1] += f * X[6]
+        psi_X[k, 2] -= f * X[5]
+        psi_X[k, 5] -= f * X[2]
+        psi_X[k, 6] += f * X[1]
+    # So far the angle of parallel transport. Add the uniform twist.
+    twist = X[7] - psi[3]
     for k in range(3):
-        turned[k] += POINTS[k] * whole
+        psi[k] += POINTS[k] * twist
         for m in range(7):
-            rows[k, m] -= POINTS[k] * rows[3, m]
-        rows[k, 7] = POINTS[k]
-    turned[3] = whole
+            psi_X[k, m] -= POINTS[k] * psi_X[3, m]
+        psi_X[k, 7] = POINTS[k]
+    psi[3] = twist
     for m in range(7):
-        rows[3, m] = -rows[3, m]
-    rows[3, 7] = 1.0
+        psi_X[3, m] = -psi_X[3, m]
+    psi_X[3, 7] = 1.0
     return True
 
 
 @kernel
-def strains(X, length, source, turned, rows, e, E):
-    """Strains e (3, 4) at POINTS - axial, twist, curvature about y and z - and their gradients E (3, 4, 8) by X.
-
-    source true: curvatures per unstretched length squared, as in the thesis. turned, rows: work arrays. Returns
-    False where the element is folded on itself, which the interpolation cannot describe.
+def strains(X, length, source, psi, psi_X, e, E):
+    """Strains e (3, 4) at POINTS (axial, twist, curvature about y and z) and their gradients E (3, 4, 8) with respect
+    to X. source : true for curvatures per unstretched length squared, as in the thesis. psi (4,), psi_X (4, 8) : set as
+    in ``twist_angles``. Returns False if the element is folded, where the interpolation is not defined.
     """
-    if not twist_angles(X, turned, rows):
+    if not twist_angles(X, psi, psi_X):
         return False
     for i in range(3):
         n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
@@ -143,17 +139,17 @@ def strains(X, length, source, turned, rows, e, E):
         y2, y3 = u2 * z, u3 * z
         tw = t1 * w1 + t2 * w2 + t3 * w3
         s = w1 + tw
-        b = w2 - y2 * s  # second derivative along the swung y axis
+        b = w2 - y2 * s  # component of r'' along the swung y axis
         c = w3 - y3 * s  # and along the swung z axis
         scale = 1.0 / (length * length) if source else 1.0 / (g * length)
-        cp, sp = math.cos(turned[i]), math.sin(turned[i])
+        cp, sp = math.cos(psi[i]), math.sin(psi[i])
         k2 = scale * (sp * b - cp * c)
         k3 = scale * (cp * b + sp * c)
         e[i, 0] = g / length - 1.0
-        e[i, 1] = turned[3] / length
+        e[i, 1] = psi[3] / length
         e[i, 2] = k2
         e[i, 3] = k3
-        # Gradients by u = r' and w = r'': of y2, y3 (by u), of s, then of b and c.
+        # Gradients with respect to u = r' and w = r'': of y2, y3 (by u), of s, then of b and c.
         a1, a2, a3 = z * (t1 + 1.0), z * t2, z * t3
         s1, s2, s3 = (w1 - tw * t1) / g, (w2 - tw * t2) / g, (w3 - tw * t3) / g
         b1, b2, b3 = s * y2 * a1 - y2 * s1, s * (y2 * a2 - z) - y2 * s2, s * y2 * a3 - y2 * s3
@@ -183,7 +179,7 @@ def strains(X, length, source, turned, rows, e, E):
             E[i, row, 6] = n4 * ku3 + m4 * kw3
             E[i, row, 7] = 0.0
             for m in range(8):
-                E[i, row, m] += by_turn * rows[i, m]
+                E[i, row, m] += by_turn * psi_X[i, m]
         E[i, 0, 0] = n3 * t1 / length
         E[i, 0, 1] = n3 * t2 / length
         E[i, 0, 2] = n3 * t3 / length
@@ -193,13 +189,13 @@ def strains(X, length, source, turned, rows, e, E):
         E[i, 0, 6] = n4 * t3 / length
         E[i, 0, 7] = 0.0
         for m in range(8):
-            E[i, 1, m] = rows[3, m] / length
+            E[i, 1, m] = psi_X[3, m] / length
     return True
 
 
 @inlined
 def twist_directions(Q, beta, gamma):
-    """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in its own section's axes."""
+    """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in the axes of its section."""
     c = 1.0 / (1.0 + Q[0, 0])
     beta[0] = 1.0
     gamma[0] = 1.0
@@ -210,15 +206,15 @@ def twist_directions(Q, beta, gamma):
 
 @inlined
 def end_gradient(X, Q, beta, gamma, length, n, out):
-    """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient by the ends' motion.
+    """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient, equation (15).
 
-    The ends' motion is chord rate (3) in the axes of end I, spin (3) and strain rate of end I, spin (3) and strain
-    rate of end II, spins each in its own section's axes.
+    The motion of the ends is chord rate (3) in the axes of end I, spin (3) and strain rate of end I, spin (3) and
+    strain rate of end II, each spin in the axes of its section.
     """
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
     for i in range(3):
         out[i] = n[i]
-    # chord and second derivative turn with the axes they are written in: n_d x d + n_G x G
+    # components of d and G change as the axes of end I rotate: n_d x d + n_G x G
     out[3] = n[1] * X[2] - n[2] * X[1] + n[5] * X[6] - n[6] * X[5] - n[7] * beta[0]
     out[4] = n[2] * X[0] - n[0] * X[2] + n[6] * X[4] - n[4] * X[6] - n[7] * beta[1]
     out[5] = n[0] * X[1] - n[1] * X[0] + n[4] * X[5] - n[5] * X[4] - n[7] * beta[2]
@@ -231,7 +227,7 @@ def end_gradient(X, Q, beta, gamma, length, n, out):
 
 @inlined
 def shape_gradient(X, Q, beta, gamma, length, B):
-    """B (8, 11), the gradient of the natural coordinates by the ends' motion, as a matrix."""
+    """B (8, 11): gradient of the natural coordinates with respect to the motion of the ends, equation (15)."""
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
     B[:] = 0.0
     for i in range(3):
@@ -251,9 +247,9 @@ def shape_gradient(X, Q, beta, gamma, length, B):
 
 @inlined
 def geometric_stiffness(X, Q, beta, gamma, length, n, K):
-    """K (11, 11) += the change of B^T n with the ends' motion at constant n (8,): the director-stress part.
+    """K (11, 11) += the change of B^T n with the motion of the ends at constant n (8,): the geometric stiffness.
 
-    Rows of the chord force are in inertial directions (they include the turning of the axes of end I).
+    Rows of the chord force are in inertial directions (they include the rotation of the axes of end I).
     """
     s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
     along = 0.0
@@ -271,7 +267,7 @@ def geometric_stiffness(X, Q, beta, gamma, length, n, K):
         for m in range(3):
             K[3 + i, 3 + m] += X[i] * n[m] + X[4 + i] * n[4 + m]
         K[3 + i, 3 + i] -= along
-        # change of the moment n_G x G with strain and spin of II, which move G by Q (length, s2 e3, -s2 e2)
+        # change of the moment n_G x G with strain and spin of II, which change G by Q (length, s2 e3, -s2 e2)
         for m in range(3):
             column = 10 - m
             h = n[4 + j] * Q[k, m] - n[4 + k] * Q[j, m]

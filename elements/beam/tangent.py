@@ -1,16 +1,16 @@
-"""Exact tangent of the beam element: the change of its whole residual with coordinates and velocities.
+"""Exact tangent of the beam element: the change of its residual with coordinates and velocities.
 
-To the iteration tangent of ``beam_matrices`` this adds the second derivatives of the strains, the change of the
-strain rates with the coordinates, and the change of inertia and gyroscopic force. Second derivatives of the strains
-are formed on the natural coordinates; what the inertia force changes by is found along one direction after
-another, each line of ``inertia_force`` differentiated. A leading d means the change along a direction:
+It adds to the iteration tangent of ``matrices`` the second derivatives of the strains, the change of the strain rates
+with the coordinates, and the change of inertia and gyroscopic force. Second derivatives of the strains are computed for
+the natural coordinates. The change of the inertia force is computed along 22 directions, by differentiation of each
+line of ``inertia_force``. A leading d denotes the change along a direction:
 
-    0 to 10     a motion of the ends at held velocities and accelerations: chord (3), spin (3) and strain of
+    0 to 10     a motion of the ends at constant velocities and accelerations: chord (3), spin (3) and strain of
                 end I, spin (3) and strain of end II, as in ``end_gradient``
-    11 to 21    a change of the ends' velocities, in the same order
+    11 to 21    a change of the velocities of the ends, in the same order
 
-Vectors are components in the axes of the first section. What is held in inertial directions therefore changes by
-y x theta as these axes turn by theta. Source: docs/theory/beam.md.
+Vectors have components in the axes of the first section. Therefore a vector y that is constant in inertial axes changes
+by y x theta if these axes rotate by theta. Source: docs/theory/beam.md, section 4.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ from femb.elements.beam.inertia import twist_rates
 from femb.elements.beam.matrices import attachment_stiffness, element_mass, expand, scatter_ends, to_frames
 from femb.elements.beam.strain import geometric_stiffness, shape_gradient
 from femb.elements.beam.tangent_inertia import (
-    ALL,
-    ENDS,
+    DIRECTIONS,
+    END_MOTIONS,
     inertia_changes,
     inertia_tangent,
     motion_changes,
@@ -51,7 +51,7 @@ def add_arm(A, B, R, Rn, end, arm, sign):
 
 @inlined
 def frame_matrix(R, ends, T):
-    """T (14, 14): end velocities in the axes of the first section by the velocities of the frames."""
+    """T (14, 14): end velocities in the axes of the first section per velocity of the frames."""
     T[:] = 0.0
     for end in range(2):
         o = 7 * end
@@ -78,11 +78,11 @@ def frame_matrix(R, ends, T):
 
 @inlined
 def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
-    """Turn K, C (14, 14) by the ends' motion, axes of the first section, into those by the frames' motion.
+    """Transform K, C (14, 14) from the motion of the ends, axes of the first section, to the motion of the frames.
 
-    M (14, 14) : mass by the ends' motion. f (14,) : residual force on the ends. T : ``frame_matrix``.
-    A frame that turns by theta moves the velocity R (omega x d) of its end and the acceleration
-    R (alpha x d + omega x (omega x d)); its angular velocity changes the latter too.
+    M (14, 14) : mass for the motion of the ends. f (14,) : residual force on the ends. T : ``frame_matrix``.
+    A rotation of a frame changes the velocity R (omega x d) of its end and the acceleration
+    R (alpha x d + omega x (omega x d)); its angular velocity also changes this acceleration.
     """
     KF, CF = np.zeros((14, 14)), np.zeros((14, 14))
     for i in range(14):
@@ -129,29 +129,29 @@ def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
 
 
 @kernel
-def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, damping, stiffness):
+def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, gravity, damping, stiffness):
     """Add the exact change of the residual of all elements with v, and with q' = H x, to block data.
 
-    Arrays as in ``beam_columns``. Returns -1, or the number of an element that is folded.
+    Returns -1, or the number of a folded element.
     """
     R, small, vectors = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty((9, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
-    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     S, B, Xd, dXd = np.empty((4, 8, 8)), np.empty((8, 11)), np.empty(8), np.empty((8, 11))
     K11, C11 = np.empty((11, 11)), np.empty((11, 11))
     K, C, M, T = np.empty((4, 14, 14))
-    none = np.zeros((2, 3, 3))  # no end of the element is attached off its frame
+    no_offset = np.zeros((2, 3, 3))  # frame map of ends without offsets
     G = np.empty((2, 3, 3))
     x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
-    changes, dl, dtwist = np.empty((5, ALL, 4, 3)), np.empty((ALL, 3)), np.empty((ALL, 3))
+    changes, dl, dtwist = np.empty((5, DIRECTIONS, 4, 3)), np.empty((DIRECTIONS, 3)), np.empty((DIRECTIONS, 3))
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
-    dM1, dforce = np.empty((ALL, 3)), np.empty(ALL)
+    dM1, dforce = np.empty((DIRECTIONS, 3)), np.empty(DIRECTIONS)
     t, m, axes = np.empty(3), np.empty(3), np.empty((3, 3))
     spin_rows = np.empty((3, 11))
     for k in range(index.shape[0]):
         ok = element_force(
-            index[k], ends[k], data[k], beside, q, v, a, fixed, gravity, TRUE, TRUE,
-            R, small, vectors, X, n, f11, e, E, turned, rows, f,
+            index[k], ends[k], data[k], has_mass_offset, q, v, a, fixed, gravity, TRUE, TRUE,
+            R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
         )  # fmt: skip
         if not ok:
             return k
@@ -189,7 +189,7 @@ def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, 
             for j in range(11):
                 Xd[i] += B[i, j] * f11[j]
         dXd[:] = 0.0
-        for j in range(ENDS):
+        for j in range(END_MOTIONS):
             # rates d' = v_II - v_I + d x omega_I, G' likewise
             cross(dx[j, 2], omega1, t)
             cross(dx[j, 3], omega1, m)
@@ -200,7 +200,7 @@ def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, 
         twist_hessian(X, S)
         K11[:] = 0.0
         C11[:] = 0.0
-        strain_stiffness(X, data[k], B, turned, rows, S, e, E, Xd, dXd, K11, C11)
+        strain_stiffness(X, data[k], B, psi, psi_X, S, e, E, Xd, dXd, K11, C11)
         geometric_stiffness(X, Q, beta, gamma, length, n, K11)
         K[:] = 0.0
         C[:] = 0.0
@@ -208,18 +208,18 @@ def tangent(index, ends, data, beside, offset, stride, q, v, a, fixed, gravity, 
         expand(C11, C)
         # inertia force
         inertia_changes(
-            X, data[k], beside, spins, twist_rate, twist_second, rates, seconds,
+            X, data[k], has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
             dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
         )  # fmt: skip
         inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C)
-        # from the ends to the frames
+        # from the motion of the ends to that of the frames
         if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
-            element_mass(X, Q, beta, gamma, s2, data[k], beside, axes, spin_rows, K11, G, M)
+            element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin_rows, K11, G, M)
             frame_matrix(R, ends[k], T)
             attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
         else:
-            to_frames(K, R[1], none, ends[k])
-            to_frames(C, R[1], none, ends[k])
+            to_frames(K, R[1], no_offset, ends[k])
+            to_frames(C, R[1], no_offset, ends[k])
         scatter_ends(C, offset[k], stride[k], damping)
         scatter_ends(K, offset[k], stride[k], stiffness)
     return -1

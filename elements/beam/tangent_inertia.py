@@ -1,4 +1,4 @@
-"""Exact change of a beam element's inertia and gyroscopic force, direction by direction; see ``beam_tangent``.
+"""Exact change of a beam element's inertia and gyroscopic force along 22 directions; see ``tangent``.
 
 Source: docs/theory/beam.md.
 """
@@ -12,14 +12,14 @@ from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
 from femb.numerics.compile import inlined
 from femb.numerics.vector3 import cross, dot, turn, turn_back
 
-ENDS = 11  # directions of one kind
-ALL = 22
+END_MOTIONS = 11  # chord (3), spin (3) and strain of end I, spin (3) and strain of end II
+DIRECTIONS = 22  # these motions, and the changes of their rates
 
 
 @inlined
 def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):
-    """Changes of g = s e1 and of its rates (see ``centreline_acceleration``) in the axes of its end, into column
-    0 with the strain, 1 with the strain rate and 2, 3, 4 with the angular velocity; dg, dv, dx2 (5, 3)."""
+    """Changes of g = s e1 and of its rates (see ``centreline_acceleration``) in the axes of its end: row 0 with the
+    strain, 1 with the strain rate and 2, 3, 4 with the angular velocity; dg, dv, dx2 (5, 3)."""
     dg[:] = 0.0
     dv[:] = 0.0
     dx2[:] = 0.0
@@ -40,11 +40,11 @@ def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):
 def motion_changes(
     Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, v, x2, spins, dx, dv, dx2, dspins, dl
 ):
-    """Changes, along the 22 directions, of everything that the inertia force depends on.
+    """Changes, along the 22 directions, of the vectors on which the inertia force depends.
 
     x, v, x2 (4, 3) : (r_I, g_I, r_II, g_II) and its rates, changes dx, dv, dx2 (22, 4, 3). spins (4, 3) : angular
-    velocities of end I and II, angular accelerations of both, changes dspins (22, 4, 3). dl (22, 3) : of the
-    tangent l_II. All zero on entry; only differences between r_I and r_II are right. omega, alpha (3,) : own axes.
+    velocities of end I and II, angular accelerations of both, changes dspins (22, 4, 3). dl (22, 3) : of the tangent
+    l_II. All changes are zero on entry; of r_I and r_II only the difference is valid. omega, alpha (3,) : end axes.
     """
     dg1, dv1, da1 = np.empty((5, 3)), np.empty((5, 3)), np.empty((5, 3))
     dg2, dv2, da2 = np.empty((5, 3)), np.empty((5, 3)), np.empty((5, 3))
@@ -55,8 +55,8 @@ def motion_changes(
         e[:] = 0.0
         e[i] = 1.0
         dx[i, 2, i] = 1.0
-        dv[ENDS + i, 2, i] = 1.0
-        # a turn of end I: vectors that are held in inertial directions turn back
+        dv[END_MOTIONS + i, 2, i] = 1.0
+        # a rotation of end I: vectors that are constant in inertial axes rotate backwards
         k = 3 + i
         cross(x[2], e, dx[k, 2])
         cross(x[3], e, dx[k, 3])
@@ -67,20 +67,20 @@ def motion_changes(
                 cross(x2[o], e, dx2[k, o])
         cross(spins[1], e, dspins[k, 1])
         cross(spins[3], e, dspins[k, 3])
-        # a turn of end II: its vectors, known in its own axes, turn with it
+        # a rotation of end II: vectors that are constant in its axes rotate with it
         k = 7 + i
-        turn_with(Q, e, x[3], dx[k, 3])
-        turn_with(Q, e, v[3], dv[k, 3])
-        turn_with(Q, e, x2[3], dx2[k, 3])
-        turn_with(Q, e, l2, dl[k])
-        turn_with(Q, e, spins[1], dspins[k, 1])
-        turn_with(Q, e, spins[3], dspins[k, 3])
+        rotation_change(Q, e, x[3], dx[k, 3])
+        rotation_change(Q, e, v[3], dv[k, 3])
+        rotation_change(Q, e, x2[3], dx2[k, 3])
+        rotation_change(Q, e, l2, dl[k])
+        rotation_change(Q, e, spins[1], dspins[k, 1])
+        rotation_change(Q, e, spins[3], dspins[k, 3])
         # angular velocities
-        k = ENDS + 3 + i
+        k = END_MOTIONS + 3 + i
         dv[k, 1] = dv1[2 + i]
         dx2[k, 1] = da1[2 + i]
         dspins[k, 0, i] = 1.0
-        k = ENDS + 7 + i
+        k = END_MOTIONS + 7 + i
         turn(Q, dv2[2 + i], dv[k, 3])
         turn(Q, da2[2 + i], dx2[k, 3])
         turn(Q, e, dspins[k, 1])
@@ -88,15 +88,15 @@ def motion_changes(
     turn(Q, dg2[0], dx[10, 3])
     for o in range(2):
         # strains and strain rates
-        dv[ENDS * o + 6, 1] = dv1[o]
-        dx2[ENDS * o + 6, 1] = da1[o]
-        turn(Q, dv2[o], dv[ENDS * o + 10, 3])
-        turn(Q, da2[o], dx2[ENDS * o + 10, 3])
+        dv[END_MOTIONS * o + 6, 1] = dv1[o]
+        dx2[END_MOTIONS * o + 6, 1] = da1[o]
+        turn(Q, dv2[o], dv[END_MOTIONS * o + 10, 3])
+        turn(Q, da2[o], dx2[END_MOTIONS * o + 10, 3])
 
 
 @inlined
-def turn_with(Q, e, x, out):
-    """out = (Q e) x x: change of the vector x of end II, axes of end I, as end II turns about e in its own axes."""
+def rotation_change(Q, e, x, out):
+    """out = (Q e) x x: change of a vector x of end II, axes of end I, for a rotation of end II about e, its axes."""
     a = Q[0, 0] * e[0] + Q[0, 1] * e[1] + Q[0, 2] * e[2]
     b = Q[1, 0] * e[0] + Q[1, 1] * e[1] + Q[1, 2] * e[2]
     c = Q[2, 0] * e[0] + Q[2, 1] * e[1] + Q[2, 2] * e[2]
@@ -107,7 +107,7 @@ def turn_with(Q, e, x, out):
 
 @inlined
 def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):
-    """dtwist (22, 3): changes of the twist alpha, its rate and its second rate; other arguments as above."""
+    """dtwist (22, 3): changes of the twist alpha, its rate and its second rate; arguments as in ``motion_changes``."""
     w = np.empty((5, 3))
     l2, s, difference, swing1, swing2 = w[0], w[1], w[2], w[3], w[4]
     change1, change2 = np.empty(3), np.empty(3)
@@ -150,9 +150,9 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):
 
 @inlined
 def inertia_changes(
-    X, data, beside, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
+    X, data, has_mass_offset, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
 ):
-    """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of what ``inertia_force`` gives; all zero on entry."""
+    """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of the results of ``inertia_force``; all zero on entry."""
     length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
     j1, j2, j3 = data[INERTIA], data[INERTIA + 1], data[INERTIA + 2]
     count = dx.shape[0]
@@ -165,7 +165,7 @@ def inertia_changes(
     axes, daxes, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((11, 3))
     t, m, n, dt, dm, dn = axes[0], axes[1], axes[2], daxes[0], daxes[1], daxes[2]
     ud, udd, td, tdd, du, dud, dudd, dtd, dtdd, P, b = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10]
-    # of sections with an offset: spin, its rate and the moment, each with its change
+    # for sections with an offset: spin, its rate and the moment, and their changes
     s, at, dat, F = np.empty((6, 3)), np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
     omega, alpha = spins[0], spins[2]
     symmetric = j2 == j3 and cy == 0.0 and cz == 0.0
@@ -187,7 +187,7 @@ def inertia_changes(
         mt = f * (j1 * wt_rate + (j3 - j2) * wm * wn)
         mm = f * (j2 * wm_rate + (j1 - j3) * wt * wn)
         mn = f * (j3 * wn_rate + (j2 - j1) * wt * wm)
-        if beside is not None:
+        if has_mass_offset is not None:
             s[0, 0], s[0, 1], s[0, 2] = wt, wm, wn
             s[1, 0], s[1, 1], s[1, 2] = wt_rate, wm_rate, wn_rate
             s[2, 0], s[2, 1], s[2, 2] = mt, mm, mn
@@ -215,7 +215,7 @@ def inertia_changes(
             for o in range(3):
                 dtdd[o] = dudd[o] - dalong2 * t[o] - along2 * dt[o] - 2.0 * (dalong * td[o] + along * dtd[o])
                 dtdd[o] = (dtdd[o] - dg * (tdd[o] + speed2 * t[o])) / g - dspeed2 * t[o] - speed2 * dt[o]
-            # the other axes swing with the tangent and turn about it
+            # the y and z axes rotate with the swing and about the tangent
             turning = (t[2] * dt[1] - t[1] * dt[2]) * d
             if not symmetric:
                 turning += x * dtwist[k, 0]
@@ -246,7 +246,7 @@ def inertia_changes(
             dmt = f * (j1 * dwt_rate + (j3 - j2) * (dwm * wn + wm * dwn))
             dmm = f * (j2 * dwm_rate + (j1 - j3) * (dwt * wn + wt * dwn))
             dmn = f * (j3 * dwn_rate + (j2 - j1) * (dwt * wm + wt * dwm))
-            if beside is not None:
+            if has_mass_offset is not None:
                 s[3, 0], s[3, 1], s[3, 2] = dwt, dwm, dwn
                 s[4, 0], s[4, 1], s[4, 2] = dwt_rate, dwm_rate, dwn_rate
                 s[5, 0], s[5, 1], s[5, 2] = dmt, dmm, dmn
@@ -275,30 +275,30 @@ def inertia_changes(
 def inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C):
     """K, C (14, 14) += the changes of the inertia force on the ends, from those of ``inertia_changes``.
 
-    The turning of the directions in which the force conjugate to alpha acts is left to ``geometric_stiffness``.
+    ``geometric_stiffness`` contains the change of the directions beta, gamma of the force conjugate to alpha.
     """
-    column, own, down, turned, e = np.empty(14), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    turn_back(Q, F[3], own)  # force on g_II, axes of end II
+    column, force2, dforce2, product, e = np.empty(14), np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    turn_back(Q, F[3], force2)  # force on g_II, axes of end II
     for k in range(dF.shape[0]):
         d1, d2 = 0.0, 0.0
         e[:] = 0.0
         if 3 <= k < 6:
-            # forces on r and g_II, constant in these axes, turn with them
+            # forces on r and g_II with constant components rotate with these axes
             e[k - 3] = 1.0
             for o in (0, 2, 3):
-                cross(e, F[o], turned)
+                cross(e, F[o], product)
                 for i in range(3):
-                    dF[k, o, i] += turned[i]
+                    dF[k, o, i] += product[i]
         elif k == 6:
             d1 = length
         elif k == 10:
             d2 = length
-        turn_back(Q, dF[k, 3], down)
+        turn_back(Q, dF[k, 3], dforce2)
         if 7 <= k < 10:
             e[k - 7] = 1.0
-            cross(own, e, turned)
+            cross(force2, e, product)
             for i in range(3):
-                down[i] += turned[i]
+                dforce2[i] += product[i]
         for i in range(3):
             column[i] = dF[k, 0, i]
             column[7 + i] = dF[k, 2, i]
@@ -308,11 +308,11 @@ def inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C):
         column[4] -= s1 * dF[k, 1, 2] + d1 * F[1, 2]
         column[5] += s1 * dF[k, 1, 1] + d1 * F[1, 1]
         column[6] = length * dF[k, 1, 0]
-        column[11] -= s2 * down[2] + d2 * own[2]
-        column[12] += s2 * down[1] + d2 * own[1]
-        column[13] = length * down[0]
-        direction = k if k < ENDS else k - ENDS
-        A = K if k < ENDS else C
+        column[11] -= s2 * dforce2[2] + d2 * force2[2]
+        column[12] += s2 * dforce2[1] + d2 * force2[1]
+        column[13] = length * dforce2[0]
+        direction = k if k < END_MOTIONS else k - END_MOTIONS
+        A = K if k < END_MOTIONS else C
         for i in range(14):
             if direction < 3:
                 A[i, direction] -= column[i]

@@ -1,4 +1,4 @@
-"""Exact change of a beam element's elastic force: second derivatives of its strains; see ``beam_tangent``.
+"""Exact change of a beam element's elastic force: second derivatives of its strains; see ``tangent``.
 
 Source: docs/theory/beam.md.
 """
@@ -12,19 +12,19 @@ from femb.elements.beam.strain import HERMITE, POINTS, TWIST_HERMITE, TWIST_POIN
 from femb.numerics.compile import inlined
 from femb.numerics.vector3 import dot
 
-# r' depends on the natural coordinate k < 7 through its component AXIS[k] and the Hermite function number SHAPE[k]
+# The natural coordinate k < 7 enters component AXIS[k] of r', with the factor in column SLOPE[k] of ``slopes``.
 AXIS = np.array([0, 1, 2, 0, 0, 1, 2])
-SHAPE = np.array([1, 1, 1, 0, 2, 2, 2])
+SLOPE = np.array([1, 1, 1, 0, 2, 2, 2])
 
 
 @inlined
 def twist_hessian(X, S):
-    """S (4, 8, 8): second derivatives of ``twist_angles`` by X.
+    """S (4, 8, 8): second derivatives of ``twist_angles`` with respect to X.
 
     The angles are integrals of c f, c = 6 (X1 X6 - X2 X5) and f = xi^2 / (g (g + u1)) with u = r', g = |u|.
     """
     H, t = np.empty((3, 3)), np.empty(3)
-    whole, first = np.zeros(4), np.zeros((4, 8))  # integrals of f and of its gradient
+    integral, first = np.zeros(4), np.zeros((4, 8))  # integrals of f and of its gradient
     S[:] = 0.0
     start, stop = twist_rule(X)
     for j in range(start, stop):
@@ -37,7 +37,7 @@ def twist_hessian(X, S):
         f = TWIST_POINTS[j] * TWIST_POINTS[j] / (g * swing)
         for i in range(3):
             t[i] /= g
-        # gradient -f (t/g + q/swing), q = t + e1; derivative of t/g and of q/swing beside its square
+        # H / f: square of the gradient t/g + q/swing with q = t + e1, minus its derivative
         for i in range(3):
             for k in range(3):
                 q_i = t[i] + (1.0 if i == 0 else 0.0)
@@ -50,17 +50,17 @@ def twist_hessian(X, S):
                     + q_i * q_k / (swing * swing)
                 )
         for p in range(7):
-            n_p = TWIST_HERMITE[j, SHAPE[p]]
+            n_p = TWIST_HERMITE[j, SLOPE[p]]
             i = AXIS[p]
             d = -f * n_p * (t[i] / g + (t[i] + (1.0 if i == 0 else 0.0)) / swing)
             for o in range(4):
                 first[o, p] += TWIST_WEIGHTS[o, j] * d
             for q in range(p + 1):
-                d = n_p * TWIST_HERMITE[j, SHAPE[q]] * H[i, AXIS[q]]
+                d = n_p * TWIST_HERMITE[j, SLOPE[q]] * H[i, AXIS[q]]
                 for o in range(4):
                     S[o, p, q] += TWIST_WEIGHTS[o, j] * d
         for o in range(4):
-            whole[o] += TWIST_WEIGHTS[o, j] * f
+            integral[o] += TWIST_WEIGHTS[o, j] * f
     c = 6.0 * (X[1] * X[6] - X[2] * X[5])
     c_first = np.zeros(8)
     c_first[1], c_first[2], c_first[5], c_first[6] = 6.0 * X[6], -6.0 * X[5], -6.0 * X[2], 6.0 * X[1]
@@ -68,12 +68,12 @@ def twist_hessian(X, S):
         for p in range(7):
             for q in range(p + 1):
                 S[o, p, q] = c * S[o, p, q] + c_first[p] * first[o, q] + first[o, p] * c_first[q]
-        S[o, 6, 1] += 6.0 * whole[o]
-        S[o, 5, 2] -= 6.0 * whole[o]
+        S[o, 6, 1] += 6.0 * integral[o]
+        S[o, 5, 2] -= 6.0 * integral[o]
         for p in range(7):
             for q in range(p):
                 S[o, q, p] = S[o, p, q]
-    # uniform twist adds its share, as in twist_angles
+    # add the uniform twist, as in twist_angles
     for p in range(7):
         for q in range(7):
             for o in range(3):
@@ -82,14 +82,14 @@ def twist_hessian(X, S):
 
 
 @inlined
-def strain_changes(X, length, source, turned, rows, S, D, dE):
-    """dE (n, 3, 4, 8): changes of the gradient E of ``strains`` as X changes along the directions D (n, 8).
+def strain_changes(X, length, source, psi, psi_X, S, D, dE):
+    """dE (n, 3, 4, 8): changes of the gradient E of ``strains`` for changes of X along the directions D (n, 8).
 
-    turned, rows : of ``twist_angles``; S : its second derivatives.
+    psi, psi_X : of ``twist_angles``; S : its second derivatives.
     """
     w = np.empty((13, 3))
     u, v, t, q, s_u, du, dv, dt, ds_u = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
-    # of the second derivative of the centreline along the swung y and z axes: gradients by u = r' and v = r''
+    # gradients, with respect to v = r'' and u = r', of the components of r'' along the swung y and z axes
     swung, by_u = np.empty((2, 3)), np.empty((2, 3))
     dswung, dby_u = np.empty((2, 3)), np.empty((2, 3))
     y, value, dvalue = w[9], w[10], w[11]
@@ -120,7 +120,7 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):
                 by_u[a, k] = -s * z * swung[a, k] - y[a] * s_u[k]
         scale = 1.0 / (length * length) if source else 1.0 / (g * length)
         by_g = 0.0 if source else 1.0 / g
-        cp, sp = math.cos(turned[i]), math.sin(turned[i])
+        cp, sp = math.cos(psi[i]), math.sin(psi[i])
         k2 = scale * (sp * value[0] - cp * value[1])
         k3 = scale * (cp * value[0] + sp * value[1])
         for n in range(D.shape[0]):
@@ -131,7 +131,7 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):
             dv[0] += m2 * D[n, 3]
             dturned = 0.0
             for m in range(8):
-                dturned += rows[i, m] * D[n, m]
+                dturned += psi_X[i, m] * D[n, m]
             dg = dot(t, du)
             for k in range(3):
                 dt[k] = (du[k] - dg * t[k]) / g
@@ -146,7 +146,7 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):
                 for k in range(3):
                     dswung[a, k] = -dy * q[k] - y[a] * dt[k]
                     dby_u[a, k] = -(ds * z + s * dz) * swung[a, k] - s * z * dswung[a, k] - dy * s_u[k] - y[a] * ds_u[k]
-            dlog = -by_g * dg  # of the scale
+            dlog = -by_g * dg  # change of log(scale)
             dby_g = -by_g * by_g * dg
             dk2 = dlog * k2 + scale * (sp * dvalue[0] - cp * dvalue[1]) + k3 * dturned
             dk3 = dlog * k3 + scale * (cp * dvalue[0] + sp * dvalue[1]) - k2 * dturned
@@ -166,7 +166,7 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):
                     if k == 0:
                         drow[3] = n2 * ku + m2 * kv
                 for m in range(8):
-                    x = drow[m] + dturning * rows[i, m]
+                    x = drow[m] + dturning * psi_X[i, m]
                     for o in range(7):
                         x += turning * S[i, m, o] * D[n, o]
                     dE[n, i, row, m] = x
@@ -183,12 +183,12 @@ def strain_changes(X, length, source, turned, rows, S, D, dE):
 
 
 @inlined
-def strain_stiffness(X, data, B, turned, rows, S, e, E, Xd, dXd, K, C):
-    """K, C (11, 11) += changes of the elastic and damping force with the ends' motion and with their velocities, at
-    held directions in which it acts (``geometric_stiffness`` adds their turning).
+def strain_stiffness(X, data, B, psi, psi_X, S, e, E, Xd, dXd, K, C):
+    """K, C (11, 11) += changes of the elastic and damping force with the motion of the ends and with its rate, at
+    constant B (``geometric_stiffness`` adds the change of B).
 
-    e (3, 4) : strain less reference plus damping times strain rate. Xd (8,) : rate of X. dXd (8, 11) : its change
-    with the ends' motion at held velocities.
+    e (3, 4) : strain minus reference strain plus damping times strain rate. Xd (8,) : rate of X. dXd (8, 11) : its
+    change with the motion of the ends at constant velocities.
     """
     length, damping = data[LENGTH], data[DAMPING]
     D, dE = np.zeros((9, 8)), np.empty((9, 3, 4, 8))
@@ -196,7 +196,7 @@ def strain_stiffness(X, data, B, turned, rows, S, e, E, Xd, dXd, K, C):
         D[m, m] = 1.0
         D[8, m] = Xd[m]
     count = 9 if damping > 0.0 else 8
-    strain_changes(X, length, data[SOURCE] != 0.0, turned, rows, S, D[:count], dE)
+    strain_changes(X, length, data[SOURCE] != 0.0, psi, psi_X, S, D[:count], dE)
     A, G = np.zeros((8, 8)), np.zeros((8, 8))
     stress_gradient = np.empty((4, 8))
     for i in range(3):
@@ -216,7 +216,7 @@ def strain_stiffness(X, data, B, turned, rows, S, e, E, Xd, dXd, K, C):
                 for n in range(8):
                     A[m, n] += stress_gradient[j, m] * E[i, j, n]
                     if damping > 0.0:
-                        # the strain rate E Xd changes by the change of E along Xd
+                        # change of the strain rate E Xd due to that of E
                         G[m, n] += damping * stress_gradient[j, m] * dE[8, i, j, n]
     AB, GB = np.zeros((8, 11)), np.zeros((8, 11))
     for m in range(8):

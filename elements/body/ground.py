@@ -16,7 +16,7 @@ from femb.numerics.turns import EulerSequence
 
 @dataclass(frozen=True, eq=False)
 class Ground(Item):
-    """A frame fixed in inertial space. Every model has one named ``"ground"`` at the origin without asking.
+    """A frame fixed in inertial space. Every model contains one named ``"ground"`` at the origin.
 
     position : m. quaternion or euler_angles (rad, in ``euler_sequence``, intrinsic) : its attitude.
     """
@@ -50,5 +50,5 @@ class Ground(Item):
         return body_records([item.name for item in items], system)
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A place on the ground for the end of a beam: ``at`` (m) and the beam's tangent there."""
+        """A point of the ground for the end of a beam: ``at`` (m) and the beam's tangent ``direction``, ground axes."""
         return Attachment(body=self.name, at=at, direction=direction, up=up)

@@ -1,4 +1,4 @@
-"""The inertia of a real body, from what users give for it."""
+"""The inertia matrix of a rigid body from user input."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from femb.base.values import as_numbers, finite_problem, frozen_array, shown
 
 
 def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
-    """The 3x3 inertia of a scalar, three principal values or a matrix; or None and what is wrong with it.
+    """The 3 x 3 inertia from a scalar, three principal moments or a matrix, and None; or None and the problem.
 
     A physical inertia about the mass centre has principal moments that are positive and obey the triangle
     inequality (each at most the sum of the other two); equality is a flat or thin body and is allowed.

@@ -42,15 +42,15 @@ class MassBatch(Batch):
         return [(private.places, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        # the exact tangent at rest without weight: what is left of the residual there is M a
+        # the exact tangent at rest without gravity, where the residual is M a
         private = PrivateBlocks(self.index[:, 1:2], (6,))
         index = np.column_stack([self.index[:, 0], private.starts])
         elements = (index, self.data, private.offset, private.stride)
 
-        def change(still: Floats, a: Floats, nothing: Floats, out: Floats) -> None:
-            mass_kernels.tangent(*elements, q, still, a, np.zeros(3), nothing, out)
+        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+            mass_kernels.tangent(*elements, q, v, a, np.zeros(3), damping, stiffness)
 
-        return [(private.places, private.by_columns(change))]
+        return [(private.indices, private.by_columns(change))]
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         mass_kernels.tangent(self.index, self.data, self.offset, self.stride, q, v, a, self.gravity, damping, stiffness)
@@ -64,10 +64,10 @@ class PointBatch(Batch):
 
     def __init__(self, layout: Layout, gravity: Floats, entries: list[tuple[int, float]]) -> None:
         frames = np.array([frame for frame, _ in entries])
-        axes = np.arange(3)
-        self.in_q = (layout.frame_q[frames][:, None] + axes).ravel()
+        components = np.arange(3)
+        self.in_q = (layout.frame_q[frames][:, None] + components).ravel()
         self.start_v = layout.frame_v[frames][:, None]
-        self.in_v = (self.start_v + axes).ravel()
+        self.in_v = (self.start_v + components).ravel()
         self.masses = np.repeat([m for _, m in entries], 3)
         self.gravity = np.array(gravity)
 
@@ -97,7 +97,7 @@ class PointBatch(Batch):
         return [(places, self.masses.reshape(-1, 3)[:, :, None] * np.eye(3))]
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Nothing depends on position or velocity."""
+        """Empty: the residual does not depend on position or velocity."""
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         r, speed = q[:, self.in_q], v[:, self.in_v]

@@ -1,6 +1,6 @@
 """Kernels over rigid bodies and point masses: a mass, and an inertia about it, at an offset in a frame.
 
-index (n, 2) int: places of the frame in q and in v. data (n, 13): MASS, offset (3) of the mass CENTER in frame axes,
+index (n, 2) int: index of the frame in q and in v. data (n, 13): MASS, offset (3) of the mass CENTER in frame axes,
 INERTIA (9) about the mass centre in frame axes. Source: docs/theory/rigid_body.md.
 """
 
@@ -26,7 +26,7 @@ def unpack(data, s, inertia):
 
 @kernel
 def residual(index, data, q, v, a, gravity, out):
-    """out (s, n_v) += inertia and gyroscopic force less gravity."""
+    """out (s, n_v) += inertia and gyroscopic force minus gravity."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
     s, acc, force, c1, c2, inertia_w, torque = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for state in range(q.shape[0]):
@@ -57,7 +57,7 @@ def residual(index, data, q, v, a, gravity, out):
 
 @kernel
 def mass(index, data, offset, stride, q, out):
-    """Add the 6 x 6 masses to block data."""
+    """Add the 6 x 6 mass matrices to block data."""
     R, A = np.empty((3, 3)), np.empty((6, 6))
     for k in range(index.shape[0]):
         m = data[k, MASS]
@@ -126,7 +126,7 @@ def tangent(index, data, offset, stride, q, v, a, gravity, damping, stiffness):
             C[5, 3 + col] = m * c2[2] + g3
             for o in range(3):
                 C[o, 3 + col] = m * (R[o, 0] * r[0] + R[o, 1] * r[1] + R[o, 2] * r[2])
-            # a unit turn along the column: R acc turns, and R^T (r'' - g) turns back
+            # a unit rotation about the column's axis: changes of R acc and of R^T (r'' - g)
             cross(x, acc, r)
             for o in range(3):
                 K[o, 3 + col] = m * (R[o, 0] * r[0] + R[o, 1] * r[1] + R[o, 2] * r[2])

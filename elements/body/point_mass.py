@@ -20,7 +20,7 @@ class PointMass(Item):
     """A mass without inertia.
 
     mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
-    Fixed: ``on`` a body at a point, or on a beam at a node or beside it; it then adds its mass there.
+    Fixed: ``on`` a point of a body, or on a node of a beam with or without an offset; it adds its mass there.
 
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """
@@ -46,7 +46,7 @@ class PointMass(Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
+        """Its markers, by field."""
         return {} if self.on is None else {("on",): self.on}
 
     def start_pose(self) -> StartPose:
@@ -58,14 +58,14 @@ class PointMass(Item):
         return StartMotion(Station(layout.bodies[self.name]), self.velocity)
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """A point of its own, if it is free."""
+        """A frame without axes, if it is free."""
         if self.on is None:
             position, quaternion = placement.bodies[self.name]
             layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=3)
 
     @staticmethod
     def batches(items: list["PointMass"], layout: Layout, model: Any) -> list[Batch]:
-        """Free masses have three coordinates; fixed ones are masses without inertia on their frames."""
+        """One batch of the free masses, with three coordinates each, and one of the masses fixed to moving frames."""
         from femb.elements.body.mass_batch import MassBatch, PointBatch
 
         free = [(layout.bodies[item.name], item.mass) for item in items if item.on is None]
@@ -75,8 +75,8 @@ class PointMass(Item):
                 station = layout.station(item.on)
                 if layout.frames[station.frame].freedom:
                     fixed.append((station.frame, item.mass, station.offset, np.zeros((3, 3))))
-        found: list[Batch] = [PointBatch(layout, model.gravity, free)] if free else []
-        return found + ([MassBatch(layout, model.gravity, fixed)] if fixed else [])
+        points: list[Batch] = [PointBatch(layout, model.gravity, free)] if free else []
+        return points + ([MassBatch(layout, model.gravity, fixed)] if fixed else [])
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:

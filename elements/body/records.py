@@ -1,4 +1,4 @@
-"""What bodies write to the results: their motion, and their pose at the start."""
+"""Results of bodies: their motion, and their pose at the start."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from femb.layout.layout import Station
 
 
 def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
-    """The records of those of the named bodies that have frames of their own."""
+    """The records of the named bodies that have a frame."""
     layout = system.layout
     frames_of = {name: layout.bodies[name] for name in names if name in layout.bodies}
     static: dict[str, Floats] = {}

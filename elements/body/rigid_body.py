@@ -25,12 +25,12 @@ class RigidBody(Item):
 
     mass : kg. inertia : about the mass centre in body axes, kg m2; a number, three principal moments or a
     3 x 3 matrix. center_of_mass : offset of the mass centre from the reference point, body axes, m.
-    position : of the reference point, inertial axes, m; where it is left out, beams and joints from placed
-    bodies put the body in its place, else it is at the origin. quaternion or euler_angles (rad, in
+    position : of the reference point, inertial axes, m; by default it follows from beams and joints to bodies
+    of known position, else it is the origin. quaternion or euler_angles (rad, in
     ``euler_sequence``, intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial.
     velocity : of the reference point, inertial axes, m/s. angular_velocity (body axes, rad/s) or euler_rates.
-    A body's velocity starts the whole structure it is connected to as one rigid body, unless
-    ``moves_alone`` is set. shape : for pictures only, {"box": [x, y, z]}, {"sphere": radius} or
+    The velocities apply to the whole connected structure, which starts as one rigid body, unless
+    ``moves_alone`` is true. shape : for pictures only, {"box": [x, y, z]}, {"sphere": radius} or
     {"cylinder": [radius, length]} in m.
 
     Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length.
@@ -87,7 +87,7 @@ class RigidBody(Item):
 
     @staticmethod
     def batches(items: list["RigidBody"], layout: Layout, model: Any) -> list[Batch]:
-        """All rigid bodies together."""
+        """One batch of all rigid bodies."""
         from femb.elements.body.mass_batch import MassBatch
 
         entries = [(layout.bodies[body.name], body.mass, body.center_of_mass, body.inertia) for body in items]
@@ -102,12 +102,12 @@ class RigidBody(Item):
         return result
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A place on the body for the end of a beam: ``at`` (m) and the beam's tangent there, body axes."""
+        """A point of the body for the end of a beam: ``at`` (m) and the beam's tangent ``direction``, body axes."""
         return Attachment(body=self.name, at=at, direction=direction, up=up)
 
 
 def attitude(body: Any) -> Floats | None:
-    """The quaternion (4,) of a body that is given as one or by Euler angles; None where it is given by neither."""
+    """The quaternion (4,) of a body, given directly or by Euler angles; None if neither is given."""
     if body.euler_angles is not None:
         return from_euler(body.euler_angles, body.euler_sequence)
     result: Floats | None = body.quaternion
@@ -115,7 +115,7 @@ def attitude(body: Any) -> Floats | None:
 
 
 def check_sequence(check: Checks, name: str) -> None:
-    """Refuse what is neither one of the twelve sequences nor three axes to turn about."""
+    """Report a field that is neither one of the twelve sequences nor three rotation axes."""
     value = getattr(check.item, name)
     if not isinstance(value, str) and name not in check.bad:
         problem = axes_problem(value)
@@ -124,7 +124,7 @@ def check_sequence(check: Checks, name: str) -> None:
 
 
 def check_unit(check: Checks, name: str) -> None:
-    """Refuse a quaternion whose length is off one by more than the digits of a typed number."""
+    """Report a quaternion whose length differs from 1 by more than 1e-6; normalise it otherwise."""
     value = getattr(check.item, name)
     if value is None or name in check.bad:
         return
@@ -136,7 +136,7 @@ def check_unit(check: Checks, name: str) -> None:
 
 
 def check_shape(check: Checks, name: str) -> None:
-    """Refuse a picture shape that no exporter can draw."""
+    """Report a picture shape that no exporter can draw."""
     shape = getattr(check.item, name)
     sizes = {"box": 3, "sphere": 1, "cylinder": 2}
     if shape is None:

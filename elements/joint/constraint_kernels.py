@@ -1,17 +1,17 @@
-"""Kernels over rows of constraints: the primitives that every joint and driver is made of.
+"""Kernels over rows of constraints: the primitive equations of which joints and drivers consist.
 
-A row ties frame i to frame j. With s points and a, h directions fixed in the frames, e = A a, the distance
-d = r_j + A_j s_j - r_i - A_i s_i, and f, f', f'' the input it follows, or zeros:
+A row is an equation between frame i and frame j. With s points and a, h directions fixed in the frames, e = A a, the
+distance d = r_j + A_j s_j - r_i - A_i s_i, and f, f', f'' its input and the derivatives, or zeros:
 
     POINT        e.d - f           e = a_i, inertial
-    DISTANCE     (d.d - f^2)/2c    c the length at the start, the input or c for f
+    DISTANCE     (d.d - f^2)/2c    c the length at the start; without an input f = c
     DOT1         e_i.e_j - f
     DOT2         e_i.d - f
     ANGLE        e_i.e_j           a_i = -sin f g + cos f h: the angle from g to a_j about g x h is f
-    ORIENTATION  vec(conj(p_d) conj(p_i) p_j), one of its three components; follows p_d, omega_d, omega_d'
+    ORIENTATION  one component of vec(conj(p_d) conj(p_i) p_j); the input is p_d, omega_d, omega_d'
 
-index (n, 10) int: FIRST and SECOND, where the frames i and j are (see ``femb.numerics.vector3``); the ROW; the
-PRIMITIVE; first INPUT or -1; input that is 0 where the row is not IN_FORCE, or -1. data (n, 16): s_i, a_i (g for ANGLE,
+index (n, 10) int: FIRST and SECOND, columns of the frames i and j (see ``femb.numerics.vector3``); the ROW; the
+PRIMITIVE; first INPUT or -1; input that is 0 while the row is not IN_FORCE, or -1. data (n, 16): s_i, a_i (g for ANGLE,
 p_d over a_i and h for ORIENTATION), h, s_j, a_j, a CONSTANT. J (12,) of a row is on (rdot_i, omega_i, rdot_j, omega_j).
 fixed : poses of fixed frames. Source: docs/theory/constraints.md, equations (1) to (9).
 """
@@ -69,17 +69,17 @@ def orientation(index, data, u, q, fixed, wi, wj, J):
     pd, y = np.empty(4), np.empty(4)
     relative_orientation(index, data, u, q, fixed, pd, y)
     first = index[INPUT]
-    wd, ad, turned, R = np.zeros(3), np.zeros(3), np.empty(3), np.empty((3, 3))
+    wd, ad, local, R = np.zeros(3), np.zeros(3), np.empty(3), np.empty((3, 3))
     if first >= 0:
         for k in range(3):
             wd[k], ad[k] = u[first + 4 + k], u[first + 7 + k]
     rotation(pd, R)
-    turn_back(R, wi, turned)
+    turn_back(R, wi, local)
     full, rate, a, b = np.empty(3), np.empty(4), np.empty(4), np.empty(4)
-    cross(wd, turned, full)
+    cross(wd, local, full)
     for k in range(3):
         ad[k] -= full[k]
-        full[k] = turned[k] + wd[k]
+        full[k] = local[k] + wd[k]
     quaternion_times_into(y, wj, a)
     times_quaternion_into(full, y, b)
     for k in range(4):
@@ -98,8 +98,8 @@ def orientation(index, data, u, q, fixed, wi, wj, J):
         unit[k] = 1.0
         quaternion_times_into(y, unit, a)
         J[9 + k] = 0.5 * a[c + 1]
-        turn_back(R, unit, turned)
-        times_quaternion_into(turned, y, b)
+        turn_back(R, unit, local)
+        times_quaternion_into(local, y, b)
         J[3 + k] = -0.5 * b[c + 1]
     return y[c + 1], phi_t, gamma
 
@@ -118,7 +118,7 @@ def spin_terms(R, w, a, e, rate, second, work):
 
 @inlined
 def row(index, data, u, q, v, fixed, J, R, W):
-    """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : to work in."""
+    """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : work arrays."""
     kind, first = index[PRIMITIVE], index[INPUT]
     Ri, Rj = R[0], R[1]
     ri, vi, wi, rj, vj, wj = W[0], W[1], W[2], W[3], W[4], W[5]
@@ -214,8 +214,8 @@ def rate_of(index, v, J):
 
 
 @kernel
-def hold(index, data, u, q, v, fixed, multipliers, force, rates):
-    """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t; a row not in force gives its multiplier."""
+def constraint_force(index, data, u, q, v, fixed, multipliers, force, rates):
+    """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t, or the multiplier for a row that is not in force."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
@@ -234,7 +234,7 @@ def hold(index, data, u, q, v, fixed, multipliers, force, rates):
 
 @kernel
 def constraints(index, data, u, q, v, fixed, position, gamma):
-    """position, gamma (s, n_c) = Phi and gamma."""
+    """position (s, n_c) = Phi, and gamma (s, n_c)."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):
@@ -261,8 +261,8 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out):
 
 
 @kernel
-def drive(index, data, u, q, v, fixed, multipliers, out):
-    """out (s,) += lambda . Phi_t."""
+def constraint_power(index, data, u, q, v, fixed, multipliers, out):
+    """out (s,) += lambda . Phi_t, the power of the inputs."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):

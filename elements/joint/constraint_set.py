@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_places, pair_starts, with_inputs
+from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_tangent_kernels as tangents
 from femb.layout.element import Input
@@ -18,9 +18,9 @@ ZERO = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One row: its number in the layout, its primitive, and what that is made of (see ``constraint_kernels``).
+    """One equation: its number in the layout, its primitive and the parameters of this (see ``constraint_kernels``).
 
-    first, second : frames i and j. follows, in_force : places among the inputs of the set, where it has them.
+    first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none.
     """
 
     number: int
@@ -37,13 +37,13 @@ class Row:
     in_force: int = -1
 
     def shifted(self, count: int) -> "Row":
-        """The row with its inputs numbered ``count`` higher."""
-        follows, in_force = (each + count if each >= 0 else -1 for each in (self.follows, self.in_force))
+        """The row with ``count`` added to the indices of its inputs."""
+        follows, in_force = (k + count if k >= 0 else -1 for k in (self.follows, self.in_force))
         return replace(self, follows=follows, in_force=in_force)
 
 
 class ConstraintSet:
-    """All equations of constraint of a system: rows of any primitives, which follow ``inputs``.
+    """All equations of constraint of a system: rows of any primitive, and their ``inputs``.
 
     Arrays are those of ``femb.layout.element.Batch``; multipliers, rates, position and gamma (s, n_c). A set without
     rows adds nothing.
@@ -58,7 +58,7 @@ class ConstraintSet:
         starts = np.concatenate([[0], np.cumsum([input_.width for input_ in inputs])]).astype(int)
         index, self.data = self.tables(layout, rows)
         for column in (kernels.INPUT, kernels.IN_FORCE):
-            index[:, column] = [starts[each] if each >= 0 else -1 for each in index[:, column]]
+            index[:, column] = [starts[k] if k >= 0 else -1 for k in index[:, column]]
         self.local_index = index
         self.index = self.local_index
         self.fixed = layout.fixed
@@ -75,11 +75,11 @@ class ConstraintSet:
 
     @staticmethod
     def tables(layout: Layout, rows: list[Row]) -> tuple[Ints, Floats]:
-        """index (n, 10) and data (n, 16) of rows, with inputs by their number."""
+        """index (n, 10) and data (n, 16) of rows; INPUT and IN_FORCE are indices of inputs of the set."""
         index = [
             [
-                *frame_places(layout, row.first),
-                *frame_places(layout, row.second),
+                *frame_indices(layout, row.first),
+                *frame_indices(layout, row.second),
                 int(layout.row_c[row.number]) if row.number >= 0 else -1,
                 row.primitive,
                 row.follows,
@@ -94,7 +94,7 @@ class ConstraintSet:
         return np.array(index, dtype=np.int64).reshape(-1, 10), np.array(data, dtype=float).reshape(-1, 16)
 
     def allocate(self, pattern: Any) -> None:
-        """Look up where the blocks of J and J^T are in the matrices."""
+        """Look up the positions of the blocks of J and J^T in the matrices."""
         self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.IN_FORCE)
         starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, kernels.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
@@ -104,15 +104,16 @@ class ConstraintSet:
     ) -> None:
         """force (s, n_v) += J^T lambda; rates (s, n_c) = J v + Phi_t."""
         if self.rows:
-            kernels.hold(self.index, self.data, u, q, v, self.fixed, multipliers, force, rates)
+            kernels.constraint_force(self.index, self.data, u, q, v, self.fixed, multipliers, force, rates)
 
     def reaction_of(
         self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats
     ) -> None:
-        """force (s, n_v) += J^T lambda of some of the rows, by their numbers."""
-        some = [k for k, number in enumerate(self.row_numbers) if number in numbers]
+        """force (s, n_v) += J^T lambda of the rows with these numbers."""
+        chosen = [k for k, number in enumerate(self.row_numbers) if number in numbers]
         rates = np.empty_like(multipliers)
-        kernels.hold(self.index[some], self.data[some], u, q, v, self.fixed, multipliers, force, rates)
+        index, data = self.index[chosen], self.data[chosen]
+        kernels.constraint_force(index, data, u, q, v, self.fixed, multipliers, force, rates)
 
     def constraints(self, u: Floats, q: Floats, v: Floats, position: Floats, gamma: Floats) -> None:
         """position, gamma (s, n_c): Phi, and the right-hand side of J v' = gamma."""
@@ -122,20 +123,17 @@ class ConstraintSet:
     def jacobian(self, u: Floats, q: Floats, data: Floats) -> None:
         """Add J and J^T at one state to block data."""
         if self.rows:
-            places = self.offset, self.stride
-            kernels.jacobian(self.index, self.data, *places, u, q, self._still(q), self.fixed, data)
+            # J does not depend on v; q is at least as long
+            blocks, v = (self.offset, self.stride), np.zeros(len(q))
+            kernels.jacobian(self.index, self.data, *blocks, u, q, v, self.fixed, data)
 
     def constraint_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
         """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""
         if self.rows:
-            places = self.offset, self.stride
-            tangents.hold_tangent(self.index, self.data, *places, u, q, v, self.fixed, multipliers, stiffness)
+            args = (self.index, self.data, self.offset, self.stride)
+            tangents.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
 
     def constraint_power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> None:
-        """out (s,) += lambda . Phi_t, the power of what drives the rows."""
+        """out (s,) += lambda . Phi_t, the power of the inputs of the rows."""
         if self.rows:
-            kernels.drive(self.index, self.data, u, q, v, self.fixed, multipliers, out)
-
-    def _still(self, q: Floats) -> Floats:
-        # J does not depend on v, and q is at least as long
-        return np.zeros(len(q))
+            kernels.constraint_power(self.index, self.data, u, q, v, self.fixed, multipliers, out)

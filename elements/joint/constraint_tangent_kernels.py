@@ -1,12 +1,13 @@
-"""Kernels for the second derivatives of rows of constraints, of which the tangents of J^T lambda and J v are made.
+"""Kernels for the second derivatives of rows of constraints, and for the tangents of J^T lambda and J v.
 
 All rows but ORIENTATION are a product x.y of vectors that are constant, A a or the distance d. With X = dx/dq H and
-Y = dy/dq H, where a turn is one of the frame in its own axes,
+Y = dy/dq H, for rotations about frame axes,
 
     d(J^T)/dq H = X^T Y + Y^T X + (second derivative of x).y + x.(second derivative of y),
 
-of which those of A a are l a^T - (a.l) 1 with l = A^T y. Arguments as in ``constraint_kernels``; K (12, 12) and T (12,)
-are on (rdot_i, omega_i, rdot_j, omega_j). Source: docs/theory/constraints.md, equations (13) to (15).
+where the second derivative of (A a).y is l a^T - (a.l) 1 with l = A^T y. Arguments as in ``constraint_kernels``;
+K (12, 12) and T (12,) are on (rdot_i, omega_i, rdot_j, omega_j). Source: docs/theory/constraints.md, equations (13) to
+(15).
 """
 
 import math
@@ -50,14 +51,14 @@ from femb.numerics.vector3 import (
 
 
 @inlined
-def add_turning(factor, a, R, y, at, K, local):
-    """Add factor times the second derivative of (R a).y, with y constant, by a rotation of the axes R to K."""
+def add_rotation_tangent(factor, a, R, y, at, K, local):
+    """Add factor times the second derivative of (R a).y at constant y, for rotations of R, to K[at:, at:]."""
     turn_back(R, y, local)
     add_torque_tangent(factor, local, a, at, K)
 
 
 @kernel
-def second(index, data, u, q, v, fixed, K, T):
+def row_tangent(index, data, u, q, v, fixed, K, T):
     """K = d(J^T)/dq H and T = d(Phi_t)/dq H of a row."""
     kind, first = index[PRIMITIVE], index[INPUT]
     for k in range(12):
@@ -65,7 +66,7 @@ def second(index, data, u, q, v, fixed, K, T):
         for m in range(12):
             K[k, m] = 0.0
     if kind == ORIENTATION:
-        orientation_second(index, data, u, q, fixed, K, T)
+        orientation_tangent(index, data, u, q, fixed, K, T)
         return
     Ri, Rj, W = np.empty((3, 3)), np.empty((3, 3)), np.empty((11, 3))
     X, Y = np.zeros((3, 12)), np.zeros((3, 12))
@@ -85,8 +86,8 @@ def second(index, data, u, q, v, fixed, K, T):
         turn(Rj, b, y)
         times_skew(-1.0, Ri, a, X[:, 3:6])
         times_skew(-1.0, Rj, b, Y[:, 9:12])
-        add_turning(1.0, a, Ri, y, 3, K, local)
-        add_turning(1.0, b, Rj, x, 9, K, local)
+        add_rotation_tangent(1.0, a, Ri, y, 3, K, local)
+        add_rotation_tangent(1.0, b, Rj, x, 9, K, local)
         if kind == ANGLE:
             # Phi_t = f' (A_i m).e_j
             turn_back(Ri, y, local)
@@ -107,7 +108,7 @@ def second(index, data, u, q, v, fixed, K, T):
         times_skew(1.0, Ri, data[FIRST_POINT], Y[:, 3:6])
         times_skew(-1.0, Rj, data[SECOND_POINT], Y[:, 9:12])
         if kind == DISTANCE:
-            # d.d/2c is x.y with x = d/2c, y = d; what the second derivatives of both are multiplied with is d/c.
+            # d.d/2c is x.y with x = d/2c, y = d; the factor of their second derivatives is d/c in total.
             for k in range(3):
                 x[k] = y[k] / data[CONSTANT]
                 for n in range(12):
@@ -115,12 +116,12 @@ def second(index, data, u, q, v, fixed, K, T):
         elif kind == DOT2:
             turn(Ri, a, x)
             times_skew(-1.0, Ri, a, X[:, 3:6])
-            add_turning(1.0, a, Ri, y, 3, K, local)
+            add_rotation_tangent(1.0, a, Ri, y, 3, K, local)
         else:
             for k in range(3):
                 x[k] = a[k]
-        add_turning(-1.0, data[FIRST_POINT], Ri, x, 3, K, local)
-        add_turning(1.0, data[SECOND_POINT], Rj, x, 9, K, local)
+        add_rotation_tangent(-1.0, data[FIRST_POINT], Ri, x, 3, K, local)
+        add_rotation_tangent(1.0, data[SECOND_POINT], Rj, x, 9, K, local)
     for k in range(12):
         for n in range(12):
             for c in range(3):
@@ -128,7 +129,7 @@ def second(index, data, u, q, v, fixed, K, T):
 
 
 @inlined
-def orientation_second(index, data, u, q, fixed, K, T):
+def orientation_tangent(index, data, u, q, fixed, K, T):
     """K and T of an ORIENTATION row."""
     pd, y, a, b = np.empty(4), np.empty(4), np.empty(4), np.empty(4)
     R, units, wd = np.empty((3, 3)), np.zeros((2, 3, 3)), np.zeros(3)
@@ -163,13 +164,13 @@ def orientation_second(index, data, u, q, fixed, K, T):
 
 
 @kernel
-def hold_tangent(index, data, offset, stride, u, q, v, fixed, multipliers, out):
-    """Add d(J^T lambda)/dq H, and in the rows of the multipliers d(J v + Phi_t)/dq H, to block data."""
+def constraint_tangent(index, data, offset, stride, u, q, v, fixed, multipliers, out):
+    """Add d(J^T lambda)/dq H, and d(J v + Phi_t)/dq H in the rows of the multipliers, to block data."""
     K, T = np.empty((12, 12)), np.empty(12)
     for n in range(index.shape[0]):
         if inactive(index[n], u):
             continue
-        second(index[n], data[n], u, q, v, fixed, K, T)
+        row_tangent(index[n], data[n], u, q, v, fixed, K, T)
         strength = multipliers[index[n, ROW]]
         for h in range(4):
             for g in range(4):

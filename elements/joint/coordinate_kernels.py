@@ -1,7 +1,7 @@
-"""Kernels over coordinates of joints, made of the dot products that constraints are made of.
+"""Kernels over coordinates of joints, computed from the dot products of rows of constraints.
 
 An angle is atan2(s S, C) of two DOT1 rows S and C; its gradient (C J_S - S J_C) s/(C^2 + S^2). A stroke is a DOT2 row.
-index, data : two rows a coordinate, see ``constraint_kernels``.
+index, data : two rows for every coordinate, see ``constraint_kernels``.
 """
 
 import math
@@ -11,12 +11,10 @@ import numpy as np
 from femb.elements.joint.constraint_kernels import rate_of, row
 from femb.numerics.compile import kernel
 
-NONE = np.zeros(0)
-
 
 @kernel
 def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients):
-    """values, rates (s, m), gradients (s, m, 12)."""
+    """Set values and rates (s, m), and gradients (s, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
     A, B = np.empty(12), np.empty(12)
     u, R, W = np.zeros(1), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):

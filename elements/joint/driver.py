@@ -1,4 +1,4 @@
-"""What all drivers share: rows of constraint that follow motions, which are functions of time with two derivatives."""
+"""Base class of drivers: rows of constraint whose inputs are functions of time with two derivatives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Follow = Callable[[float], Any]
 
 @dataclass(frozen=True, eq=False)
 class Driver(Item):
-    """Base of all drivers: what is driven follows functions of time, whatever force that takes.
+    """Base class of drivers: the driven quantities follow functions of time, with the necessary force.
 
     A motion is a profile with two derivatives (femb.profiles.Motion), or in Python a function of time that returns the
     value and its first and second derivative.
@@ -39,27 +39,27 @@ class Driver(Item):
             self.check(check)
 
     def check(self, check: Checks) -> None:
-        """Refuse what is wrong with the driver itself."""
+        """Report problems of the driver itself."""
         raise NotImplementedError
 
     def ends(self, layout: Layout) -> tuple[Station, Station]:
-        """The two ends it holds."""
+        """Its two ends."""
         raise NotImplementedError
 
     def components(self, layout: Layout) -> tuple[str, ...]:
-        """Names of the components of its rate and force, one a row."""
+        """Names of the components of its rate and force, one for every row."""
         raise NotImplementedError
 
     def inputs(self) -> list[Input]:
-        """What its rows follow."""
+        """The inputs of its rows."""
         raise NotImplementedError
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
-        """Its rows as the kernels take them, which follow its inputs by their number."""
+        """Its rows; ``follows`` is the index of one of its inputs."""
         raise NotImplementedError
 
-    def outputs(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-        """Value, rate and force (T, n) for what the inputs gave, (T, width) each, and the multipliers (T, n).
+    def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        """Value, rate and force (T, n) from the values of the inputs, (T, width) each, and the multipliers (T, n).
 
         The power of the drive is force times rate. Source: docs/theory/constraints.md, section 10.
         """
@@ -67,9 +67,9 @@ class Driver(Item):
         return value, rate, -multipliers
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Rows between its two ends. Raises ModelError where these are one, or both fixed, and for a bad motion."""
+        """Rows between its two ends. Raises ModelError for ends on one frame, two fixed ends, or an invalid motion."""
         first, second = self.ends(layout)
-        moving = [layout.frames[each.frame].freedom for each in (first, second)]
+        moving = [layout.frames[end.frame].freedom for end in (first, second)]
         if first.frame == second.frame or not any(moving):
             raise ModelError.at(
                 (self.table, self.name, "second"), "is on the same frame as the first, or both are fixed: nothing moves"
@@ -82,7 +82,7 @@ class Driver(Item):
         layout.drivers[self.name] = DriverLayout(first, second, rows, inputs, names, self.coordinate_number(layout))
 
     def coordinate_number(self, layout: Layout) -> int:
-        """The joint's coordinate that it drives, among those of all joints; -1 if it drives none."""
+        """Number of the driven coordinate among those of all joints; -1 if it drives no joint coordinate."""
         return -1
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
@@ -94,7 +94,7 @@ class Driver(Item):
 
 
 def check_motion(check: Checks, field: str) -> None:
-    """Refuse what no driver can follow."""
+    """Report a field that is not a motion with two derivatives."""
     value = getattr(check.item, field)
     shape = getattr(value, "shape", None)
     if shape in list(PROFILES) and not isinstance(value, Motion):
@@ -108,26 +108,26 @@ def check_motion(check: Checks, field: str) -> None:
 
 
 def motion_input(name: str, field: str, motion: Any) -> Input:
-    """The input of width 3 that a motion gives."""
+    """The input of width 3 of a motion."""
     label = f"drivers.{name}.{field}"
-    return Input(3, followed(motion, label), breakpoints=breakpoints_of(motion), label=label)
+    return Input(3, motion_function(motion, label), breakpoints=breakpoints_of(motion), label=label)
 
 
-def followed(motion: Any, label: str) -> Follow:
-    """A function of time to (f, f', f''). It raises SolveError where a user's function returns something else."""
+def motion_function(motion: Any, label: str) -> Follow:
+    """The function of time with the result (f, f', f''). It raises SolveError for other results of the function."""
     if hasattr(motion, "derivatives"):
         result: Follow = motion.derivatives
         return result
 
     def follow(t: float) -> Any:
         wanted = "three numbers: the value and its first and second derivative"
-        return checked(asked(motion, label, t), (3,), wanted, label, t)
+        return as_array(call_user(motion, label, t), (3,), wanted, label, t)
 
     return follow
 
 
-def asked(function: Callable[[float], Any], label: str, t: float) -> Any:
-    """What a user's function of time returns. Raises SolveError, with its cause, where it fails."""
+def call_user(function: Callable[[float], Any], label: str, t: float) -> Any:
+    """The result of a user's function of time. Raises SolveError, with the cause, if the function fails."""
     try:
         return function(t)
     except FembError:
@@ -136,23 +136,23 @@ def asked(function: Callable[[float], Any], label: str, t: float) -> Any:
         raise raised(label, t, error) from error
 
 
-def checked(value: Any, shape: tuple[int, ...], wanted: str, label: str, t: float) -> Floats:
-    """What a user's function returned, as an array of a shape. Raises SolveError where it is something else."""
+def as_array(value: Any, shape: tuple[int, ...], wanted: str, label: str, t: float) -> Floats:
+    """The result of a user's function as an array of the given shape. Raises SolveError for any other result."""
     numbers = as_numbers(value)
     if numbers is None or numbers.shape != shape:
         raise SolveError(f"{label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}")
     return numbers
 
 
-def _check_start(each: Input) -> None:
-    """Refuse an input that is wrong from the start."""
-    item, field = each.label.rsplit(".", 1)
-    place = (*item.split(".", 1), field)
+def _check_start(motion: Input) -> None:
+    """Raise ModelError for an input that fails or is not finite at t = 0."""
+    item, field = motion.label.rsplit(".", 1)
+    path = (*item.split(".", 1), field)
     try:
-        value = each.function(0.0)
+        value = motion.function(0.0)
     except SolveError as error:
-        raise ModelError.at(place, str(error).removeprefix(f"{each.label}: ")) from error
+        raise ModelError.at(path, str(error).removeprefix(f"{motion.label}: ")) from error
     except Exception as error:  # of a user's function
-        raise ModelError.at(place, f"fails at t = 0 s: {type(error).__name__}: {error}") from error
+        raise ModelError.at(path, f"fails at t = 0 s: {type(error).__name__}: {error}") from error
     if not np.all(np.isfinite(value)):
-        raise ModelError.at(place, f"got {shown(value)} at t = 0 s, every number must be finite")
+        raise ModelError.at(path, f"got {shown(value)} at t = 0 s, every number must be finite")

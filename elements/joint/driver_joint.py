@@ -25,12 +25,11 @@ class JointDriver(Driver):
     joint : its name. motion : of the coordinate, rad or m. coordinate : the name of one of the joint's coordinates, by
     default its first.
 
-    The joint must start where the motion begins; give it that ``start``. An angle that starts elsewhere can be closed
-    by assembly if it is less than a quarter of a turn away.
-    Force: the torque (N m) or force (N) of the motor, positive where it drives the coordinate upwards.
+    The ``start`` of the joint must agree with the motion at t = 0; assembly corrects an angle with a difference below a
+    quarter of a revolution. Force: torque (N m) or force (N) of the motor in the direction of increasing coordinate.
 
     Raises ModelError: an unknown joint, a joint without such a coordinate, a motion without two derivatives.
-    Source: docs/theory/constraints.md, sections 3 and 4.
+    Source: docs/theory/constraints.md, sections 3, 4 and 10.
     """
 
     kind: ClassVar[str] = "joint"
@@ -58,15 +57,15 @@ class JointDriver(Driver):
         return joint.first, joint.second
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """One row; refuses an angle that starts nearer to the wrong root of it."""
+        """One row. Raises ModelError if the start angle is closer to the second root of the row."""
         coordinate = self._coordinate(layout)[1]
         super().declare_dofs(layout, placement, model)
         if not coordinate.is_angle:
             return
         wanted = layout.drivers[self.name].inputs[0].function(0.0)[0]
         start = start_angle(layout, *self.ends(layout), coordinate)
-        away = np.remainder(start - wanted + np.pi, 2.0 * np.pi) - np.pi
-        if abs(away) >= 0.5 * np.pi:
+        difference = np.remainder(start - wanted + np.pi, 2.0 * np.pi) - np.pi
+        if abs(difference) >= 0.5 * np.pi:
             raise ModelError.at(
                 (self.table, self.name, "motion"),
                 f"begins at {wanted:.6g} rad, a quarter of a turn or more from the start of joints.{self.joint}, "
@@ -83,14 +82,14 @@ class JointDriver(Driver):
         return [coordinate_row(layout, number, joint, self._coordinate(layout)[1], follows=0)]
 
     def _coordinate(self, layout: Layout) -> tuple[int, Coordinate]:
-        known = layout.joints[self.joint].coordinates
-        names = [each.name for each in known]
+        coordinates = layout.joints[self.joint].coordinates
+        names = [coordinate.name for coordinate in coordinates]
         k = names.index(self.coordinate) if self.coordinate is not None else 0
-        return k, known[k]
+        return k, coordinates[k]
 
 
 def start_angle(layout: Layout, first: Station, second: Station, coordinate: Coordinate) -> float:
     """A joint's angle in the start pose, rad, within pi."""
-    of_first, of_second = (rotations.rotation_matrix(layout.pose(each)[1]) for each in (first, second))
+    of_first, of_second = (rotations.rotation_matrix(layout.pose(end)[1]) for end in (first, second))
     sine, cosine = (of_first[:, i] @ of_second[:, j] for i, j in zip(coordinate.first, coordinate.second, strict=True))
     return float(np.arctan2(coordinate.sign * sine, cosine))

@@ -13,7 +13,7 @@ from femb.base.values import shown
 from femb.elements.body.rigid_body import check_sequence
 from femb.elements.joint.constraint_kernels import ORIENTATION
 from femb.elements.joint.constraint_set import Row
-from femb.elements.joint.driver import Driver, Follow, asked, check_motion, checked, followed
+from femb.elements.joint.driver import Driver, Follow, as_array, call_user, check_motion, motion_function
 from femb.elements.marker import Place, check_markers
 from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import DriverLayout, Layout, Station
@@ -22,22 +22,22 @@ from femb.numerics.turns import EulerSequence
 from femb.profiles import Profile
 
 ANGLES = ("first_angle", "second_angle", "third_angle")
-WIDTH = 10  # quaternion, angular velocity and angular acceleration
+MOTION_WIDTH = 10  # quaternion, angular velocity and angular acceleration
 
 
 @dataclass(frozen=True, eq=False)
 class OrientationDriver(Driver):
-    """The attitude of the second place relative to the first follows a function of time; their positions are free.
+    """The attitude of the second end relative to the first follows a function of time; their positions are free.
 
     first, second : bodies, the ground or beam nodes. first_angle, second_angle, third_angle : motions of the Euler
-    angles (rad) of the second in the axes of the first, zero if left out; sequence : of those angles, one of the
-    twelve, intrinsic, or any three axes, a row each. They may pass gimbal lock: what is driven is the attitude that
-    they describe.
-    motion : in Python, in their place, a function of time that returns the quaternion (4,) second to first, and the
+    angles (rad) of the second in the axes of the first, by default zero; sequence : of those angles, one of the
+    twelve, intrinsic, or any three axes, a row each. The angles may pass gimbal lock, because only the attitude is
+    driven.
+    motion : in Python, instead of angles, a function of time that returns the quaternion (4,) second to first, and the
     angular velocity and angular acceleration (3,) of the second relative to the first, in the axes of the second.
 
     Value: the quaternion; rate: the relative angular velocity (rad/s); force: the torque (N m) on the second; both in
-    the axes of the second. Raises ModelError: no motion, angles beside it, a motion without two derivatives.
+    the axes of the second. Raises ModelError: no motion, both motion and angles, a motion without two derivatives.
     Source: docs/theory/constraints.md, section 3.
     """
 
@@ -67,7 +67,7 @@ class OrientationDriver(Driver):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
+        """Its markers, by field."""
         return {("first",): self.first, ("second",): self.second}
 
     def components(self, layout: Layout) -> tuple[str, ...]:
@@ -77,40 +77,40 @@ class OrientationDriver(Driver):
         return layout.station(self.first), layout.station(self.second)
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Three rows, which follow the motion of the frames that carry the two places."""
+        """Three rows; their input is the relative motion of the frames of the two ends."""
         super().declare_dofs(layout, placement, model)
-        where = layout.drivers[self.name]
-        (of_places,) = where.inputs
-        of_frames = replace(of_places, function=lambda t: _of_frames(where, of_places.function(t)))
-        layout.drivers[self.name] = replace(where, inputs=(of_frames,))
+        entry = layout.drivers[self.name]
+        (of_ends,) = entry.inputs
+        of_frames = replace(of_ends, function=lambda t: _of_frames(entry, of_ends.function(t)))
+        layout.drivers[self.name] = replace(entry, inputs=(of_frames,))
 
     def inputs(self) -> list[Input]:
-        """The motion of the second place's axes relative to the first's."""
+        """The motion of the axes of the second end relative to those of the first."""
         breakpoints: set[float] = set()
         for angle in ANGLES:
             breakpoints |= set(breakpoints_of(getattr(self, angle)))
         breakpoints |= set(breakpoints_of(self.motion))
         field = "motion" if self.motion is not None else next(x for x in ANGLES if getattr(self, x) is not None)
         label = f"drivers.{self.name}.{field}"
-        function = self._angles() if self.motion is None else self._whole(label)
-        return [Input(WIDTH, function, breakpoints=tuple(sorted(breakpoints)), label=label)]
+        function = self._from_angles() if self.motion is None else self._from_motion(label)
+        return [Input(MOTION_WIDTH, function, breakpoints=tuple(sorted(breakpoints)), label=label)]
 
-    def _angles(self) -> Follow:
+    def _from_angles(self) -> Follow:
         parts: list[Follow] = []
         for angle in ANGLES:
             motion = getattr(self, angle)
             label = f"drivers.{self.name}.{angle}"
-            parts.append(followed(motion, label) if motion is not None else lambda t: (0.0, 0.0, 0.0))
-        return lambda t: turned_by(np.array([part(t) for part in parts]).T, self.sequence)
+            parts.append(motion_function(motion, label) if motion is not None else lambda t: (0.0, 0.0, 0.0))
+        return lambda t: motion_of_angles(np.array([part(t) for part in parts]).T, self.sequence)
 
-    def _whole(self, label: str) -> Follow:
+    def _from_motion(self, label: str) -> Follow:
         wanted = "a quaternion of length 1, an angular velocity and an angular acceleration"
 
         def follow(t: float) -> Floats:
-            value = asked(self.motion, label, t)  # type: ignore[arg-type]
+            value = call_user(self.motion, label, t)  # type: ignore[arg-type]
             if not isinstance(value, tuple | list) or len(value) != 3:
                 raise SolveError(f"{label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}")
-            parts = [checked(each, (size,), wanted, label, t) for each, size in zip(value, (4, 3, 3), strict=True)]
+            parts = [as_array(part, (size,), wanted, label, t) for part, size in zip(value, (4, 3, 3), strict=True)]
             if abs(np.linalg.norm(parts[0]) - 1.0) > 1e-6:
                 raise SolveError(f"{label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}")
             parts[0] /= np.linalg.norm(parts[0])
@@ -119,13 +119,13 @@ class OrientationDriver(Driver):
         return follow
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
-        where = layout.drivers[self.name]
-        frames = where.first.frame, where.second.frame
-        return [Row(number, ORIENTATION, *frames, constant=float(k), follows=0) for k, number in enumerate(where.rows)]
+        entry = layout.drivers[self.name]
+        frames, rows = (entry.first.frame, entry.second.frame), enumerate(entry.rows)
+        return [Row(number, ORIENTATION, *frames, constant=float(k), follows=0) for k, number in rows]
 
-    def outputs(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-        # where the row is met, it is half the turn that is left, in the axes of the second frame
-        first, second = where.first.rotation, where.second.rotation
+    def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        # close to Phi = 0 the rows are half the rotation error, in the axes of the second frame
+        first, second = entry.first.rotation, entry.second.rotation
         value = rotations.multiply(rotations.conjugate(first), rotations.multiply(motions[0][:, :4], second))
         return (
             value,
@@ -134,18 +134,18 @@ class OrientationDriver(Driver):
         )
 
 
-def _of_frames(where: DriverLayout, motion: Floats) -> Floats:
-    """The motion of the frames that carry two places, from that of the places."""
-    first, second = where.first.rotation, where.second.rotation
+def _of_frames(entry: DriverLayout, motion: Floats) -> Floats:
+    """The relative motion (10,) of the frames of two ends, from that of the ends."""
+    first, second = entry.first.rotation, entry.second.rotation
     quaternion = rotations.multiply(first, rotations.multiply(motion[:4], rotations.conjugate(second)))
     return np.concatenate([quaternion, rotations.rotate(second, motion[4:7]), rotations.rotate(second, motion[7:])])
 
 
-def turned_by(angles: Floats, sequence: Any) -> Floats:
+def motion_of_angles(angles: Floats, sequence: Any) -> Floats:
     """(10,) quaternion, angular velocity and acceleration in body axes, of Euler angles, rates and their rates (3, 3).
 
-    omega = g1 a' + g2 b' + g3 c', where the axis g3 is fixed in the body, and g1 and g2 turn in it against the turns
-    that are made after their own.
+    omega = g1 a' + g2 b' + g3 c'. The axis g3 is fixed in the body; relative to the body, g1 and g2 rotate opposite to
+    the subsequent rotations of the sequence.
     """
     value, rate, second = angles
     g1, g2, g3 = euler.euler_axes(value, sequence).T

@@ -1,4 +1,4 @@
-"""Drivers between two points: their distance, or components of the vector from one to the other."""
+"""Drivers of the distance of two points, or of components of the vector between them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from femb.base.types import Floats, OneOf, Vector
 from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_kernels import DOT2, POINT
 from femb.elements.joint.constraint_set import Row
-from femb.elements.joint.driver import Driver, check_motion, followed, motion_input
+from femb.elements.joint.driver import Driver, check_motion, motion_function, motion_input
 from femb.elements.joint.rows import make_row
 from femb.elements.marker import JointEnd, Place, check_markers
 from femb.layout.element import Input
 from femb.layout.layout import DriverLayout, Layout, Station
 from femb.profiles import Profile
 
-AXES = ("x", "y", "z")
+DIRECTIONS = ("x", "y", "z")
 
 
 class _BetweenPoints(Driver):
@@ -27,7 +27,7 @@ class _BetweenPoints(Driver):
 
     @property
     def acts_on_attitude(self) -> bool:  # type: ignore[override]
-        """Whether it needs axes at its places."""
+        """Whether its markers need axes."""
         return self.frame == "first"
 
     first: Place
@@ -35,7 +35,7 @@ class _BetweenPoints(Driver):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
+        """Its markers, by field."""
         return {("first",): self.first, ("second",): self.second}
 
     def ends(self, layout: Layout) -> tuple[Station, Station]:
@@ -46,8 +46,8 @@ class _BetweenPoints(Driver):
 class DistanceDriver(_BetweenPoints):
     """A telescopic strut: the distance of two points follows a function of time.
 
-    first, second : places on bodies, the ground or beam nodes. motion : of the distance, m, above 0 at all times.
-    Force: N, positive where it pushes the points apart.
+    first, second : points of bodies, the ground or beam nodes. motion : of the distance, m, above 0 at all times.
+    Force: N, positive if it pushes the points apart.
 
     Raises ModelError: a motion without two derivatives. Source: docs/theory/constraints.md, section 3.
     """
@@ -67,7 +67,7 @@ class DistanceDriver(_BetweenPoints):
 
     def inputs(self) -> list[Input]:
         given = motion_input(self.name, "motion", self.motion)
-        follow = followed(self.motion, given.label)
+        follow = motion_function(self.motion, given.label)
 
         def positive(t: float) -> Any:
             motion = follow(t)
@@ -81,27 +81,27 @@ class DistanceDriver(_BetweenPoints):
         return [Input(3, positive, breakpoints=given.breakpoints, label=given.label)]
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
-        where = layout.drivers[self.name]
-        scale = float(where.inputs[0].function(0.0)[0])
-        return [make_row(layout, where.rows[0], ("distance",), where.first, where.second, scale, follows=0)]
+        entry = layout.drivers[self.name]
+        scale = float(entry.inputs[0].function(0.0)[0])
+        return [make_row(layout, entry.rows[0], ("distance",), entry.first, entry.second, scale, follows=0)]
 
-    def outputs(self, where: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-        value, rate, force = super().outputs(where, motions, multipliers)
+    def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        value, rate, force = super().outputs(entry, motions, multipliers)
         # the row is (d.d - f^2)/2c with the distance c at the start
-        return value, rate, force * value / float(where.inputs[0].function(0.0)[0])
+        return value, rate, force * value / float(entry.inputs[0].function(0.0)[0])
 
 
 @dataclass(frozen=True, eq=False)
 class PositionDriver(_BetweenPoints):
     """Components of the vector from one point to another follow functions of time.
 
-    first, second : places on bodies, the ground or beam nodes. x, y, z : motions, m; a direction without one is free.
-    frame : what the directions are fixed in, "inertial", or "first" for the axes of the first place. axis, reference :
-    in this frame, the z axis, and a vector whose part across it is the x axis; by default the axes of the frame.
+    first, second : points of bodies, the ground or beam nodes. x, y, z : motions, m; a direction without one is free.
+    frame : in which the directions are fixed, "inertial", or "first" for the axes of the first end. axis, reference :
+    in this frame, the z axis, and a vector whose component perpendicular to it is the x axis; by default the axes of
+    the frame.
 
-    Force: N, on the second point along the same axes. Both bodies take it at their points, so that on a moving first
-    body the couple of the two forces is taken by the inertial frame, unless all three are driven and the points meet;
-    in the frame "first" the first body takes it.
+    Force: N, on the second point along the same axes; the opposite force acts on the first point. The couple of the two
+    forces acts on the inertial frame, or on the first body in the frame "first".
 
     Raises ModelError: no direction is driven, a motion without two derivatives, a reference along the axis. Source:
     docs/theory/constraints.md, section 3.
@@ -121,7 +121,7 @@ class PositionDriver(_BetweenPoints):
     def check(self, check: Checks) -> None:
         check_markers(check, Place, "first", "second")
         if not {"axis", "reference"} & check.bad:
-            # an end of a joint knows what is wrong with its axes
+            # the checks of a joint end apply to these axes
             JointEnd("ground", axis=self.axis, reference=self.reference).report(check)
             if self.reference is not None and self.axis is None:
                 check.fail("reference", "given without an axis: give both")
@@ -133,7 +133,7 @@ class PositionDriver(_BetweenPoints):
     @property
     def driven(self) -> tuple[str, ...]:
         """The directions that have a motion."""
-        return tuple(axis for axis in AXES if getattr(self, axis) is not None)
+        return tuple(axis for axis in DIRECTIONS if getattr(self, axis) is not None)
 
     def components(self, layout: Layout) -> tuple[str, ...]:
         return self.driven
@@ -142,20 +142,20 @@ class PositionDriver(_BetweenPoints):
         return [motion_input(self.name, axis, getattr(self, axis)) for axis in self.driven]
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
-        where = layout.drivers[self.name]
+        entry = layout.drivers[self.name]
         axes = np.eye(3) if self.axis is None else axes_of(self.axis, self.reference)
         if self.frame == "first":
-            axes = where.first.axes @ axes
+            axes = entry.first.axes @ axes
         return [
             Row(
                 number,
                 DOT2 if self.frame == "first" else POINT,
-                where.first.frame,
-                where.second.frame,
-                first_point=where.first.offset,
-                second_point=where.second.offset,
-                first_axis=axes[:, AXES.index(axis)],
+                entry.first.frame,
+                entry.second.frame,
+                first_point=entry.first.offset,
+                second_point=entry.second.offset,
+                first_axis=axes[:, DIRECTIONS.index(axis)],
                 follows=k,
             )
-            for k, (number, axis) in enumerate(zip(where.rows, self.driven, strict=True))
+            for k, (number, axis) in enumerate(zip(entry.rows, self.driven, strict=True))
         ]

@@ -1,4 +1,4 @@
-"""What forces along a coordinate of a joint share: which joint and coordinate, and the law they follow."""
+"""Base class of forces along a coordinate of a joint, and their laws."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from femb.layout.layout import JointLayout, Layout
 
 @dataclass(frozen=True, eq=False)
 class JointForce(Item):
-    """Base of all forces along a coordinate of a joint: torques for an angle, forces for a stroke.
+    """Base class of forces along a coordinate of a joint: torques for an angle, forces for a stroke.
 
     joint : its name. coordinate : the name of one of its coordinates, by default its first. Angles are unwrapped: they
-    are followed through any number of turns.
+    are continuous over any number of revolutions.
 
-    The force does work on that coordinate alone, and acts between the two frames of the joint: it has no resultant.
+    The force does work on that coordinate only. It acts between the two frames of the joint and has no resultant.
     Source: docs/theory/joint_forces.md, equation (1).
     """
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str]
     law: ClassVar[int]
-    # of what is written to the results: 1 if the force resists an increase of the coordinate, -1 if it is along it
+    # sign of the recorded force: 1 if it resists an increase of the coordinate, -1 if it is along the coordinate
     sense: ClassVar[float] = 1.0
 
     name: str
@@ -37,54 +37,54 @@ class JointForce(Item):
             self.check(check)
 
     def check(self, check: Checks) -> None:
-        """Refuse what is wrong with the force itself."""
+        """Report problems of the force itself."""
 
     @property
     def joint_coordinate(self) -> tuple[str, str | None]:
         return self.joint, self.coordinate
 
     def numbers(self) -> list[float]:
-        """The numbers of its law, as in ``joint_force_kernels.laws``."""
+        """The parameters (5) of its law, as in ``force_kernels.laws``."""
         raise NotImplementedError
 
     def limits(self) -> list[tuple[float, float]]:
-        """(sense, value): where the law changes at once, ``sense`` being 1 if it does so below the value, -1 above."""
+        """(sense, value) of every discontinuity of the law; sense is 1 if the law changes below the value, -1 above."""
         return []
 
     def input(self) -> Input | None:
-        """What its law takes that changes with time and state."""
+        """The input of its law, a function of time and state, if there is one."""
         return None
 
-    def where(self, layout: Layout) -> tuple[JointLayout, int]:
-        """The joint, and which of its coordinates it is."""
+    def joint_and_index(self, layout: Layout) -> tuple[JointLayout, int]:
+        """The joint, and the index of the coordinate in the joint."""
         joint = layout.joints[self.joint]
         names = [coordinate.name for coordinate in joint.coordinates]
         return joint, names.index(self.coordinate) if self.coordinate is not None else 0
 
-    def number(self, layout: Layout) -> int:
+    def coordinate_number(self, layout: Layout) -> int:
         """The number of the coordinate among those of all joints."""
-        joint, k = self.where(layout)
+        joint, k = self.joint_and_index(layout)
         return int(joint.part.start) + k
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Couples the two frames of its joint."""
-        joint, _ = self.where(layout)
+        """Couple the two frames of its joint."""
+        joint, _ = self.joint_and_index(layout)
         layout.couple_by_spring((joint.first.frame, joint.second.frame))
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:
-        """All of them together."""
+        """One batch of all items of this class."""
         from femb.elements.joint.force_batch import JointForceBatch
 
         return [JointForceBatch(layout, items)]
 
 
-def along(item: JointForce, law: Callable[[float, float], Any]) -> Callable[[float, Any], Any]:
-    """A function of time and state, of a callable of a joint's coordinate and its rate."""
+def law_of_coordinate(item: JointForce, law: Callable[[float, float], Any]) -> Callable[[float, Any], Any]:
+    """The function of time and state that evaluates a callable ``law`` of a joint's coordinate and its rate."""
 
-    def at(t: float, state: Any) -> Any:
+    def evaluate(t: float, state: Any) -> Any:
         joint = state.joints[item.joint]
         k = joint.names.index(item.coordinate) if item.coordinate is not None else 0
         return law(float(joint.coordinates[k]), float(joint.rates[k]))
 
-    return at
+    return evaluate

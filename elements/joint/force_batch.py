@@ -14,13 +14,13 @@ from femb.layout.layout import Layout
 
 
 class JointForceBatch(ForceBatch):
-    """Forces of all laws; the first inputs are the unwrapped coordinates at the last accepted state."""
+    """Forces of all laws. The first inputs are the unwrapped coordinates at the last accepted state."""
 
     joins = True
 
     def __init__(self, layout: Layout, items: list[Any]) -> None:
         self.layout, self.items = layout, items
-        numbers: Ints = np.array([item.number(layout) for item in items], dtype=np.int64)
+        numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
         self.numbers = numbers
         self.coordinates = JointCoordinates(layout).picked(numbers)
         inputs = [Input(len(items), lambda discrete: discrete.angles[numbers], of_discrete=True, label="joint angles")]
@@ -28,15 +28,15 @@ class JointForceBatch(ForceBatch):
         width = len(items)
         for k, item in enumerate(items):
             given = item.input()
-            place = (-1, 0) if given is None else (width, given.width)
-            index.append([item.law, *place, k, int(self.coordinates.is_angle[k])])
+            columns = (-1, 0) if given is None else (width, given.width)
+            index.append([item.law, *columns, k, int(self.coordinates.is_angle[k])])
             if given is not None:
                 inputs.append(given)
                 width += given.width
         self.inputs = tuple(inputs)
         limits = [(k, *limit) for k, item in enumerate(items) for limit in item.limits()]
-        which, sense, at = np.array(limits, dtype=float).reshape(-1, 3).T
-        self.limits = which.astype(np.int64), sense, at
+        rows, sense, values = np.array(limits, dtype=float).reshape(-1, 3).T
+        self.limits = rows.astype(np.int64), sense, values
         self.local_index: Ints = np.array(index, dtype=np.int64)
         law, count = self.local_index[:, kernels.LAW], self.local_index[:, kernels.INPUTS]
         self.switches = bool(np.any(np.isin(law, (kernels.STOPS, kernels.FRICTION)) | (count == 3)))
@@ -53,27 +53,26 @@ class JointForceBatch(ForceBatch):
         self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
 
     def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Coordinates, unwrapped, rates (s, n), gradients (s, n, 12), and what the laws give (s, n, 5)."""
+        """Unwrapped coordinates and rates (s, n), gradients (s, n, 12), and results L (s, n, 5) of the laws."""
         values, rates, gradients = self.coordinates.measure(q, v)
-        found = np.empty((*values.shape, 5))
-        kernels.laws(self.index, self.data, u, values, rates, found)
-        return values, rates, gradients, found
+        L = np.empty((*values.shape, 5))
+        kernels.laws(self.index, self.data, u, values, rates, L)
+        return values, rates, gradients, L
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         values, rates, _ = self.coordinates.measure(q, v)
         values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
-        which, sense, limits = self.limits
-        return sense * (values[:, which] - limits), sense * rates[:, which]
+        rows, sense, limits = self.limits
+        return sense * (values[:, rows] - limits), sense * rates[:, rows]
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        _, _, gradients, found = self.measure(u, q, v)
-        kernels.spread(self.coordinates.index, gradients, found, elastic, rest, out)
+        _, _, gradients, L = self.measure(u, q, v)
+        kernels.generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        found = self.measure(u[None], q[None], v[None])[3]
-        where = self.coordinates
+        L, c = self.measure(u[None], q[None], v[None])[3], self.coordinates
         kernels.tangent(
-            self.index, where.index, where.data, where.signs, self.offset, self.stride, q, v, where.fixed, found,
+            self.index, c.index, c.data, c.signs, self.offset, self.stride, q, v, c.fixed, L,
             damping, stiffness,
         )  # fmt: skip
 
@@ -81,11 +80,11 @@ class JointForceBatch(ForceBatch):
         out += np.sum(self.measure(u, q, v)[3][..., kernels.ENERGY], axis=1)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
-        values, rates, _, found = self.measure(frames.u, frames.q, frames.v)
+        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):
             path = f"{item.table}/{item.name}"
-            block[f"{path}/force"] = item.sense * (found[:, k, kernels.ELASTIC] + found[:, k, kernels.REST])
+            block[f"{path}/force"] = item.sense * (L[:, k, kernels.ELASTIC] + L[:, k, kernels.REST])
             block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
             block[f"{path}/rate"] = rates[:, k]
         return block

@@ -1,15 +1,15 @@
 """Kernels over forces along coordinates of joints: springs, friction, end stops and motors.
 
 With the coordinate c(q), its rate c' = J v and the gradient J (12,) on (rdot_i, omega_i, rdot_j, omega_j), a force N
-that resists an increase of c adds to the residual and to the tangents
+that resists an increase of c contributes to the residual and to the tangents
 
     J^T N,    C = N_r J^T J,    K = J^T (N_c J + N_r v^T J') + N J',    J' = dJ/dq H (12, 12),
 
-N_c and N_r being its derivatives by c and c'. J is the exact gradient whether or not the joint is closed.
+where N_c and N_r are its derivatives with respect to c and c'. J is the exact gradient, also of an open joint.
 
-index (n, 5) int: LAW, first INPUT of the law or -1, number of these INPUTS, input with the angle at the last accepted
-state, LAST, and whether c IS_ANGLE. data (n, 5): numbers of the law, see ``laws``. laws, L (s, n, 5): ELASTIC part of
-N, the REST, N_c, N_r, ENERGY. Source: docs/theory/joint_forces.md, equations (1) to (9).
+index (n, 5) int: LAW; first INPUT of the law or -1; number of these INPUTS; LAST, the input with the angle at the last
+accepted state; IS_ANGLE, whether c is an angle. data (n, 5): parameters of the law, see ``laws``. laws, L (s, n, 5):
+ELASTIC part of N, the REST, N_c, N_r, ENERGY. Source: docs/theory/joint_forces.md, equations (1) to (9).
 """
 
 import math
@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from femb.elements.joint.constraint_kernels import row
-from femb.elements.joint.constraint_tangent_kernels import second as row_second
+from femb.elements.joint.constraint_tangent_kernels import row_tangent
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import AXES, IN_V, scatter
 
@@ -25,20 +25,20 @@ LAW, INPUT, INPUTS, LAST, IS_ANGLE = range(5)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
 SPRING, FRICTION, STOPS, MOTOR = range(4)
 STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
-TURN = 2.0 * math.pi
+REVOLUTION = 2.0 * math.pi
 
 
 @kernel
 def laws(index, data, u, values, rates, L):
-    """Unwraps the angles among ``values`` (s, n), and sets L (s, n, 5).
+    """Unwrap the angles in ``values`` (s, n), and set L (s, n, 5).
 
     Data: SPRING k, c, c_0; FRICTION T_c, T_s - T_c, v_t, v_S, viscous; STOPS lower, upper, k, exponent, damping;
-    MOTOR amplitude. Inputs: of a profile its value, of a callable the value and its derivatives by c and c'.
+    MOTOR amplitude. Inputs: the value of a profile, or value and derivatives with respect to c and c' of a callable.
     """
     for s in range(values.shape[0]):
         for n in range(index.shape[0]):
             if index[n, IS_ANGLE]:
-                values[s, n] -= TURN * math.floor((values[s, n] - u[s, index[n, LAST]]) / TURN + 0.5)
+                values[s, n] -= REVOLUTION * math.floor((values[s, n] - u[s, index[n, LAST]]) / REVOLUTION + 0.5)
             c, r, first, law = values[s, n], rates[s, n], index[n, INPUT], index[n, LAW]
             elastic, rest, by_c, by_r, energy = 0.0, 0.0, 0.0, 0.0, 0.0
             if law == SPRING:
@@ -57,7 +57,7 @@ def laws(index, data, u, values, rates, L):
                     depth = c - data[n, 1] if side > 0.0 else data[n, 0] - c
                     k, power, y = data[n, 2], data[n, 3], data[n, 4] * side * r
                     root = math.sqrt(1.0 + y * y)
-                    # y + root, without cancellation: it stays above zero
+                    # y + root, positive and without cancellation
                     growth = y + root if y >= 0.0 else 1.0 / (root - y)
                     push = k * depth**power
                     elastic, rest, energy = side * push, side * push * (growth - 1.0), push * depth / (power + 1.0)
@@ -73,8 +73,8 @@ def laws(index, data, u, values, rates, L):
 
 
 @kernel
-def spread(frames, gradients, L, elastic, rest, out):
-    """out (s, n_v) += J^T (elastic, rest) . (L_0, L_1). frames : two rows of constraints a coordinate."""
+def generalized_forces(frames, gradients, L, elastic, rest, out):
+    """out (s, n_v) += J^T (elastic L_0 + rest L_1). frames : index rows of constraints, two for every coordinate."""
     for s in range(out.shape[0]):
         for n in range(L.shape[1]):
             force = elastic * L[s, n, ELASTIC] + rest * L[s, n, REST]
@@ -86,26 +86,26 @@ def spread(frames, gradients, L, elastic, rest, out):
 
 
 @inlined
-def second(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):
-    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : to work in.
+def coordinate_tangent(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):
+    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : work arrays.
 
     An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
     D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
     """
-    none, still = np.zeros(1), np.empty(12)
-    x, _, _ = row(frames[2 * n], rows[2 * n], none, q, v, fixed, J, R, W)
-    row_second(frames[2 * n], rows[2 * n], none, q, v, fixed, D, still)
+    no_input, T = np.zeros(1), np.empty(12)
+    x, _, _ = row(frames[2 * n], rows[2 * n], no_input, q, v, fixed, J, R, W)
+    row_tangent(frames[2 * n], rows[2 * n], no_input, q, v, fixed, D, T)
     if not angle:
         return
-    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, B, R, W)
-    row_second(frames[2 * n + 1], rows[2 * n + 1], none, q, v, fixed, E, still)
+    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], no_input, q, v, fixed, B, R, W)
+    row_tangent(frames[2 * n + 1], rows[2 * n + 1], no_input, q, v, fixed, E, T)
     w = 1.0 / (x * x + y * y)
     f = sign * w
     for k in range(12):
-        mine = f * (y * J[k] - x * B[k])
+        gradient = f * (y * J[k] - x * B[k])
         for o in range(12):
             D[k, o] = f * (y * D[k, o] - x * E[k, o] + J[k] * B[o] - B[k] * J[o])
-            D[k, o] -= 2.0 * w * mine * (x * J[o] + y * B[o])
+            D[k, o] -= 2.0 * w * gradient * (x * J[o] + y * B[o])
     for k in range(12):
         J[k] = f * (y * J[k] - x * B[k])
 
@@ -116,7 +116,7 @@ def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping,
     J, B, V = np.empty(12), np.empty(12), np.zeros(12)
     D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
     for n in range(index.shape[0]):
-        second(frames, rows, n, index[n, IS_ANGLE], signs[n], q, v, fixed, J, B, D, E, R, W)
+        coordinate_tangent(frames, rows, n, index[n, IS_ANGLE], signs[n], q, v, fixed, J, B, D, E, R, W)
         for e in range(2):
             j = frames[2 * n, 3 * e + IN_V]
             for k in range(6):

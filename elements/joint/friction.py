@@ -7,7 +7,7 @@ from femb.base.checks import Checks
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_kernels import FRICTION
 
-# Stribeck rate in transition rates, where it is not given.
+# Default Stribeck rate, in transition rates.
 STRIBECK = 10.0
 
 
@@ -16,16 +16,17 @@ class JointFriction(JointForce):
     """Resists with (coulomb + (static - coulomb) exp(-(rate/stribeck_rate)^2)) tanh(rate/transition_rate)
     + viscous rate.
 
-    coulomb : N m or N, at a rate well above both others. transition_rate : rad/s or m/s, over which friction builds up;
-    below it the joint creeps as in a dashpot of coulomb/transition_rate, so that it never sticks altogether. A
-    hundredth of the typical rate is a good choice with an implicit method; an explicit one takes steps shorter than the
+    coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction is
+    developed; below it the joint creeps like a dashpot of coulomb/transition_rate and never sticks completely. A
+    hundredth of the typical rate is a good choice with an implicit method; an explicit one needs steps shorter than the
     inertia times transition_rate/coulomb.
-    static : N m or N, by default ``coulomb``: the peak before sliding, of which a few per cent are lost to the
-    transition. stribeck_rate : rad/s or m/s, over which it falls, by default 10 transition_rate. viscous : N m s/rad
-    or N s/m.
+    static : N m or N, by default ``coulomb``: the peak before sliding; the transition reduces it by a few per cent.
+    stribeck_rate : rad/s or m/s, over which friction decreases to coulomb, by default 10 transition_rate. viscous :
+    N m s/rad or N s/m.
 
-    The force of the joint's bearing does not enter. Raises ModelError: numbers below zero, static below coulomb.
-    Source: docs/theory/joint_forces.md, equation (5).
+    The friction does not depend on the reaction of the joint.
+
+    Raises ModelError: numbers below zero, static below coulomb. Source: docs/theory/joint_forces.md, equation (5).
     """
 
     kind: ClassVar[str] = "friction"
@@ -44,6 +45,6 @@ class JointFriction(JointForce):
             check.require("static", self.static >= self.coulomb, f"must be at least coulomb, {self.coulomb:g}")
 
     def numbers(self) -> list[float]:
-        more = 0.0 if self.static is None else self.static - self.coulomb
-        fall = STRIBECK * self.transition_rate if self.stribeck_rate is None else self.stribeck_rate
-        return [self.coulomb, more, self.transition_rate, fall, self.viscous]
+        excess = 0.0 if self.static is None else self.static - self.coulomb
+        stribeck = STRIBECK * self.transition_rate if self.stribeck_rate is None else self.stribeck_rate
+        return [self.coulomb, excess, self.transition_rate, stribeck, self.viscous]

@@ -1,6 +1,6 @@
-"""The catalogue of joints: each is a table of rows, and of the coordinates it leaves free.
+"""The kinds of joints, each defined by a table of rows and a table of coordinates.
 
-Source: docs/theory/constraints.md, section 4; the axis of a joint is z.
+The axis of a joint is z. Source: docs/theory/constraints.md, section 4.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from femb.base.types import Coordinates, Floats, OneOf, Rows
 from femb.base.values import as_numbers, finite_problem, frozen_array, shown
 from femb.elements.joint import constraint_kernels as primitives
 from femb.elements.joint.constraint_set import Row
-from femb.elements.joint.joint import Joint, turn_about_z
+from femb.elements.joint.joint import Joint, rotation_about_z
 from femb.elements.joint.rows import ANGLE, LINE, LOCK, PARALLEL, PLANE, SPHERICAL, STROKE, Coordinate, X, Y, Z
 from femb.layout.element import Input
 from femb.layout.layout import Layout
@@ -22,7 +22,7 @@ from femb.numerics import rotations
 
 
 class Revolute(Joint):
-    """A hinge: turns about its axis."""
+    """A hinge: rotation about the axis."""
 
     kind = "revolute"
     also = ("hinge",)
@@ -31,7 +31,7 @@ class Revolute(Joint):
 
 
 class Spherical(Joint):
-    """A ball joint: the two points stay together."""
+    """A ball joint: the two points coincide."""
 
     kind = "spherical"
     also = ("ball",)
@@ -41,11 +41,11 @@ class Spherical(Joint):
 
 
 class _TwoAxes(Joint):
-    """An axis across another: the first end's z axis and the second end's z axis stay perpendicular."""
+    """Base class of joints that constrain the angle between the z axes of both ends."""
 
     def relative(self) -> tuple[Floats, Floats]:
         first, second = self._start if self.coordinates else (0.0, 0.0)
-        return np.zeros(3), turn_about_z(first) @ self.at_zero(np.eye(3)) @ turn_about_z(second)
+        return np.zeros(3), rotation_about_z(first) @ self.at_zero(np.eye(3)) @ rotation_about_z(second)
 
     def at_zero(self, first: Floats) -> Floats:
         # z of the second end along x of the first, x of the second along z of the first
@@ -54,8 +54,8 @@ class _TwoAxes(Joint):
 
 
 class Universal(_TwoAxes):
-    """A Cardan joint: turns about an axis of the first end, then about an axis of the second, which stay
-    perpendicular. The second end's axis is by default along the first end's reference at the start.
+    """A Cardan joint: rotation about the axis of the first end and about that of the second; both are perpendicular.
+    By default the axis of the second end is along the reference of the first at the start.
     """
 
     kind = "universal"
@@ -66,7 +66,7 @@ class Universal(_TwoAxes):
 
 @dataclass(frozen=True, eq=False)
 class Perpendicular(_TwoAxes):
-    """An axis of the first end and one of the second keep an angle, by default a right one; the points are free.
+    """A constant angle, by default a right angle, between the axes of the two ends; the points are free.
 
     angle : rad, between the two axes, above 0 and below pi.
     """
@@ -86,14 +86,14 @@ class Perpendicular(_TwoAxes):
         return float(np.cos(self.angle)) if self.angle != np.pi / 2 else 0.0
 
     def at_zero(self, first: Floats) -> Floats:
-        # As between right angles, and the second end turned about their common normal y.
+        # As for a right angle, with the second end rotated about the common normal y.
         c, s = self.constant(0, None), np.sin(self.angle)  # type: ignore[arg-type]
         result: Floats = first @ np.array([[-c, 0.0, s], [0.0, -1.0, 0.0], [s, 0.0, c]])
         return result
 
 
 class Parallel(Joint):
-    """The axes of both ends stay parallel; the points are free."""
+    """Parallel axes of both ends; the points are free."""
 
     kind = "parallel"
     rows = PARALLEL
@@ -101,7 +101,7 @@ class Parallel(Joint):
 
 
 class Cylindrical(Joint):
-    """Turns about, and slides along, its axis."""
+    """Rotation about the axis and translation along it."""
 
     kind = "cylindrical"
     rows = PARALLEL + LINE
@@ -109,7 +109,7 @@ class Cylindrical(Joint):
 
 
 class Prismatic(Joint):
-    """Slides along its axis."""
+    """Translation along the axis."""
 
     kind = "prismatic"
     also = ("translational",)
@@ -118,7 +118,7 @@ class Prismatic(Joint):
 
 
 class Planar(Joint):
-    """Slides in the plane across its axis and turns about it."""
+    """Translation in the plane perpendicular to the axis and rotation about the axis."""
 
     kind = "planar"
     rows = PARALLEL + PLANE
@@ -126,7 +126,7 @@ class Planar(Joint):
 
 
 class PointOnLine(Joint):
-    """The second point stays on the axis through the first."""
+    """The second point is on the axis through the first point."""
 
     kind = "point_on_line"
     rows = LINE
@@ -134,7 +134,7 @@ class PointOnLine(Joint):
 
 
 class PointOnPlane(Joint):
-    """The second point stays in the plane through the first and across the axis."""
+    """The second point is in the plane through the first point, perpendicular to the axis."""
 
     kind = "point_on_plane"
     also = ("dot_2",)
@@ -143,7 +143,7 @@ class PointOnPlane(Joint):
 
 
 class Fixed(Joint):
-    """Holds the second end as it is at the start, or as its axes say: a weld."""
+    """A weld: the second end is fixed relative to the first, as at the start or as given by its axes."""
 
     kind = "fixed"
     also = ("weld",)
@@ -164,18 +164,18 @@ class Distance(Joint):
     length: float | None = None
 
     def other_pose(self, *args: Any) -> None:
-        """A rod leaves the direction open."""
+        """None: a rod does not determine a direction."""
 
     def check(self, check: Checks) -> None:
         super().check(check)
         check.positive("length")
 
     def constant(self, k: int, layout: Layout) -> float:
-        """The length. Raises ModelError where it is not given and the ends start at one point."""
+        """The length. Raises ModelError if it is not given and the ends coincide at the start."""
         if self.length is not None:
             return self.length
-        where = layout.joints[self.name]
-        length = float(np.linalg.norm(layout.pose(where.second)[0] - layout.pose(where.first)[0]))
+        entry = layout.joints[self.name]
+        length = float(np.linalg.norm(layout.pose(entry.second)[0] - layout.pose(entry.first)[0]))
         if not length > 0.0:
             raise ModelError.at(("joints", self.name, "second"), "is at the first point: take 'spherical' for that")
         return length
@@ -183,18 +183,18 @@ class Distance(Joint):
 
 @dataclass(frozen=True, eq=False)
 class Components(Joint):
-    """Components of the vector from the first to the second point stay what they are, along general directions: the two
-    points keep to a plane (one direction), a line (two) or a distance vector (three), both ends being free to move.
+    """Constant components of the vector from the first to the second point along general directions: the second point
+    is in a plane (one direction), on a line (two) or at a point (three) relative to the first; both ends may move.
 
-    directions : one to three, not in one plane, of any length: (3,) or a list of them. frame : what they are fixed in,
-    "inertial", or "first" for the axes of the first end. values : the components (m) along the unit vectors, by default
-    those at the start.
+    directions : one to three, linearly independent, of any length: (3,) or a list of them. frame : in which they are
+    fixed, "inertial", or "first" for the axes of the first end. values : the components (m) along the unit vectors, by
+    default those at the start.
 
-    Reaction: in the frame "inertial" the forces on the two points are equal and opposite along the directions, and
-    their couple is taken by the inertial frame; in the frame "first" the first end takes it.
+    Reaction: the forces on the two points are equal and opposite along the directions. Their couple acts on the
+    inertial frame, or on the first end in the frame "first".
 
-    Raises ModelError: no direction, directions that depend on each other, not one value for each.
-    Source: docs/theory/constraints.md, equation (2); Thompson, AIAA 2011-6277, section IV, X^T r = 0.
+    Raises ModelError: no direction, linearly dependent directions, a wrong number of values.
+    Source: docs/theory/constraints.md, equations (4) and (7); Thompson, AIAA 2011-6277, section IV, X^T r = 0.
     """
 
     kind: ClassVar[str] = "components"
@@ -235,14 +235,14 @@ class Components(Joint):
 
     @property
     def rows(self) -> tuple[tuple[Any, ...], ...]:  # type: ignore[override]
-        """One a direction."""
+        """One row for every direction."""
         return tuple(("component", k) for k in range(len(self.directions)))
 
     def other_pose(self, *args: Any) -> None:
-        """What is free to move leaves the place open."""
+        """None: it does not determine the pose of a body."""
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
-        where = layout.joints[self.name]
+        rows = layout.joints[self.name].rows
         first, second = layout.station(self.first), layout.station(self.second)
         axes = self.directions @ first.axes.T if self.frame == "first" else self.directions
         primitive = primitives.DOT2 if self.frame == "first" else primitives.POINT
@@ -257,11 +257,11 @@ class Components(Joint):
                 first_axis=axis,
                 follows=k,
             )
-            for k, (number, axis) in enumerate(zip(where.rows, axes, strict=True))
+            for k, (number, axis) in enumerate(zip(rows, axes, strict=True))
         ]
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
-        """Constants, one a direction."""
+        """Constants, one for every direction."""
         (start, axes), (end, _) = layout.pose(layout.station(self.first)), layout.pose(layout.station(self.second))
         d = rotations.rotate_back(axes, end - start) if self.frame == "first" else end - start
         values = self.values if self.values is not None else self.directions @ d

@@ -1,4 +1,4 @@
-"""Latch: holds a coordinate of a joint from an event on, or lets it go at one."""
+"""Latch: fixes a coordinate of a joint at an event, or releases it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,19 +17,18 @@ from femb.layout.layout import LatchLayout, Layout
 
 @dataclass(frozen=True, eq=False)
 class Latch(Item):
-    """Holds a coordinate of a joint where it is when an event happens; one ``engaged`` at the start lets go then.
+    """Fixes a coordinate of a joint at its value at an event; a latch ``engaged`` at the start releases it then.
 
-    joint, coordinate : what is held, any angle or stroke; by default the joint's first coordinate. The event is one of
-    at : the value of the coordinate (rad, counted through full turns, or m) that is reached, rising (direction 1),
-    falling (-1) or either way (0, the default); time : s; when : in Python, a callable ``(t, state) -> number`` that
-    passes through zero.
+    joint, coordinate : the coordinate, any angle or stroke; by default the joint's first. The event is one of
+    at : the coordinate reaches this value (rad, unwrapped, or m), increasing (direction 1), decreasing (-1) or either
+    (0, the default); time : s; when : in Python, a callable ``(t, state) -> number`` that passes through zero.
 
-    Engaging takes an impulse: velocities are projected, weighted with the mass, on those that the joint allows from
-    then on. Momentum is kept, the kinetic energy lost is booked as (negative) work, and stands with the event in the
-    results.
+    Engagement is an impulse: a projection, weighted with the mass, of the velocities on those that satisfy the new
+    constraint. Momentum is conserved; the loss of kinetic energy counts as (negative) work and is recorded with the
+    event.
 
     Raises ModelError: none or several of at, time and when; a direction other than -1, 0 and 1.
-    Source: docs/theory/constraints.md, section 7.
+    Source: docs/theory/constraints.md, section 12.
     """
 
     table: ClassVar[str] = "latches"
@@ -58,7 +57,7 @@ class Latch(Item):
         return self.joint, self.coordinate
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """One more row of its joint. Raises ModelError where there is no such joint or coordinate."""
+        """One more row of its joint. Raises ModelError if there is no such joint or coordinate."""
         if self.joint not in layout.joints:
             names = ", ".join(map(repr, layout.joints)) or "none"
             raise ModelError.at(
@@ -78,14 +77,14 @@ class Latch(Item):
         layout.latches.append(LatchLayout(self, joint.part.start + k, number))
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
-        """A row that holds its coordinate while it is engaged."""
-        where = layout.latches[self._number(layout)]
+        """A row that fixes its coordinate, in force while it is engaged."""
+        entry = layout.latches[self._number(layout)]
         joint = layout.joints[self.joint]
-        coordinate = joint.coordinates[where.coordinate - joint.part.start]
-        return [coordinate_row(layout, where.row, joint, coordinate, follows=0, in_force=1)]
+        coordinate = joint.coordinates[entry.coordinate - joint.part.start]
+        return [coordinate_row(layout, entry.row, joint, coordinate, follows=0, in_force=1)]
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
-        """The coordinate held, and whether the latch is engaged."""
+        """The value at which the coordinate is fixed, and whether the latch is engaged."""
         k = self._number(layout)
         return (
             Input(3, lambda discrete: np.array([discrete.held[k], 0.0, 0.0]), of_discrete=True),
@@ -93,5 +92,5 @@ class Latch(Item):
         )
 
     def _number(self, layout: Layout) -> int:
-        """Its place among the latches of the layout."""
+        """Its index in the latches of the layout."""
         return next(k for k, latch in enumerate(layout.latches) if latch.item is self)

@@ -13,11 +13,11 @@ from femb.profiles import Constant, Profile, check_profile
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointMotor(JointForce):
-    """A torque (N m) on an angle or a force (N) on a stroke, positive where it makes the coordinate grow.
+    """A torque (N m) on an angle or a force (N) on a stroke, positive in the direction of increasing coordinate.
 
-    force : a number, multiplied with the profile; or in Python a callable ``(t, state) -> force``, where state gives
-    the joint's motion as ``state.joints[joint]`` (femb.layout.state.State), or ``-> (force, by coordinate, by rate)``
-    with its derivatives, which Newton's iteration takes for zero where they are not given.
+    force : a number, multiplied by the profile; or in Python a callable ``(t, state) -> force``, where
+    ``state.joints[joint]`` is the joint's motion (femb.layout.state.State), or ``-> (force, by coordinate, by rate)``
+    with its derivatives; Newton's iteration uses zeros for derivatives that are not given.
     profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
 
     Source: docs/theory/joint_forces.md, equation (9).

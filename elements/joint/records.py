@@ -1,4 +1,4 @@
-"""What joints and drivers write to the results: reactions, coordinates, and what drivers prescribe."""
+"""Results of joints (reactions and coordinates) and of drivers (motions and forces)."""
 
 import json
 from typing import Any
@@ -20,22 +20,22 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
 
     def series(frames: Frames) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
-        accelerations, at = coordinates.accelerations(frames.q, frames.v, frames.a), 0
+        accelerations, first = coordinates.accelerations(frames.q, frames.v, frames.a), 0
         for name, joint in joints.items():
             path, count = f"joints/{name}", len(joint.coordinates)
             block[f"{path}/force"], block[f"{path}/torque"] = joint_reaction(system, joint, frames)
             if count:
                 block[f"{path}/coordinates"] = frames.coordinates[:, joint.part]
                 block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
-                block[f"{path}/accelerations"] = accelerations[:, at : at + count]
-            at += count
+                block[f"{path}/accelerations"] = accelerations[:, first : first + count]
+            first += count
         return block
 
     return Records(attributes=attributes, series=series)
 
 
 def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:
-    """What drivers prescribe, its rate, and the force it takes."""
+    """Values of the driven quantities, their rates, and the forces of the drivers."""
     layout = system.layout
     attributes = {
         f"drivers/{driver.name}": {"names": json.dumps(layout.drivers[driver.name].components)} for driver in drivers
@@ -44,9 +44,9 @@ def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:
     def series(frames: Frames) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         for driver in drivers:
-            where = layout.drivers[driver.name]
-            motions = [np.array([input_.function(float(t)) for t in frames.time]) for input_ in where.inputs]
-            outputs = driver.outputs(where, motions, frames.multipliers[:, layout.row_c[where.rows]])
+            entry = layout.drivers[driver.name]
+            motions = [np.array([input_.function(float(t)) for t in frames.time]) for input_ in entry.inputs]
+            outputs = driver.outputs(entry, motions, frames.multipliers[:, layout.row_c[entry.rows]])
             for word, values in zip(("value", "rate", "force"), outputs, strict=True):
                 block[f"drivers/{driver.name}/{word}"] = values
         return block

@@ -1,4 +1,4 @@
-"""Rows and coordinates of joints by tables: which primitives they are made of, between which axes of the two ends."""
+"""Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from femb.elements.joint.constraint_set import Row
 from femb.layout.layout import Layout, Station
 
 X, Y, Z = range(3)
-# Rows by primitive and by the axes of the first and of the second end that they are made of.
+# Rows: the primitive, then its axes of the first and of the second end.
 SPHERICAL = (("point", X), ("point", Y), ("point", Z))
 PARALLEL = (("dot1", X, Z), ("dot1", Y, Z))
 LOCK = (("dot1", X, Y), ("dot1", Y, Z), ("dot1", Z, X))
@@ -20,10 +20,10 @@ PLANE = (("dot2", Z),)
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A coordinate of a joint: its name, and what it is.
+    """A coordinate of a joint: its name and its definition.
 
-    An angle is atan2(s e_i(a).e_j(b), e_i(c).e_j(d)) of axes of the first (i) and the second end (j); a stroke is
-    e_i(a).d, with d from the first to the second point.
+    An angle is atan2(s e_i(a).e_j(b), e_i(c).e_j(d)), with axes e_i of the first and e_j of the second end, sign s,
+    first (a, c) and second (b, d). A stroke is e_i(a).d, with first (a,) and d from the first to the second point.
     """
 
     name: str
@@ -43,9 +43,9 @@ STROKE = Coordinate("stroke", (Z,))
 
 @dataclass(frozen=True)
 class Primitive:
-    """What a row of a joint's table is made of: its ``code``, by which ``constraint_kernels.row`` and
-    ``constraint_tangent_kernels.second`` know it, the fields of Row that are axes of the first or of the second end,
-    as many as its row of the table numbers, and its words in messages, with the letters of these axes put in."""
+    """The type of a row of a joint's table. code : its number in ``constraint_kernels.row`` and in
+    ``constraint_tangent_kernels.row_tangent``. axes : the fields of Row for the axes that its row of the table lists.
+    words : its description in messages; {} stands for the letter of an axis."""
 
     code: int
     axes: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ PRIMITIVES = {
 def make_row(
     layout: Layout, number: int, spec: tuple[Any, ...], first: Station, second: Station, constant: float, **more: Any
 ) -> Row:
-    """The row of a primitive between two stations whose axes are those of a joint."""
+    """The row of a table entry ``spec`` between two stations with the axes of a joint."""
     word, *axes = spec
     primitive = PRIMITIVES[word]
     parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
@@ -76,7 +76,7 @@ def make_row(
 
 
 def row_words(spec: tuple[Any, ...]) -> str:
-    """What a row holds, for messages."""
+    """The description of a row, for messages."""
     word, *axes = spec
     if word == "component":
         return f"component {axes[0] + 1}"

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.elements.joint.force import JointForce, along
+from femb.elements.joint.force import JointForce, law_of_coordinate
 from femb.elements.joint.force_kernels import SPRING
 from femb.layout.element import Input
 
 
 @dataclass(frozen=True, eq=False)
 class JointSpringDamper(JointForce):
-    """Resists with stiffness (c - free) + damping dc/dt, c being the angle (rad) or the stroke (m).
+    """Resists with stiffness (c - free) + damping dc/dt, where c is the angle (rad) or the stroke (m).
 
     stiffness : N m/rad or N/m. damping : N m s/rad or N s/m. free : the coordinate (rad, m) without elastic force; a
-    hinge that starts elsewhere is preloaded, by stiffness (start - free).
-    force : in Python, a callable ``(c, rate) -> N m or N`` that is added; or ``-> (force, by c, by rate)`` with its
-    derivatives, which Newton's iteration takes for zero where they are not given. What it does is work, as is what the
-    dashpot does; energy is stored in the stiffness alone.
+    joint with another start value has the preload stiffness (start - free).
+    force : in Python, a callable ``(c, rate) -> N m or N`` for an additional force; or ``-> (force, by c, by rate)``
+    with its derivatives; Newton's iteration uses zeros for derivatives that are not given. The energy of force and
+    damping counts as work; only the stiffness stores energy.
 
     Raises ModelError: neither stiffness, damping nor force, or numbers below zero.
     Source: docs/theory/joint_forces.md, equation (4).
@@ -45,4 +45,4 @@ class JointSpringDamper(JointForce):
     def input(self) -> Input | None:
         if self.force is None:
             return None
-        return Input.of_law(along(self, self.force), f"springs.{self.name}.force")
+        return Input.of_law(law_of_coordinate(self, self.force), f"springs.{self.name}.force")

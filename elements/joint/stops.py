@@ -7,20 +7,20 @@ from femb.base.checks import Checks
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_kernels import STOPS
 
-NONE = 1e300
+NO_LIMIT = 1e300
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JointStops(JointForce):
-    """Pushes back by stiffness depth^exponent g beyond ``upper`` and below ``lower``, with the depth beyond the limit.
+    """Resists motion beyond ``upper`` and below ``lower`` with stiffness depth^exponent g; depth is beyond the limit.
 
-    lower, upper : rad or m; one of them may be left out. stiffness : N m/rad^exponent or N/m^exponent. exponent : at
-    least 1; 1.5 by default, as of two balls, so that the push sets in without a kink.
+    lower, upper : rad or m; one of them may be omitted. stiffness : N m/rad^exponent or N/m^exponent. exponent : at
+    least 1; by default 1.5, the contact of two spheres, where the force is smooth at the limit.
     damping : s/rad or s/m. g = y + sqrt(1 + y^2) with y = damping d(depth)/dt is about 1 + y, the model of Hunt and
-    Crossley, and is above zero at any rate: the stop never pulls. A body that meets a stop at the speed w leaves it at
-    about (1 - 2/3 damping w) w. Energy is stored in stiffness depth^exponent; what the damping does is work.
+    Crossley, and is positive at any rate: the stop never pulls. A body with the impact speed w has the rebound speed
+    (1 - 2/3 damping w) w, approximately. Energy is stored in stiffness depth^exponent; damping counts as work.
 
-    Raises ModelError: no limit, limits that leave nothing between them, numbers below zero.
+    Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero.
     Source: docs/theory/joint_forces.md, equations (6) to (8).
     """
 
@@ -47,6 +47,6 @@ class JointStops(JointForce):
         return [(sense, x) for sense, x in ((1.0, self.lower), (-1.0, self.upper)) if x is not None]
 
     def numbers(self) -> list[float]:
-        lower = -NONE if self.lower is None else self.lower
-        upper = NONE if self.upper is None else self.upper
+        lower = -NO_LIMIT if self.lower is None else self.lower
+        upper = NO_LIMIT if self.upper is None else self.upper
         return [lower, upper, self.stiffness, self.exponent, self.damping]

@@ -1,4 +1,4 @@
-"""Aerodynamic load: a force and a torque of the velocity through the air, with their derivatives."""
+"""Aerodynamic load: a force and a torque that depend on the velocity through the air."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
 
-NOTHING = ((0.0, 0.0, 0.0),) * 3
+NO_COEFFICIENTS = ((0.0, 0.0, 0.0),) * 3
 STATE, LOAD = ("velocity", "angular_velocity"), ("force", "torque")
 
 
@@ -23,21 +23,21 @@ STATE, LOAD = ("velocity", "angular_velocity"), ("force", "torque")
 class AerodynamicLoad(Item):
     """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
 
-    body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : where it acts, and
-    whose velocity counts.
-    All else is in the axes of the body, or of the beam node's section. wind : velocity of the air, inertial axes, m/s.
+    body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : the point on which
+    it acts, and whose velocity it depends on. Vectors are in the axes of the body or section, except wind : velocity of
+    the air, inertial axes, m/s.
 
     By coefficients, linear about a reference state (velocity, angular_velocity; m/s, rad/s), in which it is force (N)
     and torque (N m, about the point):
 
         force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
 
-    and the torque alike, with torque_by_velocity and torque_by_angular_velocity; each matrix is 3 x 3, zero by
-    default. Or law : in Python, a function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the
-    velocity through the air and the angular velocity in body axes and the attitude, which also gives its derivatives,
+    and correspondingly the torque, with torque_by_velocity and torque_by_angular_velocity; each matrix is 3 x 3, zero
+    by default. Or law : in Python, a function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the
+    velocity through the air and the angular velocity in body axes and the attitude; the Airload contains derivatives
     for Newton's iterations and linearisation.
 
-    profile : multiplies the whole; a Profile of femb.profiles or any callable of time.
+    profile : factor of the load; a Profile of femb.profiles or any callable of time.
 
     Raises ModelError: neither coefficients nor law, or both; both or neither of body and beam.
     Source: docs/theory/rigid_body.md, equations (9) and (10).
@@ -56,10 +56,10 @@ class AerodynamicLoad(Item):
     angular_velocity: Vector = (0.0, 0.0, 0.0)
     force: Vector = (0.0, 0.0, 0.0)
     torque: Vector = (0.0, 0.0, 0.0)
-    force_by_velocity: Matrix3 = NOTHING
-    force_by_angular_velocity: Matrix3 = NOTHING
-    torque_by_velocity: Matrix3 = NOTHING
-    torque_by_angular_velocity: Matrix3 = NOTHING
+    force_by_velocity: Matrix3 = NO_COEFFICIENTS
+    force_by_angular_velocity: Matrix3 = NO_COEFFICIENTS
+    torque_by_velocity: Matrix3 = NO_COEFFICIENTS
+    torque_by_angular_velocity: Matrix3 = NO_COEFFICIENTS
     wind: Vector = (0.0, 0.0, 0.0)
     law: Callable[..., Any] | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
@@ -81,17 +81,17 @@ class AerodynamicLoad(Item):
 
     @property
     def on(self) -> Place:
-        """What it acts on; at its point if that is given."""
+        """Its point; without ``at`` the origin of the host."""
         return Place(self.body, self.beam, (0.0, 0.0, 0.0) if self.at is None else self.at, self.node)
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The places it names: in its own fields."""
+        """Its marker, which has the fields of the load."""
         return {(): self.on}
 
     @staticmethod
     def batches(items: list["AerodynamicLoad"], layout: Layout, model: Any) -> list[Batch]:
-        """All aerodynamic loads together; what acts on the ground moves nothing."""
+        """One batch of all aerodynamic loads; loads on fixed frames are omitted."""
         from femb.elements.load.aerodynamic_batch import AerodynamicBatch
 
         moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]

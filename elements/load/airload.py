@@ -1,4 +1,4 @@
-"""What a law of the air gives: a load and its derivatives at one state."""
+"""The result of an aerodynamic law: a load and its derivatives at one state."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,12 +11,12 @@ from femb.base.values import shown
 
 @dataclass(frozen=True)
 class Airload:
-    """What a law of the air gives at one state: the load and its derivatives, all in body axes.
+    """The result of an aerodynamic law at one state: the load and its derivatives, all in body axes.
 
     force (3,) : N. torque (3,) : N m, about the point. by_velocity, by_angular_velocity, by_rotation (6, 3) :
-    derivatives of force and torque, in this order, by the velocity (m/s) and the angular velocity (rad/s) in body axes,
-    and by a small turn of the body (rad, body axes) at the same velocities in body axes; the last is zero where the
-    load does not see the attitude.
+    derivatives of force and torque, in this order, with respect to the velocity (m/s) and the angular velocity (rad/s)
+    in body axes, and to a small rotation of the body (rad, body axes) at constant components of the velocities; the
+    last is zero if the load does not depend on the attitude.
     """
 
     force: Any
@@ -26,7 +26,7 @@ class Airload:
     by_rotation: Any = field(default_factory=lambda: np.zeros((6, 3)))
 
     def packed(self) -> Floats:
-        """(60,) load (6) and derivatives (6, 9) by rows. Raises ValueError: wrong shapes."""
+        """(60,) load (6) and derivatives (6, 9) by rows. Raises ValueError: an array of wrong shape."""
         parts = (self.by_velocity, self.by_angular_velocity, self.by_rotation)
         for name, value, shape in (
             ("force", self.force, (3,)),

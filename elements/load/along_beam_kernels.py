@@ -1,7 +1,7 @@
-"""Kernels shared by what acts along beam elements: where an element is, and how a force reaches its frames.
+"""Kernels shared by loads along beam elements: geometry of an element, and transfer of end forces to its frames.
 
-Arrays index, ends and data are rows of ``beam_columns``. R (5, 3, 3) : axes of the first frame, the first end, the
-second frame, the second end, and Q, which turns from the second section's axes to the first's.
+index, ends, data : rows of the arrays of ``femb.elements.beam.columns``. R (5, 3, 3) : axes of frame I, end I, frame II
+and end II; Q, from the axes of section II to those of section I.
 """
 
 from femb.elements.beam.columns import LENGTH
@@ -14,7 +14,7 @@ from femb.numerics.vector3 import turn, turn_back
 
 @inlined
 def locate(index, ends, data, q, fixed, r, R, X):
-    """Axes R (5, 3, 3) and natural coordinates X (8,) of one element at q (n_q,); r (2, 3) its ends."""
+    """Axes R (5, 3, 3), natural coordinates X (8,) and end positions r (2, 3) of one element at q (n_q,)."""
     end_pose(index[0], ends[0], q, fixed, r[0], R[0], R[1])
     end_pose(index[1], ends[1], q, fixed, r[1], R[2], R[3])
     natural_coordinates(r[0], R[1], q[index[4]], r[1], R[3], q[index[5]], data[LENGTH], R[4], X)
@@ -22,7 +22,7 @@ def locate(index, ends, data, q, fixed, r, R, X):
 
 @inlined
 def add_force(index, ends, R, f, sign, work, out):
-    """out (n_v,) += sign times a force f (14,) on the ends: axes of the first section, spins in own axes.
+    """out (n_v,) += sign times a force f (14,) on the ends: forces in axes of section I, moments in end axes.
 
     work : (3, 3).
     """
@@ -41,7 +41,7 @@ def add_force(index, ends, R, f, sign, work, out):
 
 @inlined
 def add_section_force(R, f, sign, work, section):
-    """section (2, 6) += the share of a residual force sign f in the section forces (see ``beam_force.forces``)."""
+    """section (2, 6) += the contribution of a residual force sign f to the section forces (see ``force.forces``)."""
     F, own = work[0], work[1]
     for end in range(2):
         o, outward = 7 * end, -sign if end == 0 else sign
@@ -54,7 +54,7 @@ def add_section_force(R, f, sign, work, section):
 
 @inlined
 def add_tangent(ends, offset, stride, R, T, f, A, out):
-    """Add the change A (14, 14) of the residual force f (14,) with the ends' motion to block data; changes A.
+    """Add the change A (14, 14) of the residual force f (14,) with the motion of the ends to block data; A changes.
 
     T (2, 3, 3) : work array.
     """

@@ -25,31 +25,31 @@ BASES = {
 
 
 class LoadBatch(ForceBatch):
-    """Forces and torques at stations, each an input times a direction or three inputs of a callable."""
+    """Forces and torques at stations, each one input times a direction, or three inputs of a callable."""
 
     def __init__(self, loads: list[Any], layout: Layout) -> None:
         self.layout = layout
-        # torques that are constant in their frame have kernels of their own, without bases, damping or tangents
-        self.forces, self.torques, self.steady_torques = _Rows(5, 12), _Rows(6, 25), _Rows(4, 9)
+        # separate kernel for torques that are constant in their frame, without bases, damping or tangents
+        self.forces, self.torques, self.steady_torques = _LoadTable(5, 12), _LoadTable(6, 25), _LoadTable(4, 9)
         self.singularities = ()
         self._locks: list[tuple[int, int, int, Floats]] = []
-        self._recorded: list[_Record] = []
+        self._recorded: list[_RecordedLoad] = []
         inputs: list[Input] = []
         self._width = 0
         for load in loads:
             station = layout.station(load.on)
             if load.force is not None:
                 self._force(load, station, self._input(load, "force", inputs))
-                self._recorded.append(_Record(load.name, "force", self.forces, len(self.forces.index) - 1))
+                self._recorded.append(_RecordedLoad(load.name, "force", self.forces, len(self.forces.index) - 1))
             if load.torque is not None or load.damping is not None:
                 rows = self._torque(load, station, self._input(load, "torque", inputs))
                 axes = rotation_matrix(station.rotation)
-                self._recorded.append(_Record(load.name, "torque", rows, len(rows.index) - 1, axes))
+                self._recorded.append(_RecordedLoad(load.name, "torque", rows, len(rows.index) - 1, axes))
         self.inputs = tuple(inputs)
         kinds = (
-            (load_kernels.applied, self.forces),
-            (torque_kernels.applied, self.torques),
-            (torque_kernels.applied_steady, self.steady_torques),
+            (load_kernels.forces, self.forces),
+            (torque_kernels.torques, self.torques),
+            (torque_kernels.steady_torques, self.steady_torques),
         )
         self._kinds = [kind for kind in kinds if len(kind[1].index)]
 
@@ -72,31 +72,31 @@ class LoadBatch(ForceBatch):
         matrix, first, count = source
         kind = load_kernels.BODY if load.frame == "body" else load_kernels.INERTIAL
         if load.frame == "body":
-            # a beam node's own axes, given by the station on the frame
+            # station axes, which differ from frame axes at a beam node
             matrix = rotation_matrix(station.rotation) @ matrix
         if self.layout.frames[station.frame].freedom == 3:
             kind = load_kernels.POINT
-        where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
-        self.forces.add([*where, first, count, kind], [*station.offset, *matrix.ravel()])
+        frame = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
+        self.forces.add([*frame, first, count, kind], [*station.offset, *matrix.ravel()])
 
-    def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> "_Rows":
-        """Take a torque; returns the rows that it is the last of."""
+    def _torque(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> "_LoadTable":
+        """Add a torque to a table; returns the table."""
         matrix, first, count = source
         axes = rotation_matrix(station.rotation)
-        where = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
+        frame = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
         if load.frame == "body" and load.damping is None:
-            self.steady_torques.add([*where, first, count], (axes @ matrix).ravel())
+            self.steady_torques.add([*frame, first, count], (axes @ matrix).ravel())
             return self.steady_torques
         first_axis, last_axis, sign = axes_of(load.sequence)
         last = axes[:, last_axis]
         damping = np.zeros(3) if load.damping is None else np.broadcast_to(load.damping, 3)
         self.torques.add(
-            [*where, first, count, BASES[load.frame], first_axis],
+            [*frame, first, count, BASES[load.frame], first_axis],
             [*matrix.ravel(), *damping, *axes.ravel(), *last, sign],
         )
         if load.ends_at_lock:
             self.singularities = (*self.singularities, _lock(load))
-            self._locks.append((*where, first_axis, last))
+            self._locks.append((*frame, first_axis, last))
         return self.torques
 
     def allocate(self, pattern: Any) -> None:
@@ -104,32 +104,32 @@ class LoadBatch(ForceBatch):
             rows.allocate(pattern, self.first_input)
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        for applied, rows in self._kinds:
-            applied(rows.index, rows.data, u, q, v, -rest, out)
+        for add, rows in self._kinds:
+            add(rows.index, rows.data, u, q, v, -rest, out)
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""
-        kernels = {id(rows): applied for applied, rows in self._kinds}
+        kernels = {id(rows): add for add, rows in self._kinds}
         block: dict[str, Floats] = {}
-        for each in self._recorded:
-            row = slice(each.row, each.row + 1)
+        for load in self._recorded:
+            row, rows = slice(load.row, load.row + 1), load.rows
             out = np.zeros_like(frames.v)
-            kernels[id(each.rows)](each.rows.index[row], each.rows.data[row], frames.u, frames.q, frames.v, 1.0, out)
-            first = each.rows.index[each.row, IN_V] + (3 if each.word == "torque" else 0)
+            kernels[id(rows)](rows.index[row], rows.data[row], frames.u, frames.q, frames.v, 1.0, out)
+            first = rows.index[load.row, IN_V] + (3 if load.word == "torque" else 0)
             values = out[:, first : first + 3]
-            block[f"loads/{each.name}/{each.word}"] = values if each.axes is None else values @ each.axes
+            block[f"loads/{load.name}/{load.word}"] = values if load.axes is None else values @ load.axes
         return block
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         forces, torques = self.forces, self.torques
         if len(forces.index):
-            load_kernels.stiffness(forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness)
+            load_kernels.tangent(forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness)
         if len(torques.index):
             blocks = torques.offset, torques.stride
             torque_kernels.tangent(torques.index, torques.data, *blocks, u, q, v, damping, stiffness)
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Distance from gimbal lock as a vector (s, k, 2) for every torque that ends there, and its rate."""
+        """Vectors (s, k, 2) that vanish at gimbal lock, for every torque that is not defined there, and their rates."""
         pairs = [
             lock_vector(first, last, q[:, i + 3 : i + 7], v[:, j + 3 : j + 6]) for i, j, first, last in self._locks
         ]
@@ -149,18 +149,18 @@ def _lock(load: Any) -> Singularity:
 
 
 @dataclass(frozen=True)
-class _Record:
-    """A force or torque of the results: its row, and for a torque the axes (3, 3) to give it in, in the frame's."""
+class _RecordedLoad:
+    """A force or torque of the results: its row, and for a torque the axes (3, 3) of its components in the frame."""
 
     name: str
     word: str
-    rows: "_Rows"
+    rows: "_LoadTable"
     row: int
     axes: Floats | None = None
 
 
-class _Rows:
-    """Structure of arrays of one kind of load: index (n, width) and data (n, length), and where its blocks are."""
+class _LoadTable:
+    """Arrays of one kind of load: index (n, width) and data (n, length), and the positions of its blocks."""
 
     def __init__(self, width: int, length: int) -> None:
         self.index = self.local_index = np.zeros((0, width), dtype=np.int64)

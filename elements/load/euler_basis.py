@@ -1,14 +1,14 @@
-"""Kernels of the Euler basis and its dual: base vectors, and how they change as the axes turn.
+"""Kernels of the Euler basis and its dual: base vectors, and their change with rotations of the axes.
 
-With the first turn about an axis g_1 fixed in one frame, the third about an axis g_3 fixed in the other, and the second
-about g_2 perpendicular to both,
+With the first rotation about an axis g_1 fixed in one frame, the third about an axis g_3 fixed in the other, and the
+second about g_2 perpendicular to both,
 
     omega = sum rate_m g_m,    g^m . g_n = 1 if m = n else 0,    rate_m = g^m . omega,
     g_2 = g^2 = +-(g_3 x g_1)/d,    g^1 = (g_1 - s g_3)/d2,    g^3 = (g_3 - s g_1)/d2,    s = g_1 . g_3,
 
-d = |g_3 x g_1| being |cos phi| where the three axes differ and |sin phi| where the first is also the last; it is taken
-from the cross product, since 1 - s2 cancels where d is small. The Euler basis g_m has unit length; |g^1| = |g^3| = 1/d.
-Source: Choi, USC thesis 2014, equations (8) to (11); docs/theory/rigid_body.md.
+where d = |g_3 x g_1| is |cos phi| for three different axes and |sin phi| if the first axis is also the last. It is
+computed from the cross product, since 1 - s2 loses digits if d is small. The Euler basis g_m has unit length; |g^1| =
+|g^3| = 1/d. Source: Choi, USC thesis 2014, equations (8) to (11); docs/theory/rigid_body.md.
 """
 
 import math
@@ -19,7 +19,7 @@ from femb.base.types import Floats
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import cross, dot, rotation
 
-# Nearest to gimbal lock that a motion may come: d there, and 1e-4 of the length of the dual base vectors.
+# Smallest d of a motion; the length of the dual base vectors is then 1/NEAREST.
 NEAREST = 1e-4
 
 
@@ -32,15 +32,15 @@ def axes_of(sequence: str) -> tuple[int, int, float]:
 
 
 def measure_of(sequence: str) -> str:
-    """What the distance d from gimbal lock is called: the middle angle is phi."""
+    """The symbol of the distance d from gimbal lock, where phi is the middle angle."""
     return "|sin phi|" if sequence[0] == sequence[2] else "|cos phi|"
 
 
 def lock_vector(first: int, third: Floats, quaternion: Floats, omega: Floats) -> tuple[Floats, Floats]:
     """The vector (s, 2) of length d, and its rate: the part of the last axis perpendicular to the first.
 
-    quaternion (s, 4) and omega (s, 3) are of the turning frame as seen from the one that holds axis ``first``, third
-    (3,) the last axis; omega and third are in axes of the turning frame.
+    quaternion (s, 4), omega (s, 3) : attitude and angular velocity of the frame of the last axis relative to that of
+    axis ``first``. third (3,) : the last axis. omega and third are in the axes of the former frame.
     """
     y, rate = np.empty((2, len(quaternion), 2))
     lock_vectors(first, third, quaternion, omega, y, rate)
@@ -79,9 +79,9 @@ def basis(g1, g3, sign, dual, b):
 
 @inlined
 def basis_change(g1, g3, sign, dual, b, change):
-    """change (3, 3, 3): [m, :, k] is the rate of base vector m, in axes fixed to g_3, as these turn about their axis k.
+    """change (3, 3, 3): [m, :, k] is the rate of base vector m, in axes fixed to g_3, for a unit spin about axis k.
 
-    g_1 then turns back: its rate is g_1 x e_k.
+    The rate of g_1 in these axes is g_1 x e_k.
     """
     w = np.empty((4, 3))
     x, unit, dg, dx = w[0], w[1], w[2], w[3]

@@ -1,7 +1,8 @@
 """Kernels over point forces.
 
-index (n, 5) int: places of the frame in q and in v, first INPUT, number of INPUTS, KIND: INERTIAL axes, those of the
-BODY, or at a POINT without axes. data (n, 12): the point in the frame, MATRIX (9) from the inputs to the components.
+index (n, 5) int: index of the frame in q and in v, first INPUT, number of INPUTS, KIND: components in INERTIAL axes, in
+axes of the BODY, or on a POINT mass, which has no axes. data (n, 12): the point in the frame, MATRIX (9) from the
+inputs to the components.
 """
 
 import numpy as np
@@ -27,8 +28,8 @@ SIZES = np.array([6])
 
 
 @inlined
-def vector(index, data, u, F):
-    """F (3,) of one force in its own axes."""
+def components(index, data, u, F):
+    """F (3,): components of one force."""
     for i in range(3):
         F[i] = 0.0
         for k in range(index[INPUTS]):
@@ -36,14 +37,14 @@ def vector(index, data, u, F):
 
 
 @kernel
-def applied(index, data, u, q, v, sign, out):
+def forces(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the generalized forces."""
     R, w = np.empty((3, 3)), np.empty((2, 3))
     F, other = w[0], w[1]
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             i, j, kind = index[k, IN_Q], index[k, IN_V], index[k, KIND]
-            vector(index[k], data[k], u[s], F)
+            components(index[k], data[k], u[s], F)
             if kind == POINT:
                 for o in range(3):
                     out[s, j + o] += sign * F[o]
@@ -58,15 +59,15 @@ def applied(index, data, u, q, v, sign, out):
 
 
 @kernel
-def stiffness(index, data, offset, stride, u, q, out):
-    """Add d(-force)/dq H to block data: the turning of directions and arms with the frame, inputs held."""
+def tangent(index, data, offset, stride, u, q, out):
+    """Add d(-force)/dq H to block data: the change of directions and arms with the frame at constant inputs."""
     R, w, A = np.empty((3, 3)), np.empty((2, 3)), np.empty((6, 6))
     F, local = w[0], w[1]
     for k in range(index.shape[0]):
         i, kind = index[k, IN_Q], index[k, KIND]
         if kind == POINT:
             continue
-        vector(index[k], data[k], u, F)
+        components(index[k], data[k], u, F)
         rotation(q[i + 3 : i + 7], R)
         A[:] = 0.0
         if kind == BODY:

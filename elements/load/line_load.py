@@ -19,16 +19,16 @@ from femb.profiles import Constant, Profile
 
 @dataclass(frozen=True, eq=False)
 class DistributedLoad(Item):
-    """A force (N/m) and/or torque (N m/m) per unstretched length, all along a beam.
+    """A force (N/m) and/or torque (N m/m) per unstretched length along a beam.
 
-    beam : its name. force, torque : three numbers, the same everywhere; or two such rows, at the start and at the end,
-    and linear between; or three, at the start, the middle and the end, and quadratic between. In Python also a function
+    beam : its name. force, torque : three numbers for a uniform load; two such rows, at the start and at the end, for a
+    linear load; or three, at the start, the middle and the end, for a quadratic load. In Python also a function
     ``s -> (3,)`` of the length (m) from the start.
-    frame : "inertial"; or "body" for the axes of the section where it acts, which it follows (a pressure, a drag along
-    the beam). profile : a Profile of femb.profiles or any callable of time that all of it is multiplied with.
+    frame : "inertial", or "body" for components in the axes of the section, with which the load rotates (a pressure, a
+    drag along the beam). profile : factor of the load, a Profile of femb.profiles or any callable of time.
 
-    It acts on the nodes by the element's own interpolation: loads that keep their direction, up to quadratic ones, are
-    integrated exactly, others with three Gauss points an element.
+    The interpolation of the element gives the forces on the nodes. Loads of constant direction are integrated exactly
+    up to quadratic ones, others with three Gauss points per element.
 
     Raises ModelError: no force or torque, not one to three rows of three numbers, unknown frame.
     Source: docs/theory/beam_loads.md, equations (6) to (12).
@@ -61,34 +61,34 @@ class DistributedLoad(Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The beam it is on."""
+        """Its beam."""
         return {(): Place(beam=self.beam)}
 
     def values(self, s: Floats, length: float) -> Floats:
         """Force and torque (n, 6) per length at the lengths s (n,) from the start of a beam of that length."""
-        found = []
-        for word, each in (("force", self.force), ("torque", self.torque)):
+        values = []
+        for word, load in (("force", self.force), ("torque", self.torque)):
             try:
-                found.append(_along(each, s, length))
+                values.append(_interpolated(load, s, length))
             except Exception as error:  # of a user's function
-                place, what = (self.table, self.name, word), f"{type(error).__name__}: {error}"
-                raise ModelError.at(place, f"fails along the beam: {what}; wanted three numbers") from error
-        return np.hstack(found)
+                path, cause = (self.table, self.name, word), f"{type(error).__name__}: {error}"
+                raise ModelError.at(path, f"fails along the beam: {cause}; wanted three numbers") from error
+        return np.hstack(values)
 
     @staticmethod
     def batches(items: list["DistributedLoad"], layout: Layout, model: Any) -> list[Batch]:
-        """All distributed loads together."""
+        """One batch of all distributed loads."""
         from femb.elements.load.line_load_batch import LineLoadBatch
 
         return [LineLoadBatch(items, layout, model)]
 
 
-def _along(value: Any, s: Floats, length: float) -> Floats:
-    """(n, 3) of a function, or of the polynomial through rows at equal distances."""
+def _interpolated(value: Any, s: Floats, length: float) -> Floats:
+    """(n, 3) values of a function, or of the polynomial through equidistant rows."""
     if value is None:
         return np.zeros((len(s), 3))
     if callable(value):
-        return np.array([np.broadcast_to(np.asarray(value(float(each)), dtype=float), 3) for each in s])
+        return np.array([np.broadcast_to(np.asarray(value(float(x)), dtype=float), 3) for x in s])
     x = s[:, None] / length
     rows: Sequence[Floats] = value
     if len(rows) < 3:

@@ -15,7 +15,7 @@ from femb.layout.layout import Layout
 
 
 class LineLoadBatch(AlongBeams):
-    """A row for every element of the beam of every load; one input a load."""
+    """A row for every element of the beam of every load; one input per load."""
 
     def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
         super().__init__([load.beam for load in loads], layout, model)
@@ -25,18 +25,18 @@ class LineLoadBatch(AlongBeams):
         kind: list[int] = []
         rows: list[int] = []
         for k, load in enumerate(loads):
-            where = self.slices[load.beam]
-            lengths = self.data[where, LENGTH]
+            elements = self.slices[load.beam]
+            lengths = self.data[elements, LENGTH]
             s = (np.cumsum(lengths) - lengths)[:, None] + lengths[:, None] * POINTS
             values.append(load.values(s.ravel(), float(lengths.sum())).reshape(-1, 3, 6))
             first += [k] * len(lengths)
-            kind += [int(load.frame == "body")] * len(lengths)
-            rows += range(where.start, where.stop)
-        self.keep(rows)
+            kind += [kernels.SECTION if load.frame == "body" else kernels.INERTIAL] * len(lengths)
+            rows += range(elements.start, elements.stop)
+        self.select(rows)
         self.values: Floats = np.ascontiguousarray(np.concatenate(values))
         self.kind: Ints = np.array(kind, dtype=np.int64)
         self._first: Ints = np.array(first, dtype=np.int64)
-        self._turning = bool(self.values[:, :, 3:].any())
+        self._has_moments = bool(self.values[:, :, 3:].any())
 
     @property
     def _rows(self) -> tuple[Any, ...]:
@@ -52,5 +52,5 @@ class LineLoadBatch(AlongBeams):
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         args = (self.offset, self.stride, u, q, self.fixed, stiffness)
         self.check(tangents.turning_tangent(*self._rows, *args))
-        if self._turning:
+        if self._has_moments:
             self.check(tangents.moment_tangent(*self._rows, *args))

@@ -1,8 +1,9 @@
-"""Tangents of forces and moments along beams: the change of the residual with the coordinates, inputs held.
+"""Tangents of forces and moments along beams: the change of the residual with the coordinates at constant inputs.
 
-Arrays as in ``line_load_kernels``. Changes are along the eleven motions of the ends (see ``beam_strain.end_gradient``).
-A vector f of the axes of the first section changes by Omega x f where it follows the section, whose spin is Omega, and
-in these axes by f x theta where it is held in inertial ones, as the axes turn by theta.
+Arrays as in ``line_load_kernels``. Changes are along the eleven motions of the ends (see ``strain.end_gradient``). A
+vector f in the axes of the first section changes by Omega x f if it rotates with a section of spin Omega, and by
+f x theta if it is constant in inertial axes while the axes of the first section rotate by theta.
+Source: docs/theory/beam_loads.md, equations (11) and (12).
 """
 
 import math
@@ -21,16 +22,16 @@ from femb.elements.beam.strain import (
     twist_angles,
     twist_directions,
 )
-from femb.elements.beam.tangent_strain import AXIS, SHAPE, twist_hessian
+from femb.elements.beam.tangent_strain import AXIS, SLOPE, twist_hessian
 from femb.elements.load.along_beam_kernels import add_tangent, locate
-from femb.elements.load.line_load_kernels import ends_force, local_vectors, row_force, spin_gradient
+from femb.elements.load.line_load_kernels import SECTION, ends_force, local_vectors, row_force, spin_gradient
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import dot, turn_back
 
 
 @inlined
 def vector_changes(f, spin, follows, change):
-    """change (3, 11): of a vector in the axes of the first section; spin (3, 11) of the section against them."""
+    """change (3, 11) of a vector in the axes of the first section; spin (3, 11) of its section relative to these."""
     for j in range(11):
         if follows:
             a, b, c = spin[0, j], spin[1, j], spin[2, j]
@@ -44,14 +45,14 @@ def vector_changes(f, spin, follows, change):
 
 @inlined
 def centreline_tangent(Q, length, s1, s2, G, dG, D):
-    """D (14, 11) += change of the force on the ends by forces G (4, 3) on the centreline.
+    """D (14, 11) += change of the end forces that follow from forces G (4, 3) on the centreline.
 
-    dG (4, 3, 11) : their changes in the axes of the first section, which turn with end I.
+    dG (4, 3, 11) : changes of the components of G in the axes of the first section, which rotate with end I.
     """
-    own, down = np.empty(3), np.empty(3)
-    turn_back(Q, G[3], own)
+    G2, dG2 = np.empty(3), np.empty(3)
+    turn_back(Q, G[3], G2)
     for j in range(11):
-        # in inertial directions, as the rows of the ends' forces are
+        # in inertial axes, as the rows of the forces on the ends
         t1, t2, t3 = 1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0
         for o in range(0, 4, 2):
             row = 7 * (o // 2)
@@ -62,33 +63,33 @@ def centreline_tangent(Q, length, s1, s2, G, dG, D):
         D[4, j] -= s1 * dG[1, 2, j] + d1 * G[1, 2]
         D[5, j] += s1 * dG[1, 1, j] + d1 * G[1, 1]
         D[6, j] += length * dG[1, 0, j]
-        # of G_II in the axes of its own end: Q^T (dG + theta_I x G) - theta_II x own
+        # of G_II in the axes of end II: Q^T (dG + theta_I x G) - theta_II x (Q^T G)
         x = dG[3, 0, j] + t2 * G[3, 2] - t3 * G[3, 1]
         y = dG[3, 1, j] + t3 * G[3, 0] - t1 * G[3, 2]
         z = dG[3, 2, j] + t1 * G[3, 1] - t2 * G[3, 0]
         for k in range(3):
-            down[k] = Q[0, k] * x + Q[1, k] * y + Q[2, k] * z
+            dG2[k] = Q[0, k] * x + Q[1, k] * y + Q[2, k] * z
         if j == 7:
-            down[1] += own[2]
-            down[2] -= own[1]
+            dG2[1] += G2[2]
+            dG2[2] -= G2[1]
         elif j == 8:
-            down[2] += own[0]
-            down[0] -= own[2]
+            dG2[2] += G2[0]
+            dG2[0] -= G2[2]
         elif j == 9:
-            down[0] += own[1]
-            down[1] -= own[0]
+            dG2[0] += G2[1]
+            dG2[1] -= G2[0]
         d2 = length if j == 10 else 0.0
-        D[11, j] -= s2 * down[2] + d2 * own[2]
-        D[12, j] += s2 * down[1] + d2 * own[1]
-        D[13, j] += length * down[0]
+        D[11, j] -= s2 * dG2[2] + d2 * G2[2]
+        D[12, j] += s2 * dG2[1] + d2 * G2[1]
+        D[13, j] += length * dG2[0]
 
 
 @kernel
 def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
-    """Add the change of the residual force of one state to block data, but that of ``moment_tangent``."""
+    """Add the change of the residual force at one state to block data, without the part of ``moment_tangent``."""
     R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
     beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
-    turned, rows, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
+    psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
     G, M1, dG = np.empty((4, 3)), np.empty(3), np.empty((4, 3, 11))
     B, spin, change = np.empty((8, 11)), np.empty((3, 11)), np.empty((3, 11))
     K11, D, A, T = np.empty((11, 11)), np.empty((14, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
@@ -96,30 +97,30 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
     for k in range(index.shape[0]):
         length, Q, factor = data[k, LENGTH], R[4], u[first[k]]
         locate(index[k], ends[k], data[k], q, fixed, r, R, X)
-        if not twist_angles(X, turned, rows):
+        if not twist_angles(X, psi, psi_X):
             return k
         twist_directions(Q, beta, gamma)
         shape_gradient(X, Q, beta, gamma, length, B)
-        row_force(X, R, length, kind[k], factor, values[k], turned, rows, S, W, work, G, n, M1)
+        row_force(X, R, length, kind[k], factor, values[k], psi, psi_X, S, W, work, G, n, M1)
         dG[:] = 0.0
         dn[:] = 0.0
         D[:] = 0.0
         for i in range(3):
-            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], turned[i], S)
+            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
             local_vectors(R, kind[k], values[k, i], WEIGHTS[i] * length * factor, S, work[0], work[1])
-            spin_gradient(i, g, S, rows, W)
+            spin_gradient(i, g, S, psi_X, W)
             for j in range(11):
                 for p in range(3):
                     x = 0.0
                     for m in range(8):
                         x += W[p, m] * B[m, j]
                     spin[p, j] = x
-            vector_changes(work[0], spin, kind[k] == 1, change)
+            vector_changes(work[0], spin, kind[k] == SECTION, change)
             for o in range(4):
                 for p in range(3):
                     for j in range(11):
                         dG[o, p, j] += HERMITE_VALUES[i, o] * change[p, j]
-            vector_changes(work[1], spin, kind[k] == 1, change)
+            vector_changes(work[1], spin, kind[k] == SECTION, change)
             for p in range(3):
                 for j in range(11):
                     D[3 + p, j] += change[p, j]
@@ -145,35 +146,35 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
 
 @kernel
 def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
-    """Add what is missing from the exact tangent: the change of the spin's gradient W under held moments."""
+    """Add the part of the exact tangent due to the change of the spin gradient W at constant moments."""
     R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
-    beta, gamma, none = np.empty(3), np.empty(3), np.zeros(14)
-    turned, rows, S, second = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((4, 8, 8))
+    beta, gamma, no_force = np.empty(3), np.empty(3), np.zeros(14)
+    psi, psi_X, S, second = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((4, 8, 8))
     B, H, HB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
         length, Q = data[k, LENGTH], R[4]
         locate(index[k], ends[k], data[k], q, fixed, r, R, X)
-        if not twist_angles(X, turned, rows):
+        if not twist_angles(X, psi, psi_X):
             return k
         twist_directions(Q, beta, gamma)
         twist_hessian(X, second)
         H[:] = 0.0
         for i in range(3):
-            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], turned[i], S)
+            g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
             local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[first[k]], S, work[0], work[1])
-            spin_change(i, g, S, rows, second, work[1], H)
+            spin_change(i, g, S, psi_X, second, work[1], H)
         shape_gradient(X, Q, beta, gamma, length, B)
         ends_stiffness(H, B, HB, K11)
         A[:] = 0.0
         expand(K11, A)
-        add_tangent(ends[k], offset[k], stride[k], R, T, none, A, out)
+        add_tangent(ends[k], offset[k], stride[k], R, T, no_force, A, out)
     return -1
 
 
 @inlined
-def spin_change(i, g, S, rows, second, c, H):
-    """H (8, 8) += the transpose of d(W^T c)/dX at a held moment c (3,), W as in ``spin_gradient``.
+def spin_change(i, g, S, psi_X, second, c, H):
+    """H (8, 8) += the transpose of d(W^T c)/dX at a constant moment c (3,), W as in ``spin_gradient``.
 
     W^T c is t'^T w + psi' (t . c) with w = c x t - (t . c) (e1 x t) / (1 + t1); second : of ``twist_hessian``.
     """
@@ -187,23 +188,23 @@ def spin_change(i, g, S, rows, second, c, H):
     w[2] = c[0] * t[1] - c[1] * t[0] - along * d * t[1]
     tw = dot(t, w)
     for o in range(7):
-        q, n_o = AXIS[o], HERMITE[i, SHAPE[o]]
+        q, n_o = AXIS[o], HERMITE[i, SLOPE[o]]
         for p in range(3):
             dt[p] = n_o / g * ((1.0 if p == q else 0.0) - t[p] * t[q])
         dalong = dot(dt, c)
-        # of -(t . c) / (1 + t1)
+        # change of -(t . c) / (1 + t1)
         dfactor = d * (along * d * dt[0] - dalong)
         dw[0] = c[1] * dt[2] - c[2] * dt[1]
         dw[1] = c[2] * dt[0] - c[0] * dt[2] - dfactor * t[2] + along * d * dt[2]
         dw[2] = c[0] * dt[1] - c[1] * dt[0] + dfactor * t[1] - along * d * dt[1]
         tdw = dot(t, dw)
         for m in range(7):
-            p, n_m = AXIS[m], HERMITE[i, SHAPE[m]]
+            p, n_m = AXIS[m], HERMITE[i, SLOPE[m]]
             same = 1.0 if p == q else 0.0
             bent = -w[p] * t[q] - w[q] * t[p] - tw * same + 3.0 * tw * t[p] * t[q]
             H[o, m] += n_m * n_o / (g * g) * bent + n_m / g * (dw[p] - tdw * t[p])
         for m in range(8):
-            H[o, m] += rows[i, m] * dalong
+            H[o, m] += psi_X[i, m] * dalong
     for m in range(8):
         for o in range(8):
             H[o, m] += second[i, m, o] * along

@@ -24,24 +24,24 @@ FRAMES = ("inertial", "body", "euler", "dual_euler")
 class Load(Item):
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
-    force, torque : three numbers, multiplied with the profile; or a callable ``(t, state) -> (3,)`` where state
-    gives the named bodies and beams at that instant (femb.layout.state.State), for reading. body and at (m, body
-    axes), or beam, node and at (m, section axes) : where it acts. profile : a Profile of femb.profiles or any callable
-    of time. Either callable must depend on its arguments alone; it may have an attribute ``breakpoints``, the instants
-    (s) at which it jumps.
+    force, torque : three numbers, multiplied by the profile; or a callable ``(t, state) -> (3,)`` where state contains
+    the named bodies and beams at that instant (femb.layout.state.State), read-only. body and at (m, body axes), or
+    beam, node and at (m, section axes) : its point. profile : a Profile of femb.profiles or any callable of time.
+    Callables must depend only on their arguments; they may have an attribute ``breakpoints``, the instants (s) of
+    their discontinuities.
 
-    frame : what the three components are along. "inertial" or "body" (the beam node's section axes) for both; a torque
-    also "euler", the axes g_m of the three Euler turns of the body (unit vectors), or "dual_euler", the vectors g^m
-    with g^m . g_n = 1 if m = n else 0, so that a component does work on the Euler angle of its number alone.
+    frame : the base vectors of the three components. "inertial" or "body" (the beam node's section axes) for both; a
+    torque also "euler", the axes g_m of the three Euler rotations of the body (unit vectors), or "dual_euler", the
+    vectors g^m with g^m . g_n = 1 if m = n else 0, so that component m does work only on Euler angle m.
     sequence : of those angles, one of the twelve, intrinsic.
 
-    damping : N m s/rad, a number or three. Minus damping times the rate conjugate to each component, whatever the
-    profile, is added to the torque along the same base vector. What component m of a torque is conjugate to is the
-    component of omega that it does work on, b_m . omega: the inertial or body components of omega, the Euler rates in
-    "dual_euler" (g^m . omega), and the projections g_m . omega on the three axes in "euler", which are not the rates.
+    damping : N m s/rad, a number or three. The torque component -damping times the conjugate rate is added along the
+    same base vector, independent of the profile. The rate conjugate to component m is b_m . omega, on which it does
+    work: the inertial or body components of omega, the Euler rates in "dual_euler" (g^m . omega), and the projections
+    g_m . omega on the three axes in "euler", which are not the Euler rates.
 
-    The vectors g^1 and g^3 grow as 1/|cos phi| (1/|sin phi| where the first axis is also the last) towards gimbal
-    lock, and g_2 has no direction there: a run whose torque uses them ends at a distance of 1e-4 from it.
+    Towards gimbal lock, the length of g^1 and g^3 grows as 1/|cos phi| (1/|sin phi| if the first axis is also the
+    last), and g_2 is not defined there: a run with a torque along these vectors ends at a distance of 1e-4 from it.
 
     Raises ModelError: no force, torque or damping, both or neither of body and beam, unknown frame or sequence, a force
     in Euler components. Source: Choi, USC thesis 2014, equations (6) to (11), (28), (36), (37).
@@ -79,22 +79,22 @@ class Load(Item):
 
     @property
     def on(self) -> Place:
-        """Where it acts."""
+        """Its point."""
         return Place(self.body, self.beam, self.at, self.node)
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The places it names: in its own fields."""
+        """Its marker, which has the fields of the load."""
         return {(): self.on}
 
     @property
     def acts_on_attitude(self) -> bool:  # type: ignore[override]
-        """Whether it acts on the attitude of what it is on, which then needs axes."""
+        """Whether it has a torque; then its host needs axes."""
         return self.torque is not None or self.damping is not None
 
     @property
     def ends_at_lock(self) -> bool:
-        """Whether it has a component along a base vector that gimbal lock leaves without length or direction."""
+        """Whether it has a component along a base vector that is not defined at gimbal lock."""
         used = np.zeros(3, dtype=bool)
         if self.damping is not None:
             used |= np.broadcast_to(self.damping, 3) != 0.0
@@ -104,7 +104,7 @@ class Load(Item):
 
     @staticmethod
     def batches(items: list["Load"], layout: Layout, model: Any) -> list[Batch]:
-        """All point loads together; what acts on the ground moves nothing. Raises ModelError at gimbal lock."""
+        """One batch of all point loads, without those on fixed frames. Raises ModelError at gimbal lock."""
         from femb.elements.load.batch import LoadBatch
 
         moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]

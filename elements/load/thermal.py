@@ -1,4 +1,4 @@
-"""Thermal load: a beam that is heated, evenly or on one side."""
+"""Thermal load: uniform or one-sided heating of a beam."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,20 +17,20 @@ from femb.profiles import Constant, Profile
 
 @dataclass(frozen=True, eq=False)
 class ThermalLoad(Item):
-    """Heating all along a beam: stress is of the strain less the strain of the free, heated beam.
+    """Heating along a beam: the stress depends on the strain minus the strain of the free, heated beam.
 
-    beam : its name. temperature : mean over the section, K above that of the stress-free reference shape.
+    beam : its name. temperature : mean over the section, K above the temperature of the stress-free reference shape.
     gradient : of the temperature along the section's y and z axes, K/m. Both take the ``expansion`` of the beam's
-    section (1/K): the free beam becomes longer by expansion times temperature and bends away from its warmer side,
+    section (1/K): the free beam has the axial strain expansion times temperature and bends away from its warmer side,
     with the radius 1/(expansion times gradient).
-    strain : in place of both, what the free beam does: axial strain, twist and curvatures about y and z (1/m).
-    profile : a Profile of femb.profiles or any callable of time that all of it is multiplied with.
+    strain : instead of both, the strain of the free beam: axial strain, twist and curvatures about y and z (1/m).
+    profile : factor of the load, a Profile of femb.profiles or any callable of time.
 
-    Several loads on one beam add up. What the heating does to the structure is work, and the potential energy of the
-    audit that of the stress. The damping of the material is of the rate of the whole strain: a damped beam follows its
-    temperature with a delay of the damping time.
+    Several loads on one beam are added. In the energy audit, the action of the heating on the structure is work, and
+    the potential energy is that of the stress. Material damping depends on the rate of the total strain: the
+    deformation of a damped beam follows its temperature with a delay of the damping time.
 
-    Raises ModelError: nothing given, a strain given beside a temperature, a section without expansion.
+    Raises ModelError: no temperature, gradient or strain; strain with one of the others; section without expansion.
     Source: docs/theory/beam_loads.md, equations (1) to (5).
     """
 
@@ -55,7 +55,7 @@ class ThermalLoad(Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The beam it is on."""
+        """Its beam."""
         return {(): Place(beam=self.beam)}
 
     def free_strain(self, expansion: float | None) -> Floats:
@@ -63,11 +63,11 @@ class ThermalLoad(Item):
         if self.strain is not None:
             return np.array(self.strain)
         y, z = self.gradient if self.gradient is not None else (0.0, 0.0)
-        # a fibre at (y, z) is strained by z kappa_2 - y kappa_3
+        # curvatures cause the strain z kappa_2 - y kappa_3 in a fibre at (y, z)
         return (expansion or 0.0) * np.array([self.temperature or 0.0, 0.0, z, -y])
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """No coordinates of its own. Raises ModelError where the section has no expansion."""
+        """Nothing to declare. Raises ModelError if the section has no expansion."""
         section = model.section_of(model.beams[self.beam])
         if self.strain is None and section.expansion is None:
             word = "temperature" if self.temperature is not None else "gradient"
@@ -78,7 +78,7 @@ class ThermalLoad(Item):
 
     @staticmethod
     def batches(items: list["ThermalLoad"], layout: Layout, model: Any) -> list[Batch]:
-        """All thermal loads together."""
+        """One batch of all thermal loads."""
         from femb.elements.load.thermal_batch import ThermalBatch
 
         return [ThermalBatch(items, layout, model)]

@@ -1,11 +1,11 @@
-"""Kernels over heated beam elements: stress is of the strain less the strain of the free, heated element.
+"""Kernels over heated beam elements: the stress depends on the strain minus the thermal strain.
 
-An element that was free would take another shape as it is heated: longer by the axial thermal strain and with
-curvature and twist added to its own. Its thermal strain is the change of the element's own strain measure from the
-shape it has unheated, so that free heating is free of stress to rounding, whatever the length of the elements.
+A free element that is heated has another reference shape: longer by the axial thermal strain and with additional
+curvature and twist. The thermal strain is the difference of the element's strains between the heated and the unheated
+reference shape, so that free heating causes no stress, to rounding, for any length of the elements.
 
-index, ends, data : rows of ``beam_columns``. group (n,) int : row of every element in thermal (s, g, 3, 4), the thermal
-strains at the strain points. Source: docs/theory/beam_loads.md, equations (1) to (5).
+index, ends, data : arrays of ``femb.elements.beam.columns``. group (n,) int : row of every element in thermal
+(s, g, 3, 4), the thermal strains at the strain points. Source: docs/theory/beam_loads.md, equations (1) to (5).
 """
 
 import numpy as np
@@ -29,31 +29,31 @@ from femb.numerics.compile import inlined, kernel
 
 
 @kernel
-def thermal_strains(free, length, curvature, off, source, out):
-    """out (s, g, 3, 4): at the strain points of elements with these lengths (g,) and mean curvatures (g, 3) unheated.
+def thermal_strains(free, length, curvature, chord_offset, source, out):
+    """out (s, g, 3, 4): thermal strains at the strain points of elements with unheated length (g,), curvature (g, 3).
 
-    off (g, 3) : what the chord of the unheated element has beyond that of the helix with its mean curvature.
-    free (s, g, 4) : axial strain, twist and curvatures (1/m) by which free elements change; source (g,) : form of
-    the strains.
+    chord_offset (g, 3) : chord of the unheated element minus that of the helix with its mean curvature. free
+    (s, g, 4) : axial strain, twist and curvatures (1/m) of free heated elements. source (g,) : form of the strains.
+    Returns -1, or the number of a folded group.
     """
     Q, work, X = np.empty((3, 3)), np.empty((3, 3)), np.empty(8)
     small = np.zeros((3, 3))
-    zero, d, turning = small[0], small[1], small[2]
+    zero, d, rotation = small[0], small[1], small[2]
     axes = np.eye(3)
-    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for g in range(length.size):
         for s in range(free.shape[0]):
             for part in range(2):
-                # heated, less unheated
+                # heated minus unheated
                 hot = 1.0 if part == 0 else 0.0
                 eps = hot * free[s, g, 0]
                 for i in range(3):
-                    turning[i] = length[g] * (curvature[g, i] + hot * free[s, g, 1 + i])
-                helix(turning, length[g] * (1.0 + eps), d, Q)
+                    rotation[i] = length[g] * (curvature[g, i] + hot * free[s, g, 1 + i])
+                helix(rotation, length[g] * (1.0 + eps), d, Q)
                 for i in range(3):
-                    d[i] += (1.0 + eps) * off[g, i]
+                    d[i] += (1.0 + eps) * chord_offset[g, i]
                 natural_coordinates(zero, axes, eps, d, Q, eps, length[g], work, X)
-                if not strains(X, length[g], source[g] != 0.0, turned, rows, e, E):
+                if not strains(X, length[g], source[g] != 0.0, psi, psi_X, e, E):
                     return g
                 for i in range(3):
                     for j in range(4):
@@ -91,15 +91,15 @@ def ends_force(X, Q, beta, gamma, length, n, f11, f):
 def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
     """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
 
-    Returns -1, or the number of an element that is folded.
+    Returns -1, or the number of a folded element.
     """
     R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
     beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
-    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             locate(index[k], ends[k], data[k], q[s], fixed, r, R, X)
-            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, turned, rows, e, E):
+            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
             twist_directions(R[4], beta, gamma)
             thermal_force(data[k], thermal[s, group[k]], E, n)
@@ -111,14 +111,14 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
 
 
 @kernel
-def stored(index, ends, data, group, thermal, q, fixed, out):
-    """out (s,) += elastic energy of the strain less the thermal strain, minus that of the whole strain."""
+def prestress_energy(index, ends, data, group, thermal, q, fixed, out):
+    """out (s,) += elastic energy of the strain minus the thermal strain, minus that of the strain; equation (5)."""
     R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
-    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             locate(index[k], ends[k], data[k], q[s], fixed, r, R, X)
-            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, turned, rows, e, E):
+            if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
             for i in range(3):
                 w = WEIGHTS[i] * data[k, LENGTH]
@@ -131,18 +131,18 @@ def stored(index, ends, data, group, thermal, q, fixed, out):
 
 @kernel
 def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
-    """Add the change of the residual force of one state as the ends turn to block data; thermal (g, 3, 4).
+    """Add the change of the residual force at one state with the motion of the ends to block data; thermal (g, 3, 4).
 
-    What the second derivatives of the strains add is left out, as for the beam.
+    It omits the second derivatives of the strains, as the iteration tangent of the beam does.
     """
     R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
     beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
-    turned, rows, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     K11, A, T = np.empty((11, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
         locate(index[k], ends[k], data[k], q, fixed, r, R, X)
-        if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
         twist_directions(R[4], beta, gamma)
         thermal_force(data[k], thermal[group[k]], E, n)
@@ -157,21 +157,21 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
 
 @kernel
 def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
-    """Add what is missing from the exact tangent: -B^T (length sum w sigma_T d2e/dX2) B, sigma_T = D e_T."""
+    """Add the rest of the exact tangent: -B^T (length sum w sigma_T d2e/dX2) B, sigma_T = D e_T."""
     R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
     beta, gamma, none = np.empty(3), np.empty(3), np.zeros(14)
-    turned, rows = np.empty(4), np.empty((4, 8))
+    psi, psi_X = np.empty(4), np.empty((4, 8))
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
     S, D, dE, G = np.empty((4, 8, 8)), np.eye(8), np.empty((8, 3, 4, 8)), np.empty((8, 8))
     B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
         locate(index[k], ends[k], data[k], q, fixed, r, R, X)
-        if not twist_angles(X, turned, rows):
+        if not twist_angles(X, psi, psi_X):
             return k
         twist_directions(R[4], beta, gamma)
         twist_hessian(X, S)
-        strain_changes(X, length, data[k, SOURCE] != 0.0, turned, rows, S, D, dE)
+        strain_changes(X, length, data[k, SOURCE] != 0.0, psi, psi_X, S, D, dE)
         G[:] = 0.0
         for i in range(3):
             for j in range(4):

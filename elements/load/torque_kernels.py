@@ -1,15 +1,15 @@
-"""Kernels over torques: components along three base vectors, each damped by the rate conjugate to it.
+"""Kernels over torques: components along three base vectors, each damped by its conjugate rate.
 
     torque = sum T_m b_m,    T_m = u_m - c_m b_m . omega
 
-with b_m the inertial axes, the axes of the station (a body, or the section of a beam node), the Euler basis or its
-dual. The power of T_m is T_m b_m . omega: b_m . omega is what it is conjugate to, an Euler rate for the dual basis.
-All vectors are in the axes of the frame that carries the station.
+where b_m are the inertial axes, the axes of the station (a body, or the section of a beam node), the Euler basis or its
+dual. The power of T_m is T_m b_m . omega: its conjugate rate is b_m . omega, an Euler rate for the dual basis.
+Vectors are in the axes of the station's frame.
 
-index (n, 6) int: places of the frame in q and in v, first INPUT, number of INPUTS, BASIS, FIRST_AXIS of the Euler
-sequence. data (n, 25): MATRIX (9) from the inputs to u_m, DAMPING (3), AXES (9) of the station in the frame, LAST_AXIS
-(3) of the Euler sequence in the frame, SIGN of g_3 x g_1 along g_2. Torques that are steady in the frame, along the
-axes of the station and undamped, take the first four columns of the index, and data (n, 9), the MATRIX.
+index (n, 6) int: index of the frame in q and in v, first INPUT, number of INPUTS, BASIS, FIRST_AXIS of the Euler
+sequence. data (n, 25): MATRIX (9) from the inputs to u_m, DAMPING (3), STATION_AXES (9) in the frame, LAST_AXIS (3) of
+the Euler sequence in the frame, SIGN of g_3 x g_1 along g_2. Torques without damping along the axes of the station have
+the first four columns of the index, and data (n, 9), the MATRIX; they are called steady.
 Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 """
 
@@ -20,7 +20,7 @@ from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import IN_Q, IN_V, add_skew, dot, rotation, scatter
 
 INPUT, INPUTS, BASIS, FIRST_AXIS = range(2, 6)
-MATRIX, DAMPING, AXES, LAST_AXIS, SIGN = 0, 9, 12, slice(21, 24), 24
+MATRIX, DAMPING, STATION_AXES, LAST_AXIS, SIGN = 0, 9, 12, slice(21, 24), 24
 INERTIAL, BODY, EULER, DUAL = 0, 1, 2, 3
 STARTS = np.array([0])
 SIZES = np.array([6])
@@ -28,7 +28,7 @@ SIZES = np.array([6])
 
 @inlined
 def base_vectors(index, data, R, b):
-    """b (3, 3): the base vectors of one torque, a row each, for the frame's axes R."""
+    """b (3, 3): the base vectors of one torque as rows, for frame axes R."""
     kind = index[BASIS]
     if kind == INERTIAL:
         for m in range(3):
@@ -37,14 +37,14 @@ def base_vectors(index, data, R, b):
     elif kind == BODY:
         for m in range(3):
             for o in range(3):
-                b[m, o] = data[AXES + 3 * o + m]
+                b[m, o] = data[STATION_AXES + 3 * o + m]
     else:
         basis(R[index[FIRST_AXIS]], data[LAST_AXIS], data[SIGN], kind == DUAL, b)
 
 
 @inlined
 def components(index, data, u, omega, b, T):
-    """T (3,) of one torque."""
+    """T (3,): components of one torque."""
     for m in range(3):
         T[m] = -data[DAMPING + m] * dot(b[m], omega)
         for k in range(index[INPUTS]):
@@ -52,7 +52,7 @@ def components(index, data, u, omega, b, T):
 
 
 @kernel
-def applied(index, data, u, q, v, sign, out):
+def torques(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the torques."""
     R, b, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
     for s in range(q.shape[0]):
@@ -66,8 +66,8 @@ def applied(index, data, u, q, v, sign, out):
 
 
 @kernel
-def applied_steady(index, data, u, q, v, sign, out):
-    """out (s, n_v) += sign times the torques that are steady in their frames."""
+def steady_torques(index, data, u, q, v, sign, out):
+    """out (s, n_v) += sign times the steady torques."""
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             j, first, count = index[k, IN_V], index[k, INPUT], index[k, INPUTS]
@@ -78,9 +78,9 @@ def applied_steady(index, data, u, q, v, sign, out):
 
 @kernel
 def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
-    """Add d(-torque)/dv and d(-torque)/dq H to block data, inputs held.
+    """Add d(-torque)/dv and d(-torque)/dq H at constant inputs to block data.
 
-    As the frame turns, b_m changes by db_m, the torque by sum T_m db_m - c_m b_m (omega . db_m).
+    A rotation of the frame changes b_m by db_m and the torque by sum T_m db_m - c_m b_m (omega . db_m).
     """
     R, b, T, change = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.zeros((3, 3, 3))
     C, K = np.zeros((6, 6)), np.zeros((6, 6))
@@ -104,7 +104,7 @@ def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
                 for m in range(3):
                     c = data[k, DAMPING + m]
                     C[3 + o, 3 + p] += c * b[m, o] * b[m, p]
-                    turned = dot(omega, change[m, :, p])
-                    K[3 + o, 3 + p] += c * b[m, o] * turned - T[m] * change[m, o, p]
+                    rate_change = dot(omega, change[m, :, p])
+                    K[3 + o, 3 + p] += c * b[m, o] * rate_change - T[m] * change[m, o, p]
         scatter(C, STARTS, SIZES, offset[k], stride[k], damping)
         scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness)

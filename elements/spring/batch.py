@@ -17,14 +17,14 @@ from femb.layout.singularity import Singularity
 
 
 class SpringBatch(PairBatch):
-    """Pairs of points; a callable force is three inputs: its value, and its derivatives by length and rate."""
+    """Pairs of points. A callable force has three inputs: value, and derivatives with respect to length and rate."""
 
-    table = "springs"  # where its records stand in the results
+    table = "springs"  # of its records in the results
     kernels: ClassVar[ModuleType] = kernels
 
     def __init__(self, springs: list[Any], layout: Layout) -> None:
         self.names = [spring.name for spring in springs]
-        index, data, watched, singularities = [], [], [], []
+        index, data, singular, singularities = [], [], [], []
         inputs: list[Input] = []
         for k, spring in enumerate(springs):
             ends = [layout.station(spring.start), layout.station(spring.end)]
@@ -35,21 +35,21 @@ class SpringBatch(PairBatch):
             if given is not None:
                 inputs.append(given)
             if singularity is not None:
-                watched.append(k)
+                singular.append(k)
                 singularities.append(singularity)
         super().__init__(layout, index, data)
         self.inputs, self.singularities = tuple(inputs), tuple(singularities)
-        self._watched: Ints = np.array(watched, dtype=np.int64)
+        self._singular: Ints = np.array(singular, dtype=np.int64)
 
     def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
-        """Stiffness, damping and free length of spring k, of a length at the start; its input, and where it ends."""
+        """Stiffness, damping and free length of spring k, from its length at the start; its input; its singularity."""
         free, item = spring.rest_length(length), f"springs.{spring.name}"
         given = singularity = None
         if spring.force is not None:
             given = Input.of_law(law_of(self.lengths, k, spring.force), f"{item}.force")
         if spring.needs_direction(length):
             advice = "keep the ends apart, or give free_length = 0 to a spring that pulls to a point"
-            singularity = meeting(item, max(free, length), advice)
+            singularity = coincident_ends(item, max(free, length), advice)
         return [spring.stiffness, spring.damping, free], given, singularity
 
     def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
@@ -73,8 +73,8 @@ class SpringBatch(PairBatch):
         return length, float(np.sum(d * rate)) / length if length > 0.0 else 0.0
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """From end to end (s, k, 3) for every spring that has no force at zero length, and its rate."""
-        return self._vectors(self._watched, q, v)
+        """Vectors (s, k, 3) between the ends of every spring that is singular at zero length, and their rates."""
+        return self._vectors(self._singular, q, v)
 
     def _vectors(self, rows: Ints, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         d, rate = np.empty((2, len(q), len(rows), 3))
@@ -83,11 +83,11 @@ class SpringBatch(PairBatch):
 
 
 def law_of(measure: Callable[..., Any], k: int, law: Callable[[float, float], Any]) -> Callable[[float, Any], Any]:
-    """A function of time and state, of a callable of the elongation of spring k and its rate."""
+    """The function of time and state that evaluates ``law`` at the length or angle of spring k and its rate."""
     return lambda t, state: law(*measure(k, *state.arrays()))
 
 
-def meeting(item: str, size: float, advice: str) -> Singularity:
-    """Where the two ends of a line of this size (m) meet."""
-    where = "its two ends meet, where its force has no direction,"
-    return Singularity(SHORTEST * size, item, where, "length", advice)
+def coincident_ends(item: str, size: float, advice: str) -> Singularity:
+    """The singularity of a line whose two ends coincide; size : its typical length, m."""
+    event = "its two ends meet, where its force has no direction,"
+    return Singularity(SHORTEST * size, item, event, "length", advice)

@@ -1,4 +1,4 @@
-"""What all springs between two points share: their ends."""
+"""Base class of springs and pulls between two ends."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +11,13 @@ from femb.elements.item import Item
 from femb.elements.marker import Place, SpringEnd, check_markers
 from femb.layout.layout import Layout, Station
 
-# A spring this short, relative to its free or its start length, has no direction any more.
+# Smallest length of a spring with a defined direction, relative to its free length or length at the start.
 SHORTEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Pair(Item):
-    """Base of the items between two ends."""
+class TwoEndItem(Item):
+    """Base class of items between two ends."""
 
     name: str
     start: SpringEnd
@@ -25,26 +25,26 @@ class Pair(Item):
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        """The places it names, by field."""
+        """Its markers, by field; an anchor is none."""
         return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Couples its two frames."""
+        """Couple its two frames."""
         coupled_stations(self, layout)
 
 
-def check_ends(check: Checks, turning: bool) -> None:
-    """Refuse what is wrong with the fields ``start`` and ``end``; ``turning`` if the spring needs axes there."""
+def check_ends(check: Checks, needs_axes: bool) -> None:
+    """Report problems of the fields ``start`` and ``end``; needs_axes : whether it is a torsion spring."""
     for name in check_markers(check, SpringEnd, "start", "end"):
         end = getattr(check.item, name)
-        if turning and end.anchor is not None:
+        if needs_axes and end.anchor is not None:
             check.fail(f"{name}.anchor", 'a point has no axes to turn against: give body = "ground"')
-        elif turning and np.any(end.at):
+        elif needs_axes and np.any(end.at):
             check.fail(f"{name}.at", "a torsion spring acts on a body as a whole: leave it out")
 
 
 def coupled_stations(spring: Any, layout: Layout) -> tuple[Station, Station]:
-    """Stations of both ends, coupled with each other. Raises ModelError where they cannot move against each other."""
+    """Stations of both ends, which it couples. Raises ModelError if they cannot move relative to each other."""
     start, end = layout.station(spring.start), layout.station(spring.end)
     if start.frame == end.frame:
         raise ModelError.at(

@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import OneOf, Vector
-from femb.elements.spring.end import Pair, check_ends, coupled_stations
+from femb.elements.spring.end import TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics import rotations
@@ -17,20 +17,20 @@ from femb.numerics.turns import EulerSequence
 
 
 @dataclass(frozen=True, eq=False)
-class EulerSpringDamper(Pair):
+class EulerSpringDamper(TwoEndItem):
     """Moments stiffness_m (angle_m - free_m) + damping_m rate_m against the Euler angles from ``start`` to ``end``.
 
     start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, one of the twelve,
     intrinsic, from the axes of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : a number or
     three. free_angles : rad, by default those at the start.
 
-    frame : what the moments act along. "dual_euler": the dual Euler basis, so that moment m does work on angle m alone
-    and the torque is the derivative of sum stiffness_m (angle_m - free_m)^2 / 2; the true spring (B^+ in the source).
-    "body": the axes of the end that the turns are named after, with the components of the relative angular velocity
-    along them as rates; the bending of a structure by small angles (B = 1). It agrees with the other to first order and
-    has no energy: what it does counts as work.
+    frame : directions of the moments. "dual_euler": the dual Euler basis, so that moment m does work only on angle m
+    and the torque is the derivative of sum stiffness_m (angle_m - free_m)^2 / 2; the exact spring (B^+ in the source).
+    "body": the axes of the end in the sequence, with the components of the relative angular velocity along them as
+    rates; for the bending of a structure by small angles (B = 1). It agrees with the exact spring to first order and
+    has no potential energy: its energy counts as work.
 
-    A run ends at gimbal lock (a distance of 1e-4 from it), and where an angle with a stiffness reaches half a turn.
+    A run ends at gimbal lock (a distance of 1e-4 from it), and if an angle with a stiffness reaches 180 degrees.
 
     Raises ModelError: neither stiffness nor damping, numbers below zero, a start at gimbal lock, "body" with a sequence
     whose first axis is also its last. Source: Thompson, AIAA 2011-6277, generalized forces.
@@ -57,10 +57,10 @@ class EulerSpringDamper(Pair):
                 if self.frame == "body":
                     distinct = self.sequence[0] != self.sequence[2]
                     check.require("sequence", distinct, "but frame = 'body' needs three different axes, such as 'xyz'")
-            check_ends(check, turning=True)
+            check_ends(check, needs_axes=True)
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Couples its two frames. Raises ModelError where its angles are not defined at the start."""
+        """Couple its two frames. Raises ModelError if its angles are not defined at the start."""
         from femb.elements.load.euler_basis import NEAREST
 
         start, end = (layout.pose(station)[1] for station in coupled_stations(self, layout))
@@ -73,7 +73,7 @@ class EulerSpringDamper(Pair):
 
     @staticmethod
     def batches(items: list["EulerSpringDamper"], layout: Layout, model: Any) -> list[Batch]:
-        """All of them together."""
+        """One batch of all items of this class."""
         from femb.elements.spring.torsion_batch import TorsionBatch, euler_row
 
         return [TorsionBatch(items, layout, euler_row)]

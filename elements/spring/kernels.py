@@ -2,11 +2,11 @@
 
     f = k (l - l0) + c l' + force,    l = |d|,    d = r_b - r_a,    n = d / l,    l' = n . d'
 
-With D = dd/d(motion), D v = d', the virtual work of the pair is that of the generalized force -D^T n f.
+With d' = D v, the generalized force of the pair is -D^T n f.
 
-index (n, 7) int: FIRST and SECOND, where the frames a and b are (see ``femb.numerics.vector3``), and the first INPUT or
--1. data (n, 9): the points in their frames, k, c, l0. Inputs: force, and its derivatives by l and l'. fixed : poses of
-fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+index (n, 7) int: FIRST and SECOND, columns of the frames a and b (see ``femb.numerics.vector3``), and the first INPUT
+or -1. data (n, 9): the points in their frames, k, c, l0. Inputs: force, and its derivatives by l and l'. fixed : poses
+of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
 """
 
 import math
@@ -35,7 +35,7 @@ SIZES = np.array([3, 3, 3, 3])
 
 @inlined
 def line(index, data, q, v, fixed, R, w, d, rate, n):
-    """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate and the direction n, zero where d is."""
+    """Length and its rate; sets R (2, 3, 3), w (2, 3) of the ends, d, its rate, and the direction n (zero if d = 0)."""
     work = np.empty((4, 3))
     point_motion(index, FIRST, data[FIRST_POINT], q, v, fixed, R[0], work[0], work[1], w[0])
     point_motion(index, SECOND, data[SECOND_POINT], q, v, fixed, R[1], work[2], work[3], w[1])
@@ -59,7 +59,7 @@ def vectors(index, data, q, v, fixed, out, out_rate):
 
 @kernel
 def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
-    """out (s, n_v) += D^T n f; elastic and dissipative multiply the spring and the rest."""
+    """out (s, n_v) += D^T n f; elastic is a factor of the stiffness force, dissipative of the other forces."""
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((4, 3))
     d, rate, n, local = work[0], work[1], work[2], work[3]
     for s in range(q.shape[0]):
@@ -97,15 +97,15 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
 
     dn = P dd / l with P = 1 - n n^T, and l' = n . d' changes by (P d' / l) . dd + n . (dd'), so that
 
-        C = c D^T n n^T D,    K = D^T (k n n^T + c n (P d')^T / l + f P / l) D + c D^T n n^T E + turned arms,
+        C = c D^T n n^T D,    K = D^T (k n n^T + c n (P d')^T / l + f P / l) D + c D^T n n^T E + change of the arms,
 
-    E being what a turn does to d' with v held: -+ R w~, w = omega x point.
+    where E is the change of d' with rotations at constant v: -+ R w~, w = omega x point.
     """
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((5, 3))
     d, rate, n, across, local = work[0], work[1], work[2], work[3], work[4]
     D, E = np.zeros((3, 12)), np.zeros((3, 12))
     C, K, middle = np.empty((12, 12)), np.empty((12, 12)), np.empty((3, 3))
-    along, turned = np.empty(12), np.empty(12)
+    along, rotated_rate = np.empty(12), np.empty(12)
     for k in range(index.shape[0]):
         length, speed = line(index[k], data[k], q, v, fixed, R, w, d, rate, n)
         stiff, damp, first = data[k, STIFFNESS], data[k, DAMPING], index[k, INPUT]
@@ -114,7 +114,7 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
             f += u[first]
             stiff += u[first + 1]
             damp += u[first + 2]
-        # without free length, the force over the length is the stiffness down to zero
+        # limit of f / length at zero length, for springs without free length
         over = f / length if length > 0.0 else stiff
         for o in range(3):
             across[o] = (rate[o] - speed * n[o]) / length if length > 0.0 else 0.0
@@ -130,11 +130,11 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
             middle[o, o] += over
         for x in range(12):
             along[x] = n[0] * D[0, x] + n[1] * D[1, x] + n[2] * D[2, x]
-            turned[x] = damp * (n[0] * E[0, x] + n[1] * E[1, x] + n[2] * E[2, x])
+            rotated_rate[x] = damp * (n[0] * E[0, x] + n[1] * E[1, x] + n[2] * E[2, x])
         for x in range(12):
             for y in range(12):
                 C[x, y] = damp * along[x] * along[y]
-                K[x, y] = along[x] * turned[y]
+                K[x, y] = along[x] * rotated_rate[y]
                 for o in range(3):
                     K[x, y] += D[o, x] * (middle[o, 0] * D[0, y] + middle[o, 1] * D[1, y] + middle[o, 2] * D[2, y])
         for e in range(2):

@@ -1,4 +1,4 @@
-"""Forces between two frames by kernels, evaluated together."""
+"""Base class of batches of forces between two frames."""
 
 from types import ModuleType
 from typing import Any, ClassVar
@@ -6,18 +6,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_places, pair_starts, with_inputs
+from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.layout.element import ForceBatch
 from femb.layout.layout import Layout, Station
 
-FIRST_INPUT = 6  # its column in the index
+FIRST_INPUT = 6  # column of the index
 
 
 class PairBatch(ForceBatch):
-    """Forces between two frames each, by the functions ``forces``, ``tangent`` and ``energy`` of a module of kernels.
+    """Forces between pairs of frames; ``kernels`` is a module with the kernels ``forces``, ``tangent`` and ``energy``.
 
-    index (n, 7 or more) : both frames, the first input or -1, and what else the kernels take. groups : those velocities
-    of the two frames that the forces act on, of the translation and the rotation of the first and of the second.
+    index (n, 7 or more) : both frames, the first input or -1, and further columns of the kernels. groups : the groups
+    of velocities on which the forces act: 0, 1 translation and rotation of the first frame, 2, 3 of the second.
     """
 
     kernels: ClassVar[ModuleType]
@@ -32,7 +32,7 @@ class PairBatch(ForceBatch):
     @staticmethod
     def index_row(layout: Layout, ends: list[Station], first: int) -> list[int]:
         """The first columns of the index."""
-        return [*(place for end in ends for place in frame_places(layout, end.frame)), first]
+        return [*(k for end in ends for k in frame_indices(layout, end.frame)), first]
 
     def allocate(self, pattern: Any) -> None:
         self.index = with_inputs(self.local_index, self.first_input, FIRST_INPUT)
@@ -43,8 +43,8 @@ class PairBatch(ForceBatch):
         self.kernels.forces(self.index, self.data, u, q, v, self.fixed, elastic, rest, out)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        places = self.offset, self.stride
-        self.kernels.tangent(self.index, self.data, *places, u, q, v, self.fixed, damping, stiffness)
+        blocks = self.offset, self.stride
+        self.kernels.tangent(self.index, self.data, *blocks, u, q, v, self.fixed, damping, stiffness)
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self.kernels.energy(self.index, self.data, q, v, self.fixed, out)

@@ -8,24 +8,24 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.spring.end import SHORTEST, Pair, check_ends, coupled_stations
+from femb.elements.spring.end import SHORTEST, TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class SpringDamper(Pair):
+class SpringDamper(TwoEndItem):
     """A force along the line between two points: stiffness (length - free_length) + damping d(length)/dt, tension
     positive.
 
-    start, end : places on bodies or beam nodes, or an inertial ``anchor``. stiffness : N/m. damping : N s/m.
-    free_length : m, by default the length at the start; zero for a spring that pulls to the point.
-    force : in Python, a callable ``(length, rate) -> N`` (tension positive) that is added to both; or
-    ``-> (N, N/m, N s/m)`` with its derivatives by length and rate, which Newton's iteration takes for zero where they
-    are not given. What it does is work, as is what the dashpot does; energy is stored in the stiffness alone.
+    start, end : points of bodies or beam nodes, or an inertial ``anchor``. stiffness : N/m. damping : N s/m.
+    free_length : m, by default the length at the start; zero for a spring that is unstressed at coincident points.
+    force : in Python, a callable ``(length, rate) -> N`` (tension positive) for an additional force; or
+    ``-> (N, N/m, N s/m)`` with its derivatives by length and rate; Newton's iteration uses zeros for derivatives that
+    are not given. The energy of force and damping counts as work; only the stiffness stores energy.
 
-    A run in which the two points meet ends there, for the force has no direction, unless free_length is zero and
-    there is no callable. Springs do not make what they connect one structure for the start velocities.
+    A run ends if the two points coincide, because the direction of the force is not defined, unless free_length is zero
+    and there is no callable. For start velocities, a spring does not connect its ends to one structure.
 
     Raises ModelError: neither stiffness, damping nor force, numbers below zero, an end given twice or not at all,
     ends on one and the same frame, or that start at one point.
@@ -48,10 +48,10 @@ class SpringDamper(Pair):
                 check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
             if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
                 check.fail("stiffness", "neither stiffness nor damping is given")
-            check_ends(check, turning=False)
+            check_ends(check, needs_axes=False)
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
+        """Couple its two frames. Raises ModelError if its direction is not defined at the start."""
         start, end = coupled_stations(self, layout)
         length = float(np.linalg.norm(layout.pose(end)[0] - layout.pose(start)[0]))
         if self.needs_direction(length) and length <= SHORTEST * (self.free_length or 0.0):
@@ -66,12 +66,12 @@ class SpringDamper(Pair):
         return start_length if self.free_length is None else self.free_length
 
     def needs_direction(self, start_length: float) -> bool:
-        """Whether the force is not defined where the ends meet."""
+        """Whether the force is not defined for coincident ends."""
         return self.free_length is None or self.rest_length(start_length) > 0.0 or self.force is not None
 
     @staticmethod
     def batches(items: list["SpringDamper"], layout: Layout, model: Any) -> list[Batch]:
-        """All of them together."""
+        """One batch of all items of this class."""
         from femb.elements.spring.batch import SpringBatch
 
         return [SpringBatch(items, layout)]

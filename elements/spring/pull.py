@@ -7,20 +7,20 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.elements.spring.end import Pair, check_ends, coupled_stations
+from femb.elements.spring.end import TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.profiles import Constant, Profile
 
 
 @dataclass(frozen=True, eq=False)
-class Pull(Pair):
-    """A force between two points that follows the line between them: towards the other at each, or, negative, away.
+class Pull(TwoEndItem):
+    """A force along the line between two points: attractive if positive, repulsive if negative.
 
-    start, end : places on bodies or beam nodes, or an inertial ``anchor``. force : N, multiplied with the profile, a
-    Profile of femb.profiles or any callable of time. Both ends feel it, so that momenta are kept.
+    start, end : points of bodies or beam nodes, or an inertial ``anchor``. force : N, multiplied by the profile, a
+    Profile of femb.profiles or any callable of time. Opposite forces act on the two ends: momenta are conserved.
 
-    A run in which the two points meet ends there: the force has no direction.
+    A run ends if the two points coincide, because the direction of the force is not defined.
 
     Raises ModelError: a force that is not a number, an end given twice or not at all, ends on one and the same frame or
     that start at one point. Source: docs/theory/rigid_body.md, equation (8), with a given tension.
@@ -35,10 +35,10 @@ class Pull(Pair):
 
     def __post_init__(self) -> None:
         with Checks(self, "loads", self.name) as check:
-            check_ends(check, turning=False)
+            check_ends(check, needs_axes=False)
 
     def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Couples its two frames. Raises ModelError where its direction is not defined at the start."""
+        """Couple its two frames. Raises ModelError if its direction is not defined at the start."""
         start, end = coupled_stations(self, layout)
         if not np.any(layout.pose(end)[0] - layout.pose(start)[0]):
             raise ModelError.at(
@@ -48,7 +48,7 @@ class Pull(Pair):
 
     @staticmethod
     def batches(items: list["Pull"], layout: Layout, model: Any) -> list[Batch]:
-        """All of them together."""
+        """One batch of all items of this class."""
         from femb.elements.spring.pull_batch import PullBatch
 
         return [PullBatch(items, layout)]

@@ -8,24 +8,25 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
-from femb.elements.spring.end import Pair, check_ends
+from femb.elements.spring.end import TwoEndItem, check_ends
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)
-class TorsionSpringDamper(Pair):
-    """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the turn of ``end``.
+class TorsionSpringDamper(TwoEndItem):
+    """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the rotation of ``end``.
 
     start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node).
-    angle : of the turn of the end against the start about the axis, since the start pose, where it is zero. Where the
-    two also turn about other axes, their turn is split into one about the axis, which is taken, and one about a
-    perpendicular to it; the moment is the derivative of stiffness (angle - free_angle)^2 / 2.
+    angle : of the rotation of the end relative to the start about the axis; zero in the start pose. It is the twist
+    about the axis in the swing-twist decomposition of the relative rotation; the moment is the derivative of
+    stiffness (angle - free_angle)^2 / 2.
     stiffness : N m/rad. damping : N m s/rad. free_angle : rad, where the moment is zero.
-    torque : in Python, a callable ``(angle, rate) -> N m`` that is added, or ``-> (N m, N m/rad, N m s/rad)`` with its
-    derivatives, which Newton's iteration takes for zero where they are not given; what it does is work.
+    torque : in Python, a callable ``(angle, rate) -> N m`` for an additional torque, or ``-> (N m, N m/rad, N m
+    s/rad)`` with its derivatives; Newton's iteration uses zeros for derivatives that are not given. Its energy counts
+    as work.
 
-    The angle is not unwrapped: a run in which it reaches half a turn ends there, unless the spring is a mere dashpot.
+    The angle is not unwrapped: a run ends if it reaches 180 degrees, unless the spring is a pure dashpot.
 
     Raises ModelError: an axis of length zero, neither stiffness, damping nor torque, an end given twice or not at all.
     Source: Thompson, AIAA 2011-6277, generalized forces.
@@ -52,11 +53,11 @@ class TorsionSpringDamper(Pair):
                 check.fail("torque", f"got {self.torque!r}, wanted a function (angle, rate) -> N m")
             if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
                 check.fail("stiffness", "neither stiffness nor damping is given")
-            check_ends(check, turning=True)
+            check_ends(check, needs_axes=True)
 
     @staticmethod
     def batches(items: list["TorsionSpringDamper"], layout: Layout, model: Any) -> list[Batch]:
-        """All of them together."""
+        """One batch of all items of this class."""
         from femb.elements.spring.torsion_batch import TorsionBatch, axis_row
 
         return [TorsionBatch(items, layout, axis_row)]

@@ -23,11 +23,11 @@ HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
 
 
 @dataclass(frozen=True)
-class _Row:
-    """One spring: the end of its index, its data, the vectors (s, k, 2) that must not vanish with their rates, and its
-    angle and rate, (s,) or (s, 3), all by the turn (s, 4) of the end against the start and its angular velocity.
+class _SpringRow:
+    """One spring: the last columns of its index, and its data. law : a callable moment, if there is one.
 
-    law : a callable moment, if there is one.
+    vectors, motion : functions of the rotation (s, 4) of the end relative to the start, and of its angular velocity.
+    They return the vectors (s, k, 2) that vanish at singularities, with rates; and angle and rate, (s,) or (s, 3).
     """
 
     index: list[int]
@@ -38,22 +38,20 @@ class _Row:
     law: Callable[[float, float], Any] | None = None
 
 
-def axis_row(spring: Any, layout: Layout) -> _Row:
-    """About one axis: the station of the end is put so that its axes are those of the start in the start pose."""
+def axis_row(spring: Any, layout: Layout) -> _SpringRow:
+    """A spring about one axis. In the start pose, the station of the end has the axes of the start."""
     start, end = layout.station(spring.start), layout.station(spring.end)
     frame = layout.frames[end.frame].quaternion
     aligned = rotations.multiply(rotations.conjugate(frame), layout.pose(start)[1])
     axis = spring.axis / np.linalg.norm(spring.axis)
-    followed = spring.stiffness > 0.0 or spring.torque is not None
-    event = "its angle reaches half a turn" if followed else "its ends have turned over about another axis"
+    needs_angle = spring.stiffness > 0.0 or spring.torque is not None
+    event = "its angle reaches half a turn" if needs_angle else "its ends have turned over about another axis"
     singularity = Singularity(NEAREST, f"springs.{spring.name}", event, "|cos(angle/2)|", HALF_TURN_ADVICE)
 
     def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
-        """p_0, and for a dashpot also p . axis: zero at half a turn, or only at half a turn about another axis."""
-        parts = [
-            np.stack([each[..., 0], each[..., 1:] @ axis], axis=-1) for each in (p, rotations.quaternion_rate(p, w))
-        ]
-        if followed:
+        """p_0, zero at 180 degrees; for a dashpot also p . axis, so that rotations about the axis are not limited."""
+        parts = [np.stack([x[..., 0], x[..., 1:] @ axis], axis=-1) for x in (p, rotations.quaternion_rate(p, w))]
+        if needs_angle:
             for part in parts:
                 part[..., 1] = 0.0
         return [(parts[0], parts[1])]
@@ -66,7 +64,7 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
         return 2.0 * np.arctan2(sign * y, sign * x), rate
 
     moments = [spring.stiffness, 0.0, 0.0, spring.damping, 0.0, 0.0, spring.free_angle, 0.0, 0.0]
-    return _Row(
+    return _SpringRow(
         [ONE_AXIS, 0, 0, 0, 1],
         [*start.rotation, *aligned, *axis, *moments, 0.0],
         (singularity,),
@@ -76,53 +74,53 @@ def axis_row(spring: Any, layout: Layout) -> _Row:
     )
 
 
-def euler_row(spring: Any, layout: Layout) -> _Row:
-    """On three Euler angles: the stations are the axes the angles are between."""
+def euler_row(spring: Any, layout: Layout) -> _SpringRow:
+    """A spring on the three Euler angles between its stations."""
     start, end = layout.station(spring.start), layout.station(spring.end)
     first, last, sign = axes_of(spring.sequence)
     second = "xyz".index(spring.sequence[1])
     free = spring.free_angles
     if free is None:
-        turn = rotations.multiply(rotations.conjugate(layout.pose(start)[1]), layout.pose(end)[1])
-        free = to_euler(turn, spring.sequence)
+        relative = rotations.multiply(rotations.conjugate(layout.pose(start)[1]), layout.pose(end)[1])
+        free = to_euler(relative, spring.sequence)
     stiffness = np.broadcast_to(spring.stiffness, 3)
-    followed = [m for m in (0, 2) if stiffness[m] != 0.0]
+    stiff = [m for m in (0, 2) if stiffness[m] != 0.0]
     item = f"springs.{spring.name}"
     lock = f"its ends are at gimbal lock of the sequence {spring.sequence}"
     advice = "give a sequence that stays away from it"
     singularities = [Singularity(NEAREST, item, lock, measure_of(spring.sequence), advice)]
-    for m in followed:
+    for m in stiff:
         event = f"its {'first' if m == 0 else 'third'} angle reaches half a turn"
         singularities.append(Singularity(NEAREST, item, event, "2 |cos(angle/2)|", HALF_TURN_ADVICE))
     axis = np.eye(3)[last]
 
     def vectors(p: Floats, w: Floats) -> list[tuple[Floats, Floats]]:
-        """Distance from gimbal lock, and (1 + cos, sin) of every angle with a stiffness."""
+        """The vector that vanishes at gimbal lock, and (1 + cos, sin) of the outer angles with a stiffness."""
         angles, rates = to_euler(p, spring.sequence), euler_rates(p, w, spring.sequence)
         result = [lock_vector(first, axis, p, w)]
-        for m in followed:
+        for m in stiff:
             cos, sin, rate = np.cos(angles[..., m]), np.sin(angles[..., m]), rates[..., m]
             result.append((np.stack([1.0 + cos, sin], axis=-1), np.stack([-sin * rate, cos * rate], axis=-1)))
         return result
 
     def motion(p: Floats, w: Floats) -> tuple[Floats, Floats]:
-        named = w[..., ["xyz".index(letter) for letter in spring.sequence]]
-        rates = euler_rates(p, w, spring.sequence) if spring.frame == "dual_euler" else named
+        along_axes = w[..., ["xyz".index(letter) for letter in spring.sequence]]
+        rates = euler_rates(p, w, spring.sequence) if spring.frame == "dual_euler" else along_axes
         return to_euler(p, spring.sequence), rates
 
     kind = DUAL_EULER if spring.frame == "dual_euler" else BENDING
     moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *free]
     data = [*start.rotation, *end.rotation, 0.0, 0.0, 0.0, *moments, sign]
-    return _Row([kind, first, second, last, 3], data, tuple(singularities), vectors, motion)
+    return _SpringRow([kind, first, second, last, 3], data, tuple(singularities), vectors, motion)
 
 
 class TorsionBatch(PairBatch):
-    """Pairs of stations; a callable moment is three inputs: its value, and its derivatives by angle and rate."""
+    """Pairs of stations. A callable moment has three inputs: value, and derivatives with respect to angle and rate."""
 
     kernels: ClassVar[ModuleType] = kernels
     groups: ClassVar[list[int]] = [1, 3]  # moments act on rotations only
 
-    def __init__(self, springs: list[Any], layout: Layout, row_of: Callable[[Any, Layout], _Row]) -> None:
+    def __init__(self, springs: list[Any], layout: Layout, row_of: Callable[[Any, Layout], _SpringRow]) -> None:
         self.springs = springs
         self.rows = [row_of(spring, layout) for spring in springs]
         index: list[list[int]] = []
@@ -166,7 +164,7 @@ class TorsionBatch(PairBatch):
         return p, w
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """What vanishes (s, k, 2) where a spring's angles end, and its rate."""
+        """Vectors (s, k, 2) that vanish at the singularities of the springs, and their rates."""
         p, w = self._motions(q, v)
         pairs = [pair for k, row in enumerate(self.rows) for pair in row.vectors(p[:, k], w[:, k])]
         return np.stack([y for y, _ in pairs], axis=1), np.stack([rate for _, rate in pairs], axis=1)

@@ -1,20 +1,21 @@
 """Kernels over torsion springs and dashpots between the axes of two frames.
 
-The turn of station b against station a, p = p_a* p_b, has angles theta_m whose rates are h_m . w, w being the angular
-velocity of b against a. With the moments n_m = k_m (theta_m - free_m) + c_m rate_m + torque_m, in axes of station b:
+The rotation of station b relative to station a, p = p_a* p_b, has angles theta_m with rates h_m . w, where w is the
+angular velocity of b relative to a. With the moments n_m = k_m (theta_m - free_m) + c_m rate_m + torque_m, in axes of
+station b:
 
     ONE_AXIS    one angle, about the axis f fixed in both stations: theta = 2 atan2(f . p, p_0),
                 h = (p_0^2 f + p_0 f x p + (f . p) p) / (p_0^2 + (f . p)^2);          torque on b  -n h
     DUAL_EULER  three Euler angles, h_m = g^m, the dual Euler basis (B^+):            torque on b  -sum n_m g^m
-    BENDING     three Euler angles taken for small (B = 1), rate_m = b_m . w with
-                b_m the axis of station b that turn m is named after:                  torque on b  -sum n_m b_m
+    BENDING     three small Euler angles (B = 1), rate_m = b_m . w with b_m the axis
+                of station b for rotation m of the sequence:                           torque on b  -sum n_m b_m
 
-and the opposite on a. The first two are the derivative of k (theta - free)^2 / 2, the last is only to first order.
+and the opposite on a. The first two are the derivative of k (theta - free)^2 / 2, the last only to first order.
 
-index (n, 12) int: where the frames a and b are (see ``femb.numerics.vector3``), first INPUT or -1, KIND, the three axes
-of the sequence, number of ANGLES. data (n, 21): quaternions (4, 4) of the stations in their frames, axis f (3), k (3),
-c (3), free (3), SIGN of g_3 x g_1 along g_2. Inputs: torque, and its derivatives by angle and rate. fixed : poses of
-fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+index (n, 12) int: columns of the frames a and b (see ``femb.numerics.vector3``), first INPUT or -1, KIND, the three
+axes of the sequence, number of ANGLES. data (n, 21): quaternions (4, 4) of the stations in their frames, axis f (3), k
+(3), c (3), free (3), SIGN of g_3 x g_1 along g_2. Inputs: torque, and its derivatives by angle and rate. fixed : poses
+of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
 """
 
 import math
@@ -39,21 +40,21 @@ from femb.numerics.vector3 import (
 ONE_AXIS, DUAL_EULER, BENDING = range(3)
 INPUT, KIND, FIRST_AXIS, SECOND_AXIS, LAST_AXIS, ANGLES = range(6, 12)
 FIRST_STATION, SECOND_STATION, AXIS = slice(0, 4), slice(4, 8), slice(8, 11)
-STIFFNESS, DAMPING, FREE, SIGN = 11, 14, 17, 20  # three each but the sign
+STIFFNESS, DAMPING, FREE, SIGN = 11, 14, 17, 20  # three columns each, but one for SIGN
 STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])
 
 
 @inlined
 def quaternion_of(i, q, fixed, station, p):
-    """p (4,) of a station: that of its frame times its own."""
+    """p (4,) of a station: quaternion of its frame times that of the station in the frame."""
     hamilton_into(q[i + 3 : i + 7] if i >= 0 else fixed[-1 - i, 3:7], station, p)
 
 
 @inlined
 def relative(index, data, q, v, fixed, p, R, w, z):
-    """p (4,), R (3, 3): turn of station b against a; w: angular velocity of b against a, z: that of a; axes of b."""
-    work, spin, own = np.empty((2, 4)), np.empty(3), np.empty((3, 3))
+    """p (4,), R (3, 3): rotation of station b relative to a; w: its angular velocity, z: that of a; axes of b."""
+    work, spin, S = np.empty((2, 4)), np.empty(3), np.empty((3, 3))
     a, b = work[0], work[1]
     quaternion_of(index[IN_Q], q, fixed, data[FIRST_STATION], a)
     quaternion_of(index[3 + IN_Q], q, fixed, data[SECOND_STATION], b)
@@ -63,13 +64,13 @@ def relative(index, data, q, v, fixed, p, R, w, z):
     z[:] = 0.0
     w[:] = 0.0
     if index[IN_V] >= 0:
-        rotation(data[FIRST_STATION], own)
-        turn_back(own, v[index[IN_V] + 3 : index[IN_V] + 6], spin)
+        rotation(data[FIRST_STATION], S)
+        turn_back(S, v[index[IN_V] + 3 : index[IN_V] + 6], spin)
         rotation(p, R)
         turn_back(R, spin, z)
     if index[3 + IN_V] >= 0:
-        rotation(data[SECOND_STATION], own)
-        turn_back(own, v[index[3 + IN_V] + 3 : index[3 + IN_V] + 6], w)
+        rotation(data[SECOND_STATION], S)
+        turn_back(S, v[index[3 + IN_V] + 3 : index[3 + IN_V] + 6], w)
     rotation(p, R)
     for k in range(3):
         w[k] -= z[k]
@@ -87,7 +88,7 @@ def twist(p, f, h):
 
 @inlined
 def twist_change(p, f, h, change):
-    """change (3, 3): [:, k] is the rate of h as b turns about its axis k, p' = p (0, e_k)/2."""
+    """change (3, 3): [:, k] is the rate of h for a unit spin of b about its axis k, p' = p (0, e_k)/2."""
     work = np.empty((5, 3))
     vector, dvector, unit, fxv, c = work[0], work[1], work[2], work[3], work[4]
     x, y = p[0], dot(f, p[1:4])
@@ -126,7 +127,7 @@ def euler_angles(R, i, j, k, theta):
 
 @inlined
 def angles(index, data, p, R, w, theta, rate, h, b):
-    """theta, rate (3,); h (3, 3) rows whose products with w are the true rates; b (3, 3) rows the moments act along."""
+    """theta, rate (3,); h (3, 3): rows, h_m . w is the exact rate; b (3, 3): rows, directions of the moments."""
     kind = index[KIND]
     if kind == ONE_AXIS:
         theta[0] = twist(p, data[AXIS], h[0])
@@ -149,13 +150,13 @@ def angles(index, data, p, R, w, theta, rate, h, b):
 
 @kernel
 def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
-    """out (s, n_v) += moments on b, less those on a; elastic and dissipative multiply the spring and the rest.
+    """out (s, n_v) += moments on b minus those on a; elastic is a factor of the stiffness, dissipative of the rest.
 
-    The work of the small-angle spring is no difference of an energy, so that it counts as dissipative.
+    The work of the BENDING spring is not the difference of a potential energy and counts as dissipative.
     """
     p, work, R = np.empty(4), np.empty((6, 3)), np.empty((3, 3))
     w, z, theta, rate, t, local = work[0], work[1], work[2], work[3], work[4], work[5]
-    h, b, own = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    h, b, S = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             relative(index[k], data[k], q[s], v[s], fixed, p, R, w, z)
@@ -170,19 +171,19 @@ def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
                 for o in range(3):
                     t[o] += n * b[m, o]
             for e in range(2):
-                place = index[k, 3 * e + IN_V]
-                if place < 0:
+                j = index[k, 3 * e + IN_V]
+                if j < 0:
                     continue
                 for o in range(3):
                     local[o] = -dot(R[o], t) if e == 0 else t[o]
-                rotation(data[k, 4 * e : 4 * e + 4], own)
+                rotation(data[k, 4 * e : 4 * e + 4], S)
                 for o in range(3):
-                    out[s, place + 3 + o] += dot(own[o], local)
+                    out[s, j + 3 + o] += dot(S[o], local)
 
 
 @kernel
 def energy(index, data, q, v, fixed, out):
-    """out (s, 8) += k (theta - free)^2 / 2, as potential energy; the small-angle spring has none."""
+    """out (s, 8) += k (theta - free)^2 / 2, as potential energy, which a BENDING spring does not have."""
     p, work, R = np.empty(4), np.empty((4, 3)), np.empty((3, 3))
     h, b = np.empty((3, 3)), np.empty((3, 3))
     for s in range(q.shape[0]):
@@ -197,7 +198,7 @@ def energy(index, data, q, v, fixed, out):
 
 @kernel
 def motions(index, data, q, v, fixed, p, w):
-    """p (s, n, 4), w (s, n, 3): the turn of b against a and its angular velocity, axes of station b."""
+    """p (s, n, 4), w (s, n, 3): the rotation of b relative to a and its angular velocity, axes of station b."""
     z, R = np.empty(3), np.empty((3, 3))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
@@ -208,18 +209,18 @@ def motions(index, data, q, v, fixed, p, w):
 def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     """Add the derivatives of the torques by v, and by q H, to block data.
 
-    Let phi be a small turn of b against a, in axes of b. Then h_m . w and theta_m change by h_m . phi, b_m by db_m phi,
-    w by dw - z x phi, and the torque t = sum n_m b_m on b by T phi + C dw with
+    Let phi be a small rotation of b relative to a, in axes of b. Then h_m . w and theta_m change by h_m . phi, b_m by
+    db_m phi, w by dw - z x phi, and the torque t = sum n_m b_m on b by T phi + C dw with
 
         C = sum c_m b_m b_m^T,    T = sum b_m (k_m h_m + c_m (z x b_m + db_m^T w))^T + n_m db_m;
 
-    t on a is turned by phi too: its change in axes of b is (T - t~) phi + C dw.
+    For the opposite torque on a, the change in axes of b is (T - t~) phi + C dw.
     """
     p, work, R = np.empty(4), np.empty((6, 3)), np.empty((3, 3))
     w, z, theta, rate, t, row = work[0], work[1], work[2], work[3], work[4], work[5]
     h, b, db = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3))
     T, C, A = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    U, own, last = np.empty((2, 3, 3)), np.empty((3, 3)), np.zeros(3)
+    U, S, last = np.empty((2, 3, 3)), np.empty((3, 3)), np.zeros(3)
     K6, C6 = np.empty((6, 6)), np.empty((6, 6))
     for k in range(index.shape[0]):
         kind, first = index[k, KIND], index[k, INPUT]
@@ -251,9 +252,9 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
                 for x in range(3):
                     T[o, x] += b[m, o] * row[x] + n * db[m, o, x]
                     C[o, x] += damp * b[m, o] * b[m, x]
-        # from axes of station b to those of the frames; the motion of a counts backwards
-        rotation(data[k, FIRST_STATION], own)
-        product(own, R, U[0])
+        # from axes of station b to those of the frames; the motion of a has the opposite sign
+        rotation(data[k, FIRST_STATION], S)
+        product(S, R, U[0])
         rotation(data[k, SECOND_STATION], U[1])
         for o in range(3):
             for x in range(3):

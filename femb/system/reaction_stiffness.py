@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 
 from femb.base.types import Floats, Sparse
 from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND
-from femb.elements.joint.constraint_tangent_kernels import second
+from femb.elements.joint.constraint_tangent_kernels import row_tangent
 from femb.numerics.vector3 import AXES, IN_V
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multip
         multiplier = multipliers[index[ROW]]
         if multiplier == 0.0 or (index[IN_FORCE] >= 0 and u[index[IN_FORCE]] == 0.0):
             continue  # not in force
-        second(index, data, u, q, v, system.layout.fixed, K, T)
+        row_tangent(index, data, u, q, v, system.layout.fixed, K, T)
         frames = index[FIRST : FIRST + 3], index[SECOND : SECOND + 3]
         counts = [(6 if frame[AXES] else 3) if frame[IN_V] >= 0 else 0 for frame in frames]
         own = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])

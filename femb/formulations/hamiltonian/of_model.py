@@ -73,7 +73,7 @@ def _laws(form: MomentumForm, item: JointSpringDamper) -> list[tuple[int, Law]]:
         moved = item.stiffness * (coordinate - item.free) + item.damping * rate
         return force + moved, by_coordinate + item.stiffness, by_rate + item.damping
 
-    return [(int(form.map.hinge_of[item.number(form.layout)]), law)]
+    return [(int(form.map.hinge_of[item.coordinate_number(form.layout)]), law)]
 
 
 def completed(tree: Tree, values: ArrayLike | Mapping[str, float] | None, start: Floats) -> Floats:

@@ -76,7 +76,7 @@ class SystemTree:
         """Stiffness, damping and rest (n,) of the hinges: springs on the same one add up."""
         stiffness, damping, moment = np.zeros((3, n))
         for item in self.tree_springs:
-            k = self.hinge_of[item.number(self.layout)]
+            k = self.hinge_of[item.coordinate_number(self.layout)]
             stiffness[k] += item.stiffness
             damping[k] += item.damping
             moment[k] += item.stiffness * item.free

@@ -24,7 +24,7 @@ from femb.elements import (
     Spherical,
     Universal,
 )
-from femb.elements.joint.driver_orientation import turned_by
+from femb.elements.joint.driver_orientation import motion_of_angles
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES
@@ -231,7 +231,7 @@ class TestOrientation:
         motions = [Polynomial(c) for c in ((0.3, 1.0, -0.4), (-0.5, 0.7, 0.9), (1.2, -1.1, 0.6))]
 
         def at(t):
-            return turned_by(np.array([motion.derivatives(t) for motion in motions]).T, sequence)
+            return motion_of_angles(np.array([motion.derivatives(t) for motion in motions]).T, sequence)
 
         h, t = 1e-5, 0.4
         before, now, after = at(t - h), at(t), at(t + h)
