@@ -129,16 +129,16 @@ class _Instant:
                 f"{n_v - rows.rank} degree(s) of freedom there"
             )
         drive = system.velocity_residual(u, q, np.zeros(n_v))
-        self.v = self._agreed(system, rows, -drive, "velocities")
+        self.v = self._consistent(system, rows, -drive, "velocities")
         self.u = system.inputs_at(t, q, self.v)
         gamma = system.constraints(self.u[None], q[None], self.v[None])[1][0]
-        self.a = self._agreed(system, rows, gamma, "accelerations")
+        self.a = self._consistent(system, rows, gamma, "accelerations")
         force = system.residual(self.u[None], q[None], self.v[None], self.a[None])[0]
         self.multipliers = rows.solve_transposed(-force)
         self.coordinates = system.joint_motion(q, self.v)
         self.system = system.at(q)
 
-    def _agreed(self, system: System, rows: "ConstraintRows", right: Floats, what: str) -> Floats:
+    def _consistent(self, system: System, rows: "ConstraintRows", right: Floats, what: str) -> Floats:
         """x with J x = right. Raises SolveError where dependent rows are inconsistent."""
         x = rows.solve(right)
         gaps = rows.J @ x - right

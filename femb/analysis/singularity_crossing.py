@@ -68,15 +68,15 @@ class SingularityCrossing:
         Rows that are dependent at the start are left out throughout the step.
         """
         stepper = self._stepper
-        left, angle = self._time_left()
+        time_left, angle = self._time_left()
         if self._last_angles is not None and np.any(self._last_angles[1] == 0.0):
             stepper.form = stepper.form.without_rows(self._last_angles[1] == 0.0)
-        while stepper.t + 1.2 * left < limit and self._begin >= LEAST:
-            begin = min(1.0, self._begin / angle) * left
-            if left > 1.2 * begin:
-                limit = min(limit, stepper.t + left - max(begin, LEFT * left))
+        while stepper.t + 1.2 * time_left < limit and self._begin >= LEAST:
+            begin = min(1.0, self._begin / angle) * time_left
+            if time_left > 1.2 * begin:
+                limit = min(limit, stepper.t + time_left - max(begin, LEFT * time_left))
                 break
-            step = self._pass(min(limit, stepper.t + 2.0 * left))
+            step = self._cross(min(limit, stepper.t + 2.0 * time_left))
             if step is not None:
                 return step
         step = stepper.step(limit)
@@ -93,21 +93,21 @@ class SingularityCrossing:
                 return np.inf, 0.0
             last = self._steps[-1]
             h = last.end - last.start
-            left = _times_to_zero(previous, now)
-            if not np.any(left <= NEAR * h):
+            times = _times_to_zero(previous, now)
+            if not np.any(times <= NEAR * h):
                 self._begin, self._worst = BEGIN, np.inf
                 return np.inf, 0.0
             t = now[0] - 0.1 * h
             q, v, _ = last(np.array([t]))
-            left = _times_to_zero((t, _angles(system, t, q[0], v[0])), now)
+            times = _times_to_zero((t, _angles(system, t, q[0], v[0])), now)
         except TrialError:
             return np.inf, 0.0
-        self._row = int(np.argmin(left))
-        return float(left[self._row]), float(now[1][self._row])
+        self._row = int(np.argmin(times))
+        return float(times[self._row]), float(now[1][self._row])
 
     # The crossing
 
-    def _pass(self, end: float) -> Step | None:
+    def _cross(self, end: float) -> Step | None:
         """The step across, after which the stepper restarts; None where its error would exceed the tolerance."""
         stepper = self._stepper
         system, t0 = stepper.form, stepper.t

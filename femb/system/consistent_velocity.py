@@ -37,8 +37,8 @@ def consistent_start(
     """v (n_v,) with J v + Phi_t = 0 and the given joint rates, nearest to v; the known parts of ``twists`` stay.
 
     Three attempts: all structures that joints connect as one rigid body; each structure rigid; flexible.
-    component : the structure of every frame; together : the structure with whose given motion it moves; twists : the
-    given motions of structures; alone : frames whose velocity is given by themselves.
+    component : the structure of every frame; together : the structure that determines its motion; twists : the given
+    motions of structures; alone : frames with a velocity of their own.
     Raises ModelError where the given velocities contradict the joints.
     """
     from scipy.sparse import eye_array, vstack

@@ -91,7 +91,7 @@ def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Int
     on: dict[int, set[int]] = {}
     for row, frame in blocks:
         on.setdefault(frame, set()).add(row)
-    left = set(active.tolist())
+    remaining = set(active.tolist())
     queue = deque(sorted(on))
     while queue:
         frame = queue.popleft()
@@ -101,18 +101,18 @@ def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Int
         block = np.array([blocks[row, frame] for row in rows])
         if np.linalg.svd(block, compute_uv=False)[-1] < INDEPENDENT_ROWS:
             continue
-        left -= set(rows)
+        remaining -= set(rows)
         for other in {other for row in rows for other in layout.rows[row] if other in on}:
             on[other] -= set(rows)
             queue.append(other)
     groups: list[list[int]] = []
-    while left:
-        group, frames = [left.pop()], set[int]()
+    while remaining:
+        group, frames = [remaining.pop()], set[int]()
         for row in group:
             for frame in set(layout.rows[row]) - frames:
                 frames.add(frame)
-                others = on.get(frame, set()) & left
-                left -= others
+                others = on.get(frame, set()) & remaining
+                remaining -= others
                 group += sorted(others)
         groups.append(sorted(group))
     return sorted(groups)

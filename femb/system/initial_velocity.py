@@ -19,7 +19,7 @@ from femb.system.equations import Equations
 # Rounding of typed numbers: allowed relative difference of a given velocity from that of the rigid motion.
 AGREEMENT = 1e-6
 
-Given: TypeAlias = tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]
+GivenVelocity: TypeAlias = tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]
 
 
 @dataclass
@@ -68,7 +68,7 @@ def start_velocities(system: Equations, q: Floats) -> Floats:
     return consistent_start(system, q, v, component, together, twists, set(alone))
 
 
-def _leaders(given: list[Given], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
+def _leaders(given: list[GivenVelocity], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
     """The motion of every structure with a given velocity, by the first item that gives one."""
     twists: dict[int, Twist] = {}
     problems: list[Problem] = []
@@ -132,7 +132,7 @@ def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -
     return result
 
 
-def _given(model: Model, layout: Layout) -> list[Given]:
+def _given(model: Model, layout: Layout) -> list[GivenVelocity]:
     """Items with a given velocity: position, velocity and angular velocity, inertial axes, None where not given."""
     result = []
     for item in model.items():

@@ -126,8 +126,8 @@ class NumberedModel(VelocityCoordinates):
     @cached_property
     def has_gaps(self) -> bool:
         """Whether there are functions of ``gaps``."""
-        none = np.empty((0, self.n_q)), np.empty((0, self.n_v))
-        return bool(self.gaps(*none)[0].shape[1])
+        no_states = np.empty((0, self.n_q)), np.empty((0, self.n_v))
+        return bool(self.gaps(*no_states)[0].shape[1])
 
     @property
     def breakpoints(self) -> list[float]:

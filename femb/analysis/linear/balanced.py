@@ -1,4 +1,4 @@
-"""Least-squares solution of linear equations with scaling, and with zero singular values found by rounding analysis.
+"""Least-squares solution of linear equations, with scaling, and with the rank determined from rounding errors.
 
 Stiffnesses of a model differ by many powers of ten, as those of an axial strain and of a soft hinge do. Entries of the
 size of rounding are set to zero, rows and columns are scaled to the same size, and singular values below the rounding

@@ -84,27 +84,27 @@ def _of_station(point: OperatingPoint, station: Station, name: str, word: str) -
     pose, velocity, acceleration = np.zeros((3, 3, n))
     if frame.freedom:
         i, j = layout.frame_q[station.frame], layout.frame_v[station.frame]
-        line, turn = slice(j, j + 3), slice(j + 3, j + 6)
+        line, spin = slice(j, j + 3), slice(j + 3, j + 6)
         if frame.freedom == 3:
             if word in ("turn", "angular_velocity"):
                 raise ModelError(f"output {name!r}: a point mass does not turn")
             {"position": pose, "velocity": velocity, "acceleration": acceleration}[word][:, line] = np.eye(3)
             return Output(_axes(name), pose, velocity, acceleration)
         R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
-        arm, omega = station.offset, point.v[turn]
+        arm, omega = station.offset, point.v[spin]
         tilde = rotations.cross_matrix
         speed = np.cross(omega, arm)
         if word in ("turn", "angular_velocity"):
-            (pose if word == "turn" else velocity)[:, turn] = rotations.rotation_matrix(station.rotation).T
+            (pose if word == "turn" else velocity)[:, spin] = rotations.rotation_matrix(station.rotation).T
         elif word == "position":
-            pose[:, line], pose[:, turn] = np.eye(3), -R @ tilde(arm)
+            pose[:, line], pose[:, spin] = np.eye(3), -R @ tilde(arm)
         elif word == "velocity":
-            pose[:, turn] = -R @ tilde(speed)
-            velocity[:, line], velocity[:, turn] = np.eye(3), -R @ tilde(arm)
+            pose[:, spin] = -R @ tilde(speed)
+            velocity[:, line], velocity[:, spin] = np.eye(3), -R @ tilde(arm)
         else:
-            pose[:, turn] = -R @ tilde(np.cross(point.a[turn], arm) + np.cross(omega, speed))
-            velocity[:, turn] = -R @ (tilde(speed) + tilde(omega) @ tilde(arm))
-            acceleration[:, line], acceleration[:, turn] = np.eye(3), -R @ tilde(arm)
+            pose[:, spin] = -R @ tilde(np.cross(point.a[spin], arm) + np.cross(omega, speed))
+            velocity[:, spin] = -R @ (tilde(speed) + tilde(omega) @ tilde(arm))
+            acceleration[:, line], acceleration[:, spin] = np.eye(3), -R @ tilde(arm)
     return Output(_axes(name), pose, velocity, acceleration)
 
 

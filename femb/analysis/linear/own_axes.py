@@ -119,16 +119,16 @@ class OwnAxes:
         for _, j in self._quaternions:
             E[j : j + 3, j : j + 3] = -rotations.cross_matrix(v[j : j + 3])
         for _, j in self.frames:
-            line, turn = slice(j, j + 3), slice(j + 3, j + 6)
-            E[line, line], E[line, turn] = E[turn, turn], -rotations.cross_matrix(speeds[line])
+            line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+            E[line, line], E[line, spin] = E[spin, spin], -rotations.cross_matrix(speeds[line])
         for i, j in self.inertial:
-            line, turn = slice(j, j + 3), slice(j + 3, j + 6)
+            line, spin = slice(j, j + 3), slice(j + 3, j + 6)
             R = rotations.rotation_matrix(rotations.normalise(q[i : i + 4]))
-            velocity, omega = rotations.cross_matrix(speeds[line]), rotations.cross_matrix(v[turn])
+            velocity, omega = rotations.cross_matrix(speeds[line]), rotations.cross_matrix(v[spin])
             rates[line] = R.T @ a[line] - omega @ speeds[line]
             H[line, line] = R
-            eta[line, turn], alpha_p[line, turn] = -R @ velocity, -R @ rotations.cross_matrix(R.T @ a[line])
-            alpha_w[line, line], alpha_w[line, turn] = R @ omega, -R @ velocity
+            eta[line, spin], alpha_p[line, spin] = -R @ velocity, -R @ rotations.cross_matrix(R.T @ a[line])
+            alpha_w[line, line], alpha_w[line, spin] = R @ omega, -R @ velocity
         return Derivatives(H, eta, alpha_p, alpha_w, E, speeds, rates)
 
 
