@@ -159,7 +159,7 @@ def _freedom_lines(system: "System") -> list[str]:
     if count.dependent:
         lines += [
             f"equations that depend on the others: {len(count.dependent)}, {_by_item(count.dependent)}",
-            f"rigid bodies leave these reactions open, the least are given: {_by_item(count.undetermined)}",
+            f"reactions that are not unique, given with the least norm: {_by_item(count.undetermined)}",
         ]
     return lines
 

@@ -204,8 +204,7 @@ class Equations(NumberedModel):
         force = np.zeros(v.shape)
         for batch in self.batches:
             batch.nonconservative_force(u, q, v, force)
-        power = np.einsum("sv,sv->s", force, v)
+        power: Floats = np.einsum("sv,sv->s", force, v)
         if multipliers is not None:
             self.constraint_set.constraint_power(u, q, v, multipliers, power)
-        result: Floats = power
-        return result
+        return power

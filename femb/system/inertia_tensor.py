@@ -77,7 +77,7 @@ class MassChange:
             across = np.einsum("eijk,ei,ej->ek", change, local, local, optimize=True)
             np.add.at(force, index, along - 0.5 * across)
         momentum = self.system.mass_matrix(self.q) @ v
-        omega = angular_velocity_indices(self.system)
+        omega = self.system.rotations.reshape(-1, 3)
         force[omega] += np.cross(v[omega], momentum[omega])
         return force[: self.n]
 
@@ -87,18 +87,13 @@ class MassChange:
         Symmetric in the last two indices. Source: docs/theory/inertia_tensor.md, equation (5).
         """
         change = self.projected(shapes)
-        omega = angular_velocity_indices(self.system)
+        omega = self.system.rotations.reshape(-1, 3)
         momenta = self.system.mass_matrix(self.q) @ shapes
         torque = np.cross(shapes[omega][:, :, :, None], momenta[omega][:, :, None, :], axis=1)  # (frames, 3, i, j)
         force = change.transpose(0, 2, 1) - 0.5 * change.transpose(2, 0, 1)
         force += np.einsum("fok,foij->kij", shapes[omega], torque, optimize=True)
         return 0.5 * (force + force.swapaxes(1, 2))
 
-
-def angular_velocity_indices(system: "System") -> Ints:
-    """(frames, 3) indices of angular velocities in v."""
-    indices: Ints = system.coordinates[3][:, None] + np.arange(3)
-    return indices
 
 
 def mass_derivative(system: "System", q: Floats) -> Sparse:

@@ -43,8 +43,7 @@ class Twist:
 def start_velocities(system: Equations, q: Floats) -> Floats:
     """v (n_v,) at the start. Raises ModelError, by item, for velocities that contradict each other.
 
-    Structures that joints connect start as one rigid body too, unless other velocities are given or the joints forbid
-    it.
+    Structures that joints connect start as one rigid body too, where given velocities and the joints allow it.
     """
     layout = system.layout
     component = components(layout)

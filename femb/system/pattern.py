@@ -93,7 +93,7 @@ class Pattern:
         return np.concatenate(rows), np.concatenate(columns)
 
     def from_csc(self, matrix: Any) -> Floats:
-        """Block data of a scipy.sparse matrix (n, n) that has no entries beside the blocks."""
+        """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""
         rows, columns = self.rows_columns()
         return np.asarray(matrix.tocsr()[rows, columns], dtype=float).ravel()
 

@@ -29,10 +29,10 @@ def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multip
         second(index, data, u, q, v, system.layout.fixed, K, T)
         frames = index[FIRST : FIRST + 3], index[SECOND : SECOND + 3]
         counts = [(6 if frame[AXES] else 3) if frame[IN_V] >= 0 else 0 for frame in frames]
-        used = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])
+        free = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])
         at = np.concatenate([frame[IN_V] + np.arange(count) for frame, count in zip(frames, counts, strict=True)])
         rows.append(np.repeat(at, len(at)))
         columns.append(np.tile(at, len(at)))
-        values.append(multiplier * K[np.ix_(used, used)].ravel())
+        values.append(multiplier * K[np.ix_(free, free)].ravel())
     indices = (np.concatenate(rows), np.concatenate(columns))
     return coo_array((np.concatenate(values), indices), shape=(system.n_v, system.n_v)).tocsc()
