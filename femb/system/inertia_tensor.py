@@ -95,7 +95,6 @@ class MassChange:
         return 0.5 * (force + force.swapaxes(1, 2))
 
 
-
 def mass_derivative(system: "System", q: Floats) -> Sparse:
     """D (n_v, n_v, n_v), sparse.COO, the derivative of the mass matrix: see ``MassChange``."""
     return MassChange(system, q).tensor()
