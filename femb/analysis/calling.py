@@ -1,4 +1,4 @@
-"""Calling: what the functions of an analysis take - a model or the file of one, a run or its options by name."""
+"""Arguments of the analyses: a model or a case file, and a run or its options by name."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -43,10 +43,10 @@ class RunOptions(TypedDict, total=False):
 
 
 def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -> tuple[Model, Run, str]:
-    """The model, the run and the text of the case, if ``model`` is the path of a case file.
+    """The model, the run, and the text of the case file if ``model`` is a path.
 
-    Of a case file, options replace those of its own run. Raises ModelError: options that there are not, or beside a
-    run; something else than a model; CaseError for what is wrong with the file.
+    Options replace those of the run of a case file. Raises ModelError: unknown options, options together with a run,
+    neither a model nor a path; CaseError for errors of the file.
     """
     text = ""
     if isinstance(model, str | Path):
@@ -71,7 +71,7 @@ def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -
 
 
 def _arguments(options: RunOptions) -> dict[str, Any]:
-    """Arguments of a Run. Raises ModelError with what each unknown name may have meant."""
+    """Arguments of a Run. Raises ModelError with suggestions for unknown names."""
     names = [field.name for field in fields(Run)]
     problems = []
     for name in options:
@@ -87,8 +87,8 @@ def _arguments(options: RunOptions) -> dict[str, Any]:
         known = [field.name for field in fields(Tolerances)]
         unknown = [name for name in atol if name not in known]
         if unknown:
-            where = ("run", "atol", str(unknown[0]))
-            raise ModelError.at(where, f"there is no such tolerance; there are: {', '.join(known)}")
+            path = ("run", "atol", str(unknown[0]))
+            raise ModelError.at(path, f"there is no such tolerance; there are: {', '.join(known)}")
         given["atol"] = Tolerances(**atol)
     elif isinstance(atol, int | float) and not isinstance(atol, bool):
         given["atol"] = Tolerances(position=atol, quaternion=atol, strain=atol)

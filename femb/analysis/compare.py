@@ -1,6 +1,6 @@
-"""Compare: one case in every formulation that admits it, and the largest differences of what they give.
+"""Compare: one case in every formulation that admits it, and the largest differences of the results.
 
-Formulations share the model and little else: where they agree, so do two derivations of the same equations.
+Formulations are independent derivations of the equations of motion of one model: their agreement verifies them.
 """
 
 import csv
@@ -25,10 +25,10 @@ COLUMNS = ("formulation", "reference", "quantity", "unit", "largest", "time", "w
 
 @dataclass(frozen=True)
 class Attempt:
-    """A formulation, and how the case ran in it.
+    """The run of a case in a formulation.
 
-    method : the stepper, None where the formulation has none for the options. results : None where it did not run to
-    its end; reason then says why not. failed : whether the run began, and stopped.
+    method : the stepper, None where no stepper of the formulation accepts the options. results : None where the run did
+    not reach its end, for the ``reason``. failed : whether the run began, and stopped before its end.
     """
 
     formulation: str
@@ -40,7 +40,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of a comparison.
+    """The result of a comparison.
 
     reference : the formulation, or the file, that the others are compared with. attempts : one for each formulation.
     table : by formulation its Differences from the reference (femb.analysis.differences).
@@ -56,7 +56,7 @@ class Comparison:
         return any(attempt.failed for attempt in self.attempts)
 
     def text(self) -> str:
-        """The formulations and the table of differences, to be read."""
+        """The formulations and the table of differences as text."""
         width = max(len(attempt.formulation) for attempt in self.attempts)
         lines = [f"{attempt.formulation:{width}}  {_outcome(attempt)}" for attempt in self.attempts]
         for formulation, rows in self.table.items():
@@ -74,20 +74,20 @@ class Comparison:
         return "\n".join(lines)
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write comparison.csv, a row a difference, and comparison.json, with the formulations too; their paths."""
+        """Write comparison.csv, a row for each difference, and comparison.json, with the formulations; their paths."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         table, record = folder / "comparison.csv", folder / "comparison.json"
         rows = [
-            {"formulation": formulation, "reference": self.reference, **asdict(each)}
-            for formulation, found in self.table.items()
-            for each in found
+            {"formulation": formulation, "reference": self.reference, **asdict(difference)}
+            for formulation, rows in self.table.items()
+            for difference in rows
         ]
         with table.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             writer.writerows(rows)
-        # JSON has no word for what is not a number
+        # JSON has no NaN
         known = [{k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows]
         runs = [
             {"formulation": a.formulation, "method": a.method, "ran": a.results is not None, "reason": a.reason}
@@ -110,12 +110,10 @@ def compare(
 ) -> Comparison:
     """Run a model in every formulation of femb.base.options.FORMULATIONS that admits it, and compare the results.
 
-    model : or the path of a case file.
-
-    run, or its fields as keyword options. Each formulation takes the run's method where it can, else the first of its
-    own (femb.base.options.METHODS_OF). The reference is the run's own formulation or, if that does not run, the first
-    that does; against : other results, or their file, as the reference instead. out : a folder, for
-    ``FORMULATION/results.h5`` of every run. case_text, progress : as in ``simulate``.
+    model : or the path of a case file. run, or its fields as keyword options. Each formulation takes the run's method
+    if it can, else the first of its methods (femb.base.options.METHODS_OF). The reference is the run's own formulation
+    or, if that does not run, the first that does. against : other results, or their file, as the reference instead.
+    out : a folder, for ``FORMULATION/results.h5`` of every run. case_text, progress : as in ``simulate``.
 
     Raises ModelError with every problem of the model, or where no formulation admits it; ResultError where ``against``
     cannot be read, or has other output times or items.
@@ -124,13 +122,13 @@ def compare(
     case_text = case_text or text
     from femb.system.system import System
 
-    System(model, assemble=run.start == "assembled")  # the model's own problems, with their places
+    System(model, assemble=run.start == "assembled")  # raises the problems of the model itself, with their items
     name = str(against) if isinstance(against, str | Path) else "the other results"
     other = Results.read(against) if isinstance(against, str | Path) else against
     if other is not None:
-        # before the runs, which may take long
+        # checked before the runs, which may take long
         check_times(run.output_times(), other.time, ("the case", name))
-    order = [run.formulation, *(each for each in FORMULATIONS if each != run.formulation)]
+    order = [run.formulation, *(formulation for formulation in FORMULATIONS if formulation != run.formulation)]
     attempts = []
     for formulation in order:
         file = None if out is None else Path(out) / formulation / "results.h5"
@@ -145,14 +143,14 @@ def compare(
         del ran[reference]
     else:
         reference, base = order[0], Results({})
-    table = {each: differences(base, results, (reference, each)) for each, results in ran.items()}
+    table = {formulation: differences(base, results, (reference, formulation)) for formulation, results in ran.items()}
     return Comparison(reference, tuple(attempts), table)
 
 
 def admitted(run: Run, formulation: str) -> Run:
-    """The run in a formulation: by its own method or, if that does not go, the first that does.
+    """The run in a formulation: by its own method or, if that is refused, the first that is not.
 
-    Raises ModelError, what the run's own method is refused for, where none does.
+    Raises ModelError, that of the run's own method, where all are refused.
     """
     refused: ModelError | None = None
     for method in dict.fromkeys((run.method, *METHODS_OF.get(formulation, METHODS))):
@@ -183,7 +181,7 @@ def _attempt(
 
 
 def _reason(error: ModelError) -> str:
-    """The problems of an error, without the place of the choice of the formulation, on one line."""
+    """The problems of an error on one line; the item ``run.formulation`` is left out."""
     chosen = ("run", "formulation")
     return "; ".join(problem.message if problem.item == chosen else str(problem) for problem in error.problems)
 

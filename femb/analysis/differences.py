@@ -1,4 +1,4 @@
-"""Differences of two results of the same items at the same output times, kind of quantity by kind of quantity."""
+"""Differences, by kind of quantity, of two results of the same items at the same output times."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from femb.results.arrays import listing
 from femb.results.groups import GROUPS as CATALOGUE
 from femb.results.results import Results
 
-SAME_INSTANT = 1e-12  # of two output times, relative to the last of them
+SAME_INSTANT = 1e-12  # largest difference of two equal output times, relative to the last of them
 
 
 @dataclass(frozen=True)
 class Difference:
     """The largest difference of one kind of quantity.
 
-    quantity, unit : such as "position" and "m". largest : of the length of a vector's difference, of an angle between
-    attitudes, or of a number; not a number where a quantity is not known in one of the two. time : s, its instant.
-    where : the array that has it, such as "bodies/hub/position". scale : the largest length, in the same unit, of the
-    quantity itself in the first of the two; pi for attitudes.
+    quantity, unit : such as "position" and "m". largest : the norm of the difference of vectors, the angle between
+    attitudes, or the difference of numbers; NaN where one of the two results has NaN. time : its instant, s.
+    where : its array, such as "bodies/hub/position". scale : the largest norm, in the same unit, of the quantity itself
+    in the first results; pi for attitudes.
     """
 
     quantity: str
@@ -35,7 +35,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of quantity: the arrays (kind of item or group, and word) that belong to it."""
+    """A kind of quantity, with the groups of items and the word of its arrays."""
 
     quantity: str
     unit: str
@@ -73,27 +73,27 @@ def differences(
 ) -> tuple[Difference, ...]:
     """A Difference for each kind of quantity that both results have, in the order of ``KINDS``.
 
-    Nothing is interpolated: both must have the same output times, and items of the same names. A kind of quantity that
-    one of the two does not hold for any item is left out. names : of the two, for messages.
+    Both must have the same output times and items; nothing is interpolated. A kind of quantity is left out if one of
+    the two results has no array of it. names : of the two results, for messages.
 
-    Raises ResultError: other output times, other items, or arrays of other shapes.
+    Raises ResultError where output times, items, or shapes of arrays differ.
     """
     check_times(first.time, second.time, names)
     for group in GROUPS:
         _check_names(group, first, second, names)
-    found = [_largest(kind, first, second, names) for kind in KINDS]
-    return tuple(each for each in found if each is not None)
+    result = [_largest(kind, first, second, names) for kind in KINDS]
+    return tuple(difference for difference in result if difference is not None)
 
 
 def check_times(first: Floats, second: Floats, names: tuple[str, str]) -> None:
-    """Raise ResultError unless two lists of output times (T,) are the same but for rounding."""
+    """Raise ResultError unless two arrays of output times (T,) are equal up to rounding."""
     one, other = names
     advice = "; nothing is interpolated: use the same run.duration and run.output_interval for both"
     if len(first) != len(second):
         raise ResultError(f"{other}: {_span(second)}, but {one} has {_span(first)}{advice}")
-    apart = np.abs(second - first)
-    if apart.size and not np.max(apart) <= SAME_INSTANT * max(1.0, float(np.max(np.abs(first)))):
-        k = int(np.argmax(apart > SAME_INSTANT))
+    gaps = np.abs(second - first)
+    if gaps.size and not np.max(gaps) <= SAME_INSTANT * max(1.0, float(np.max(np.abs(first)))):
+        k = int(np.argmax(gaps > SAME_INSTANT))
         raise ResultError(f"{other}: output time {k} is {second[k]:.12g} s, but {first[k]:.12g} s in {one}{advice}")
 
 
@@ -103,12 +103,12 @@ def _span(time: Floats) -> str:
 
 def _check_names(group: str, first: Results, second: Results, names: tuple[str, str]) -> None:
     """Raise ResultError unless both have the same items; their order does not matter."""
-    mine, theirs = (getattr(each, group) for each in (first, second))
-    for here, there, holder in ((mine, theirs, names[1]), (theirs, mine, names[0])):
-        missing = [name for name in here if name not in there]
+    in_first, in_second = getattr(first, group), getattr(second, group)
+    for wanted, present, label in ((in_first, in_second, names[1]), (in_second, in_first, names[0])):
+        missing = [name for name in wanted if name not in present]
         if missing:
             listed = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
-            raise ResultError(f"{holder}: has no {listed} among its {group}; there are: {listing(there)}")
+            raise ResultError(f"{label}: has no {listed} among its {group}; there are: {listing(present)}")
 
 
 def _pairs(kind: _Kind, first: Results, second: Results) -> Iterator[tuple[str, Floats, Floats]]:
@@ -123,31 +123,31 @@ def _pairs(kind: _Kind, first: Results, second: Results) -> Iterator[tuple[str, 
 def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str]) -> Difference | None:
     measure: Callable[[Floats, Floats], tuple[Floats, Floats]]
     measure = _angles if kind.word == "quaternion" else _lengths if kind.vectors else _numbers
-    found: Difference | None = None
+    worst: Difference | None = None
     scale = 0.0
-    for path, mine, theirs in _pairs(kind, first, second):
-        if mine.shape != theirs.shape:
+    for path, a, b in _pairs(kind, first, second):
+        if a.shape != b.shape:
             raise ResultError(
-                f"{names[1]}: {path} has the shape {theirs.shape}, but {mine.shape} in {names[0]}: "
+                f"{names[1]}: {path} has the shape {b.shape}, but {a.shape} in {names[0]}: "
                 "beams must have the same elements"
             )
-        if not mine.size:
+        if not a.size:
             continue
-        apart, size = measure(mine, theirs)
-        # NaN counts as the largest of all, and shows
-        apart = np.where(np.isnan(apart), np.inf, apart)
-        k = int(np.argmax(apart))
+        gaps, size = measure(a, b)
+        # NaN counts as the largest difference
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)
+        k = int(np.argmax(gaps))
         scale = max(scale, float(np.max(size, initial=0.0, where=np.isfinite(size))))
-        if found is None or apart[k] > found.largest:
-            found = Difference(kind.quantity, kind.unit, float(apart[k]), float(first.time[k]), path, scale)
-    if found is None:
+        if worst is None or gaps[k] > worst.largest:
+            worst = Difference(kind.quantity, kind.unit, float(gaps[k]), float(first.time[k]), path, scale)
+    if worst is None:
         return None
-    largest = float("nan") if np.isinf(found.largest) else found.largest
-    return Difference(kind.quantity, kind.unit, largest, found.time, found.where, scale)
+    largest = float("nan") if np.isinf(worst.largest) else worst.largest
+    return Difference(kind.quantity, kind.unit, largest, worst.time, worst.where, scale)
 
 
 def _over_items(values: Floats) -> Floats:
-    """(T,) the largest at each instant; NaN where one is."""
+    """(T,) the largest value at each instant; NaN if one of them is."""
     result: Floats = np.max(values.reshape(len(values), -1), axis=1)
     return result
 
@@ -161,7 +161,7 @@ def _numbers(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 
 
 def _angles(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Angles between attitudes; from sine and cosine of the half, so that small ones are exact. p and -p are alike."""
-    turn = rotations.multiply(rotations.conjugate(first), second)
-    angle = 2.0 * np.arctan2(np.linalg.norm(turn[..., 1:], axis=-1), np.abs(turn[..., 0]))
+    """Angles between attitudes, by sine and cosine of the half angle for accuracy; p and -p are the same attitude."""
+    p = rotations.multiply(rotations.conjugate(first), second)
+    angle = 2.0 * np.arctan2(np.linalg.norm(p[..., 1:], axis=-1), np.abs(p[..., 0]))
     return _over_items(angle), np.full(len(first), np.pi)

@@ -1,13 +1,13 @@
-"""Latching: the events of latches, and what happens to the motion at one.
+"""Events, and the velocity jump where a latch engages.
 
-When a latch engages, velocities jump by the smallest change, weighted with the mass M, that the constraints allow:
+The velocities jump by the smallest change, in the metric of the mass M, that satisfies the constraints:
 
     [ M  J^T ] [ v+ - v- ]   [            0           ]
     [ J   0  ] [    p    ] = [ -(J v- + Phi_t) ],
 
-p being the impulses of the joints. Between bodies they are internal, so that momentum is kept. The kinetic energy lost
-is the sum of what the impulses take, (v+ + v-)/2 . J_i^T p_i a row: of joints nothing, of drivers what they give in the
-jump as work, of each latch its own loss. Source: docs/theory/constraints.md, section 12.
+with the impulses p of the constraints. Impulses between bodies are internal: momentum is conserved. The lost kinetic
+energy is the sum over the rows i of (v+ + v-)/2 . J_i^T p_i: zero for joints, the work of drivers (negative), and the
+loss of each latch. Source: docs/theory/constraints.md, section 12.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ from femb.system.system import System
 
 @dataclass(frozen=True)
 class Event:
-    """A function of (t, state) whose zero is looked for; ``direction`` 1 or -1 takes rising or falling zeros only.
+    """An event: a zero of a function of (t, state); with ``direction`` 1 or -1, only a rising or a falling one.
 
-    A terminal event ends the run there. Two zeros within an eighth of a step may be missed: limit ``max_step``.
+    A terminal event ends the run. Two zeros within an eighth of a step may be missed: limit ``max_step``.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Event:
     latch: int = -1
 
     def value(self, t: float, state: State) -> float:
-        """The function at an instant. Raises SolveError where it fails or gives no number."""
+        """The function at an instant. Raises SolveError where it fails or does not return a number."""
         label = self.name if self.latch >= 0 else f"event {self.name!r}"
         try:
             result = self.function(t, state)
@@ -61,7 +61,7 @@ class Event:
 
 
 def latch_events(form: Formulation) -> tuple[Event, ...]:
-    """The events that the latches of a formulation's system wait for, in its discrete state."""
+    """The events at which the latches of a formulation's system switch from its discrete state."""
     result, system = [], form.system
     for k, latch in enumerate(system.layout.latches):
         item, engaged = latch.item, bool(system.discrete.engaged[k])
@@ -86,14 +86,14 @@ def kinetic_energy(form: Formulation, q: Floats, v: Floats) -> float:
 
 
 def switched(form: F, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[F, Floats, Floats, Floats]:
-    """The formulation with latches switched at a state, the coordinates and velocities after it, and the energy (J)
-    that each of the latches took.
+    """The formulation with switched latches, coordinates and velocities after the jump, and the energy loss (J) of each
+    of the latches.
 
-    Of latches that engage together one may take less than nothing: what another one's impulse has put into its motion.
+    The loss of one of several latches that engage together may be negative, by the impulse of another one.
     """
     system = form.system
     discrete = system.discrete
-    q, v = (each[0] for each in form.to_system(q[None], v[None]))
+    q, v = (x[0] for x in form.to_system(q[None], v[None]))
     engaged, held = discrete.engaged.copy(), discrete.held.copy()
     coordinates = system.joint_motion(q, v)[0]
     for k in latches:
@@ -101,16 +101,16 @@ def switched(form: F, latches: list[int], t: float, q: Floats, v: Floats) -> tup
         held[k] = coordinates[system.layout.latches[k].coordinate]
     other = form.with_discrete(replace(discrete, engaged=engaged, held=held))
     system = other.system
-    u, before = system.inputs_at(t, q, v), v
+    u, v_before = system.inputs_at(t, q, v), v
     q, v = projected(system, u, q, v)
-    losses = _taken(system, u, q, before, v)[[system.layout.row_c[system.layout.latches[k].row] for k in latches]]
+    losses = _losses(system, u, q, v_before, v)[[system.layout.row_c[system.layout.latches[k].row] for k in latches]]
     return other, *other.from_system(q, v), losses
 
 
-def _taken(system: System, u: Floats, q: Floats, before: Floats, after: Floats) -> Floats:
-    """(n_c,) J: what the impulse of each row takes from the motion in the jump from v before to v after."""
+def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Floats) -> Floats:
+    """(n_c,) J: kinetic energy lost by the impulse of each row in the jump of the velocities."""
     n_v, x = system.n_v, np.zeros(system.n_v + system.n_c)
-    x[n_v:] = -system.constraint_rates(u[None], q[None], before[None])[0]
+    x[n_v:] = -system.constraint_rates(u[None], q[None], v_before[None])[0]
     impulses = least_multipliers(system, u, q, mass_factors(system, u, q).solve(x)[n_v:])
-    result: Floats = impulses * (system.jacobian(u, q) @ (0.5 * (before + after)))
+    result: Floats = impulses * (system.jacobian(u, q) @ (0.5 * (v_before + v_after)))
     return result

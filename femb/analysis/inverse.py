@@ -1,6 +1,6 @@
-"""Inverse dynamics: a motion that joints and drivers prescribe in full, and the forces that it takes.
+"""Inverse dynamics: the forces of a motion that joints and drivers prescribe in full.
 
-Statics is the case of drivers that stand still. Source: docs/theory/constraints.md, section 10.
+Statics is the case of drivers at rest. Source: docs/theory/constraints.md, section 10.
 """
 
 import time
@@ -10,8 +10,8 @@ from typing import Unpack
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
-from femb.analysis.prescribed_motion import Rows, prescribed
-from femb.analysis.undriven import suggestions
+from femb.analysis.prescribed_motion import ConstraintRows, prescribed
+from femb.analysis.undriven import missing_drivers
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
 from femb.base.progress import Reporter
@@ -33,17 +33,15 @@ def inverse(
 ) -> Results:
     """Motion and forces of a model whose joints and drivers prescribe all of its motion.
 
-    model : or the path of a case file.
-
-    run, or its fields as keyword options: the instants of output, ``duration`` and ``output_interval``, and ``start``
-    count; there is no stepper. out, case_text, progress : as in ``simulate``.
+    model : or the path of a case file. run, or its fields as keyword options: only ``duration``, ``output_interval``
+    and ``start`` are used; there is no stepper. out, case_text, progress : as in ``simulate``.
 
     The results are those of a run; ``drivers`` has the forces of the drives and ``joints`` the reactions. The work of
-    the audit is the power integrated by Gauss's rule with two points in each output interval, so that the energy error
-    is that of the rule, and falls with the fourth power of the interval.
+    the audit is the power integrated by Gauss's rule with two points in each output interval: the energy error is that
+    of the rule, of fourth order in the interval.
 
-    Raises ModelError with every problem of the model, where it has beams or latches, or not all of its motion is
-    prescribed; SolveError, with the results so far in ``error.results``, where the drivers cannot be followed.
+    Raises ModelError with every problem of the model, for beams and latches, or where the motion is not prescribed in
+    full; SolveError, with the results so far in ``error.results``, where the drivers cannot be followed.
     """
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
@@ -65,7 +63,7 @@ def inverse(
 
 
 def check_prescribed(system: System) -> None:
-    """Raise ModelError where constraints do not prescribe all of the motion, with what else might be driven."""
+    """Raise ModelError where constraints do not prescribe all of the motion, with suggestions of further drivers."""
     for latch in system.layout.latches:
         raise ModelError.at(
             ("latches", latch.item.name), "engages or lets go at an event, and inverse dynamics has none: leave it out"
@@ -76,20 +74,20 @@ def check_prescribed(system: System) -> None:
             "bends: no joint or driver prescribes how; inverse dynamics is of rigid bodies, so integrate in time "
             "(femb run), or take a rigid body in its place",
         )
-    for each in system.layout.internal:
+    for unknown in system.layout.internal:
         raise ModelError.at(
-            (each.table, each.label),
-            f"has an unknown of its own, {each.quantity.name}, that no joint or driver prescribes; integrate in time "
-            "(femb run)",
+            (unknown.table, unknown.label),
+            f"has an unknown of its own, {unknown.quantity.name}, that no joint or driver prescribes; integrate in "
+            "time (femb run)",
         )
     q = system.q0
     J = system.jacobian(system.inputs_at(0.0, q, np.zeros(system.n_v)), q).toarray()
-    left = system.n_v - Rows(J).rank
-    if left:
+    free = system.n_v - ConstraintRows(J).rank
+    if free:
         raise ModelError(
             Problem(
                 ("drivers",),
-                f"joints and drivers leave {left} degree{'s' if left > 1 else ''} of freedom: drive also "
-                f"{suggestions(system, q, J)}; or integrate in time (femb run)",
+                f"joints and drivers leave {free} degree{'s' if free > 1 else ''} of freedom: drive also "
+                f"{missing_drivers(system, q, J)}; or integrate in time (femb run)",
             )
         )

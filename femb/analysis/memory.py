@@ -1,4 +1,4 @@
-"""Memory: whether there is room for what a run records, asked before it begins."""
+"""Memory check before a run: whether its results fit into the free memory."""
 
 import os
 from typing import TYPE_CHECKING
@@ -9,24 +9,24 @@ if TYPE_CHECKING:
     from femb.base.options import Run
     from femb.system.system import System
 
-# Bytes of a number, and how many times the arrays of results are held while they are put together.
+# Bytes of a number, and copies of the arrays of results while they are concatenated.
 NUMBER, COPIES = 8, 2
 
 
-def frame_numbers(system: "System") -> int:
-    """How many numbers a run records at each output time, about."""
+def numbers_per_output(system: "System") -> int:
+    """Approximate number of values that a run records at each output time."""
     layout = system.layout
     nodes = sum(len(beam.stations) for beam in layout.beams.values())
     elements = sum(beam.elements for beam in layout.beams.values())
     joints = sum(6 + 2 * len(joint.coordinates) for joint in layout.joints.values())
     drivers = sum(3 * len(driver.rows) for driver in layout.drivers.values())
-    # position, quaternion, velocity and angular velocity; of nodes also rotation and deflection; of elements the
-    # strains and forces at both ends; time and audit
+    # bodies: position, quaternion, velocity, angular velocity; nodes: also rotation and deflection; elements: strains
+    # and forces at both ends; time and audit
     return 13 * len(layout.bodies) + 20 * nodes + 14 * elements + joints + drivers + 13
 
 
 def available() -> int | None:
-    """Bytes of memory that are free, or None where the system does not say."""
+    """Bytes of free memory, or None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -38,10 +38,10 @@ def available() -> int | None:
 
 
 def check_memory(system: "System", run: "Run") -> None:
-    """Raise ModelError where a run has more to record than there is memory for."""
+    """Raise ModelError where the results of a run are larger than the free memory."""
     free = available()
     count = run.output_count()
-    needed = float(NUMBER * COPIES) * count * frame_numbers(system)
+    needed = float(NUMBER * COPIES) * count * numbers_per_output(system)
     if free is not None and needed > free:
         raise ModelError.at(
             ("run", "output_interval"),

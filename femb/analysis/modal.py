@@ -1,4 +1,4 @@
-"""Modal model: a structure on a few shapes in a frame that moves freely, with its quadratic velocity forces.
+"""Modal model: a structure described by a few shapes in a floating frame, with quadratic velocity forces.
 
 Source: docs/theory/inertia_tensor.md, equations (5) to (11).
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from femb.system.system import System
 
 FORMATS = (".npz", ".h5")
-# What a stiffness may lack in symmetry, and what it may be along rigid motions, relative to its largest entry.
+# Tolerances of the symmetry of a stiffness, and of its zeros along rigid motions, relative to its largest entry.
 SYMMETRIC, FREE = 1e-7, 1e-9
 RIGID = tuple(f"{word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz")
 NAMES = ("names", "velocities", "inputs")
@@ -31,20 +31,20 @@ NAMES = ("names", "velocities", "inputs")
 
 @dataclass(frozen=True, eq=False)
 class ModalModel:
-    """(M + D p) x' + G x x + C x + K p = F u of speeds x (m,) of any size and small elastic coordinates.
+    """(M + D p) x' + G x x + C x + K p = F u with speeds x (m,) of any size and small elastic coordinates p (m,).
 
-    names (m,) : what each speed is. Of a free structure the first six are the velocity of the frame and its angular
-    velocity, in its own axes; the others are the rates of elastic coordinates. ``rigid`` of them are of the first kind;
-    p (m,) has zeros in their place.
+    names (m,) : of the speeds. The first six of a free structure are the velocity and the angular velocity of the
+    frame, in its own axes; the others are the rates of the elastic coordinates. ``rigid`` : the number of speeds of the
+    frame, 6 or 0; these entries of p are zero.
 
     shapes (n_v, m) : the velocities of all bodies, nodes and internal coordinates by the speeds at p = 0, in the order
     and units of ``velocities``: rates of positions in inertial axes, angular velocities in those of the body or node.
-    q (n_q,) : the System's coordinates there. origin (3,), axes (3, 3) : where the frame is, axes as columns, m.
+    q (n_q,) : the System's coordinates at p = 0. origin (3,) m, axes (3, 3) : pose of the frame, axes as columns.
     mass, damping, stiffness (m, m). mass_change (m, m, m) : D, mass[a, b] changes by D[a, b, c] p_c. quadratic (m, m,
     m) : G[k, i, j] x_i x_j is the force on speed k, symmetric in i and j; exact at p = 0. forces (m, i) : F, by the
     inputs (i,), the factors of loads and motors.
 
-    Weight is not among the inputs: that of a gravity g (3,) in the axes of the frame is mass_at(p)[:, :3] @ g.
+    Weight is not an input: for a gravity g (3,) in the axes of the frame it is mass_at(p)[:, :3] @ g.
     Source: docs/theory/inertia_tensor.md, equations (5) to (11).
     """
 
@@ -64,12 +64,12 @@ class ModalModel:
 
     @property
     def rigid(self) -> int:
-        """How many of the speeds are those of the frame: 6 of a free structure, 0 of one that is held."""
+        """Number of speeds of the frame: 6 for a free structure, 0 for a supported one."""
         return 6 if self.names[:6] == RIGID else 0
 
     @property
     def frequencies(self) -> Floats:
-        """(m - rigid,) Hz: of each shape for itself, with the frame at rest."""
+        """(m - rigid,) Hz: the frequency of each shape alone, with the frame at rest."""
         square = np.diag(self.stiffness) / np.diag(self.mass)
         return np.asarray(np.sqrt(np.maximum(square[self.rigid :], 0.0)) / (2.0 * np.pi))
 
@@ -83,10 +83,10 @@ class ModalModel:
         return np.asarray(self.mass + self.mass_change @ self._numbers("coordinates", p))
 
     def acceleration(self, p: ArrayLike, rates: ArrayLike, force: ArrayLike) -> Floats:
-        """x' (m,) at coordinates, speeds and a force on the speeds (m,), such as ``forces @ u`` and weight."""
+        """x' (m,) at coordinates, speeds and a generalized force (m,), such as ``forces @ u`` plus weight."""
         x = self._numbers("speeds", rates)
-        left = self._numbers("force", force) - self.quadratic_force(x) - self.damping @ x
-        right = left - self.stiffness @ self._numbers("coordinates", p)
+        right = self._numbers("force", force) - self.quadratic_force(x) - self.damping @ x
+        right = right - self.stiffness @ self._numbers("coordinates", p)
         return np.asarray(np.linalg.solve(self.mass_at(p), right), dtype=np.float64)
 
     def _numbers(self, word: str, values: ArrayLike) -> Floats:
@@ -96,7 +96,7 @@ class ModalModel:
         return result
 
     def write(self, path: str | Path) -> Path:
-        """Write all fields, by their names, to a .npz or to the group modal of a results file .h5; its path.
+        """Write all fields, by their names, to a .npz or to the group ``modal`` of a results file .h5; its path.
 
         Raises ResultError.
         """
@@ -106,7 +106,7 @@ class ModalModel:
 
     @classmethod
     def read(cls, path: str | Path) -> "ModalModel":
-        """Read what ``write`` wrote as .npz. Raises ResultError."""
+        """Read a .npz written by ``write``. Raises ResultError."""
         arrays = [field.name for field in fields(cls) if field.name not in NAMES]
         return cls(**read_arrays(path, arrays, NAMES, "modal model"))
 
@@ -119,18 +119,17 @@ def modal_model(
     held: str | None = None,
     start: str = "as_given",
 ) -> ModalModel:
-    """A structure without joints on its ``modes`` lowest elastic modes, or on given shapes, at rest at its start.
+    """Modal model of a structure without joints: its ``modes`` lowest elastic modes, or given shapes, at rest.
 
-    held : the body that is held in the modes, and that the frame is fixed in. By default nothing is held: the modes are
-    those of the free structure, and the frame is at its mass centre with inertial axes. A structure on the ground, by
-    a beam or by springs, has no speeds of a frame.
-    shapes (n_v, m) : elastic displacements, in the order and units of ``ModalModel.velocities``; zero for the body that
-    is held. start : the posture, as ``run.start`` of a case says; "equilibrium" is the one that its loads bend it to,
-    and their stiffness is in the modes. Elsewhere it is taken as if it were in equilibrium without loads
-    and weight.
+    held : the body that is fixed in the modes, and carries the frame. By default the modes are those of the free
+    structure, and the frame is at its mass centre with inertial axes. A structure connected to the ground, by a beam or
+    by springs, has no speeds of a frame.
+    shapes (n_v, m) : elastic displacements, in the order and units of ``ModalModel.velocities``; zero for the body
+    ``held``. start : the configuration, as ``run.start`` of a case. "equilibrium" is that under the loads, with their
+    stiffness in the modes; the others are assumed in equilibrium without loads and weight.
 
     Raises ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is
-    not symmetric, as of forces that follow the motion; an unknown body; more modes than there are.
+    not symmetric, as with follower forces; an unknown body; more modes than coordinates.
     """
     from femb.analysis.linear.chart import frames_chart
     from femb.analysis.linear.point import OperatingPoint
@@ -156,14 +155,14 @@ def modal_model(
     H, K = equations.chart.H, equations.stiffness
     origin, axes = frame(system, held)
     rigid = rigid_shapes(system, point.q, origin, axes)
-    own = H.T @ rigid  # H is orthogonal
-    free = bool(np.max(np.abs(K @ own)) <= FREE * np.max(np.abs(K), initial=1.0) * np.max(np.abs(own)))
+    rigid_p = H.T @ rigid  # H is orthogonal
+    free = bool(np.max(np.abs(K @ rigid_p)) <= FREE * np.max(np.abs(K), initial=1.0) * np.max(np.abs(rigid_p)))
     if free:
         modal = list(RIGID)
     else:
         rigid, modal = rigid[:, :0], []
     if shapes is None:
-        elastic, squares = _lowest(equations, modes, _kept(system, held), rigid.shape[1] if held is None else 0)
+        elastic, squares = _lowest(equations, modes, _not_held(system, held), rigid.shape[1] if held is None else 0)
         modal += [f"mode {k + 1}, {f:.6g} Hz" for k, f in enumerate(np.sqrt(squares) / (2.0 * np.pi))]
     else:
         elastic = H.T @ _given(system, shapes, modes, held)
@@ -191,28 +190,28 @@ def modal_model(
 
 
 def _at_rest(point: "OperatingPoint", loaded: bool) -> "OperatingPoint":
-    """The point without accelerations and, unless they are what bends it, without loads: these are inputs."""
+    """The point without accelerations and, unless ``loaded``, with loads that are inputs set to zero."""
     u = point.u.copy()
-    for each, part in point.system.parts_of_inputs:
-        if not (loaded or each.of_state or each.of_discrete):
+    for input_, part in point.system.parts_of_inputs:
+        if not (loaded or input_.of_state or input_.of_discrete):
             u[part] = 0.0
     return replace(point, u=u, a=np.zeros_like(point.a))
 
 
-def _kept(system: "System", held: str | None) -> Bools:
-    """(n_v,) bool: the velocities of all but the body that is held."""
-    kept = np.ones(system.n_v, dtype=bool)
+def _not_held(system: "System", held: str | None) -> Bools:
+    """(n_v,) bool: the velocities of all but the body ``held``."""
+    result = np.ones(system.n_v, dtype=bool)
     if held is not None:
         i = system.layout.frame_v[system.layout.bodies[held]]
-        kept[i : i + 6] = False
-    return kept
+        result[i : i + 6] = False
+    return result
 
 
-def _lowest(equations: "SecondOrder", modes: int | None, kept: Bools, skip: int) -> tuple[Floats, Floats]:
-    """Coordinates (n_v, m) of the lowest modes after ``skip`` free ones, of unit modal mass, and their stiffnesses."""
+def _lowest(equations: "SecondOrder", modes: int | None, free: Bools, skip: int) -> tuple[Floats, Floats]:
+    """Coordinates (n_v, m) of the lowest modes after ``skip`` rigid ones, of unit modal mass, and their stiffnesses."""
     from scipy.linalg import eigh
 
-    K, M = (each[np.ix_(kept, kept)] for each in (equations.stiffness, equations.mass))
+    K, M = (matrix[np.ix_(free, free)] for matrix in (equations.stiffness, equations.mass))
     count = len(K) - skip
     if isinstance(modes, bool) or not isinstance(modes, int) or not 1 <= modes <= count:
         raise ModelError(f"modal_model: modes: got {shown(modes)}, wanted a whole number from 1 to {count}, or shapes")
@@ -222,8 +221,8 @@ def _lowest(equations: "SecondOrder", modes: int | None, kept: Bools, skip: int)
             "follow the motion, or the posture is no equilibrium of the loads; take them out, or give shapes"
         )
     squares, parts = eigh(0.5 * (K + K.T), M)
-    elastic = np.zeros((len(kept), modes))
-    elastic[kept] = parts[:, skip : skip + modes]
+    elastic = np.zeros((len(free), modes))
+    elastic[free] = parts[:, skip : skip + modes]
     return elastic, np.maximum(squares[skip : skip + modes], 0.0)
 
 
@@ -233,6 +232,6 @@ def _given(system: "System", shapes: ArrayLike, modes: int | None, held: str | N
     result = as_numbers(shapes)
     if result is None or result.ndim != 2 or len(result) != system.n_v or not result.shape[1]:
         raise ModelError(f"modal_model: shapes: got {shown(shapes)}, wanted {system.n_v} rows, one for each velocity")
-    if np.any(result[~_kept(system, held)]):
+    if np.any(result[~_not_held(system, held)]):
         raise ModelError(f"modal_model: shapes: they move bodies.{held}, which is held")
     return result

@@ -1,9 +1,9 @@
-"""A motion that joints and drivers prescribe in full: its positions, velocities, accelerations and forces.
+"""Prescribed motion: positions, velocities, accelerations and forces where joints and drivers prescribe all of it.
 
     Phi(q, t) = 0,    J v = -Phi_t,    J a = gamma,    J^T lambda = f - M a - h
 
-one after the other at every instant; nothing is integrated. J has the rank n_v, and more rows where some depend on
-others: these must agree, and the multipliers are those of least norm. Source: docs/theory/constraints.md, section 10.
+are solved in this order at every instant; nothing is integrated. J has the rank n_v. Dependent rows must be consistent,
+and the multipliers are those of least norm. Source: docs/theory/constraints.md, section 10.
 """
 
 from collections.abc import Iterator
@@ -21,16 +21,16 @@ from femb.system.degrees_of_freedom import RANK
 from femb.system.system import System
 
 ITERATIONS = 12
-LARGEST_ROTATION = 0.3  # rad, from one instant to the next: farther on lies another way to assemble the mechanism
-LARGEST_CORRECTION = 0.1  # rad, of what is extrapolated from the last instant
-SHORTEST = 1e-6  # part of an output interval
-AGREEMENT = 1e-6  # relative; by which rows that depend on others may contradict them
-# Points of Gauss's rule in an interval of unit length, each of weight one half.
+LARGEST_ROTATION = 0.3  # rad, between instants: a larger one may lead to another branch of the mechanism
+LARGEST_CORRECTION = 0.1  # rad, of the extrapolation from the last instant
+SHORTEST = 1e-6  # relative to an output interval
+AGREEMENT = 1e-6  # relative inconsistency of dependent rows that is allowed
+# Points of Gauss's rule in an interval of unit length, with weights of one half.
 GAUSS = (0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0)
 
 
 def prescribed(system: System, times: Floats) -> Iterator[Frames]:
-    """Yield the frame of each of the instants ``times`` (T,), the first of them the system's start."""
+    """Yield the output at each of the instants ``times`` (T,), the first of them the system's start."""
     now = _Instant(system, float(times[0]), system.q0)
     work = 0.0
     yield now.frames(work)
@@ -45,7 +45,7 @@ def prescribed(system: System, times: Floats) -> Iterator[Frames]:
 
 
 def _follow(now: "_Instant", end: float) -> "_Instant":
-    """The instant ``end``, from an earlier one in as many parts as it takes to stay on its branch of the motion."""
+    """The instant ``end``, from an earlier one, in steps short enough to stay on its branch of the motion."""
     span = part = end - now.t
     while now.t < end:
         part = min(part, end - now.t)
@@ -64,11 +64,11 @@ def _follow(now: "_Instant", end: float) -> "_Instant":
 
 
 class _AstrayError(Exception):
-    """No position found, or one that may be of another branch."""
+    """No solution for the positions, or one that may be on another branch."""
 
 
 def _positions(now: "_Instant", t: float) -> Floats:
-    """q (n_q,) with Phi(q, t) = 0, by Newton's iteration from what an earlier instant lets expect."""
+    """q (n_q,) with Phi(q, t) = 0, by Newton's iteration from the extrapolation of an earlier instant."""
     system, h = now.system, t - now.t
     if largest(now.v[system.rotations]) * h > LARGEST_ROTATION:
         raise _AstrayError("it turns too fast")
@@ -80,7 +80,7 @@ def _positions(now: "_Instant", t: float) -> Floats:
     corrected = np.zeros(len(system.rotations))
 
     def correction(it: Iteration[Floats, Floats]) -> Floats:
-        rows = Rows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray())
+        rows = ConstraintRows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray())
         if rows.rank < system.n_v:
             raise _AstrayError("the constraints are singular")
         x = rows.solve(-it.residual)
@@ -103,49 +103,49 @@ def _positions(now: "_Instant", t: float) -> Floats:
     return end.x
 
 
-def _widest(system: System, left: Floats) -> str:
+def _widest(system: System, gaps: Floats) -> str:
     """Label of the row with the largest gap."""
-    return system.layout.row_labels[int(np.argmax(np.abs(left[system.layout.row_c])))]
+    return system.layout.row_labels[int(np.argmax(np.abs(gaps[system.layout.row_c])))]
 
 
-def _in_conflict(system: System, left: Floats) -> str:
-    """The drivers that take part in what dependent rows disagree about, or else the row that does most."""
-    limit = 1e-3 * np.max(np.abs(left))
+def _in_conflict(system: System, gaps: Floats) -> str:
+    """The drivers whose rows are inconsistent, or else the row with the largest gap."""
+    limit = 1e-3 * np.max(np.abs(gaps))
     rows = system.layout.row_c
-    names = [name for name, driver in system.layout.drivers.items() if np.max(np.abs(left[rows[driver.rows]])) > limit]
-    return " and ".join(f"drivers.{name}" for name in names) or _widest(system, left)
+    names = [name for name, driver in system.layout.drivers.items() if np.max(np.abs(gaps[rows[driver.rows]])) > limit]
+    return " and ".join(f"drivers.{name}" for name in names) or _widest(system, gaps)
 
 
 class _Instant:
-    """Everything at one instant of a prescribed motion, from its positions."""
+    """State, accelerations and multipliers at one instant of a prescribed motion, from its positions."""
 
     def __init__(self, system: System, t: float, q: Floats) -> None:
         self.t, self.q, n_v = t, q, system.n_v
         u = system.inputs_at(t, q, np.zeros(n_v))
-        rows = Rows(system.jacobian(u, q).toarray())
+        rows = ConstraintRows(system.jacobian(u, q).toarray())
         if rows.rank < n_v:
             raise SolveError(
                 f"the mechanism is in a singular posture at t = {t:.6g} s: its constraints leave "
                 f"{n_v - rows.rank} degree(s) of freedom there"
             )
         drive = system.velocity_residual(u, q, np.zeros(n_v))
-        self.v = self._agreed(system, rows, -drive, "velocities")
+        self.v = self._consistent(system, rows, -drive, "velocities")
         self.u = system.inputs_at(t, q, self.v)
         gamma = system.constraints(self.u[None], q[None], self.v[None])[1][0]
-        self.a = self._agreed(system, rows, gamma, "accelerations")
+        self.a = self._consistent(system, rows, gamma, "accelerations")
         force = system.residual(self.u[None], q[None], self.v[None], self.a[None])[0]
         self.multipliers = rows.solve_transposed(-force)
         self.coordinates = system.joint_motion(q, self.v)
         self.system = system.at(q)
 
-    def _agreed(self, system: System, rows: "Rows", right: Floats, what: str) -> Floats:
-        """x with J x = right. Raises SolveError where rows that depend on each other do not agree."""
+    def _consistent(self, system: System, rows: "ConstraintRows", right: Floats, what: str) -> Floats:
+        """x with J x = right. Raises SolveError where dependent rows are inconsistent."""
         x = rows.solve(right)
-        left = rows.J @ x - right
-        if np.max(np.abs(left)) > AGREEMENT * (1.0 + np.max(np.abs(right))):
+        gaps = rows.J @ x - right
+        if np.max(np.abs(gaps)) > AGREEMENT * (1.0 + np.max(np.abs(right))):
             raise SolveError(
                 f"the {what} that drivers prescribe contradict each other at t = {self.t:.6g} s: "
-                f"{_in_conflict(system, left)} by {np.max(np.abs(left)):.3g}"
+                f"{_in_conflict(system, gaps)} by {np.max(np.abs(gaps)):.3g}"
             )
         return x
 
@@ -156,16 +156,16 @@ class _Instant:
         return float(self.system.power(*state)[0])
 
     def frames(self, work: float) -> Frames:
-        """This instant as an output frame."""
-        state = [each[None] for each in (self.u, self.q, self.v, self.a, self.multipliers)]
+        """The output at this instant."""
+        state = [x[None] for x in (self.u, self.q, self.v, self.a, self.multipliers)]
         values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
         return Frames(*(*(np.array([value]) for value in values), unbalanced(self.system, *state)))
 
 
-class Rows:
+class ConstraintRows:
     """J (n_c, n_v) of rank n_v, factorised: J P = Q R with pivoting.
 
-    Dense, since rows may depend on others in any way: a hundred bodies take a tenth of a second an instant.
+    Dense, since the dependence of rows has no pattern: a hundred bodies take a tenth of a second per instant.
     """
 
     def __init__(self, J: Floats) -> None:
@@ -177,7 +177,7 @@ class Rows:
         self.rank = int(np.sum(diagonal > RANK * diagonal[0]))
 
     def solve(self, right: Floats) -> Floats:
-        """x (n_v,) with J x = right, in the sense of least squares."""
+        """The least-squares solution x (n_v,) of J x = right."""
         x = np.empty(self.J.shape[1])
         x[self.order] = solve_triangular(self.R, self.Q.T @ right)
         return x

@@ -1,7 +1,7 @@
-"""Relative kinematics of a Model: its tree of joints in speeds after Kamman, and the equations of motion they give.
+"""Relative kinematics of a Model: a joint tree in relative speeds after Kamman, and its equations of motion.
 
-Joints are columns of ``femb.formulations.relative``: their strokes and turns are the components of the relative
-translation and rotation that no row holds, in axes of the joint. Source: docs/theory/relative.md, sections 2 to 4.
+Joints are columns of ``femb.formulations.relative``: their strokes and angles are the unconstrained components of the
+relative translation and rotation, in axes of the joint. Source: docs/theory/relative.md, sections 2 and 3.
 """
 
 from typing import Any
@@ -22,13 +22,13 @@ from femb.results.results import Results
 class RelativeKinematics(RelativeEquations):
     """Partial velocities and equations of motion of a model in relative coordinates; made by ``relative_kinematics``.
 
-    It is also a formulation, as steppers see one (docs/howto/add_a_stepper.md), for explicit methods.
+    It is also a formulation for explicit steppers (docs/howto/add_a_stepper.md).
     """
 
     def evaluate(self, q: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0) -> RelativeState:
-        """Everything at coordinates q (n_q,) and speeds u (n_v,), by default the start, with the loads of time t (s).
+        """Kinematics and dynamics at coordinates q (n_q,), speeds u (n_v,), by default the start, and time t (s).
 
-        Raises ModelError for arrays that do not fit, SolveError where 1-2-3 angles are locked.
+        Raises ModelError for arrays of another length, SolveError where 1-2-3 angles are locked.
         """
         at = self._given("q", q, self.q0)
         self.normalise(at)
@@ -60,19 +60,19 @@ class RelativeKinematics(RelativeEquations):
     def _given(self, word: str, values: ArrayLike | None, start: Floats) -> Floats:
         if values is None:
             return start.copy()
-        found = as_numbers(values)
-        if found is None or found.shape != start.shape:
+        result = as_numbers(values)
+        if result is None or result.shape != start.shape:
             names = self.coordinates if word == "q" else self.speeds
             raise ModelError(
                 f"relative kinematics: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
             )
-        return found.copy()
+        return result.copy()
 
     def simulate(self, duration: float, **options: Any) -> Results:
-        """Integrate these equations by "rk" from the start, into results as ``femb.simulate`` gives them.
+        """Integrate these equations from the start by method "rk"; results as of ``femb.simulate``.
 
-        options : of ``femb.Run``, such as rtol and output_interval. Raises SolveError where angles lock
-        on the way; what was computed is in ``error.results``.
+        duration : s. options : of ``femb.Run``, such as rtol and output_interval. Raises SolveError where angles lock;
+        the results so far are in ``error.results``.
         """
         from femb.analysis.time_loop import RunSummary, integrate
         from femb.results.recording import Recording
@@ -96,14 +96,14 @@ class RelativeKinematics(RelativeEquations):
 def relative_kinematics(model: Model, speeds: Speeds = "fixed") -> RelativeKinematics:
     """Partial velocities, their rates, accelerations and equations of motion of a model whose joints form trees.
 
-    speeds : of joints that turn about three axes and of free bodies, "fixed" (relative angular velocity in the joint's
-    axes in the parent), "body" (in its axes in the body) or "angles" (rates of the 1-2-3 angles between both,
-    which lock where the second is a right angle). Strokes, and the one or two angles of other joints, are the same in
-    all three. Nodes of beams are free bodies, their internal coordinates are coordinates.
+    speeds : of joints with three rotations and of free bodies: "fixed" (relative angular velocity in the joint's axes
+    in the parent), "body" (in its axes in the body) or "angles" (rates of the 1-2-3 angles between both, which lock
+    where the second is a right angle). Strokes, and the one or two angles of other joints, are the same in all three.
+    Nodes of beams are free bodies; internal coordinates are coordinates.
 
-    Raises ModelError: closed loops by the joints that make them, joints without coordinates, an unknown choice;
-    SolveError where angles are locked at the start. Source: docs/theory/relative.md; Kamman, *Multibody Dynamics -
-    Accelerations Using Relative Coordinates*.
+    Raises ModelError: joints that close loops, joints without coordinates, an unknown choice; SolveError where angles
+    are locked at the start. Source: docs/theory/relative.md; Kamman, *Multibody Dynamics - Accelerations Using Relative
+    Coordinates*.
     """
     from femb.system.system import System
 

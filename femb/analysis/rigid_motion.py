@@ -1,5 +1,4 @@
-"""The rigid motion of a connected structure, which an equilibrium keeps: its velocities and accelerations, and whether
-the net force and moment on the structure allow it."""
+"""Rigid motion of a connected structure in a relative equilibrium, and the net force and moment on the structure."""
 
 import numpy as np
 
@@ -9,21 +8,22 @@ from femb.numerics import rotations
 from femb.system.initial_velocity import components
 from femb.system.system import System
 
-LOOSE = 1e-6  # relative size of a net force or moment that no strain can balance
-# Angle (rad) between an axis of rotation and the angular momentum about it that typed numbers leave.
+UNBALANCED = 1e-6  # largest relative net force or moment; no strain can balance it
+# Rounding of typed numbers: angle (rad) between a principal axis of rotation and the angular momentum about it.
 NEARLY_PRINCIPAL = 1e-6
 
 
 def rigid_motions(system: System) -> list["RigidMotion"]:
-    """That of each connected structure at the start, springs connecting too."""
-    group = components(system.layout, through_springs=True)
-    return [RigidMotion(system, [k for k in range(len(group)) if group[k] == each]) for each in sorted(set(group))]
+    """The rigid motions of all connected structures at the start; springs connect."""
+    groups = components(system.layout, through_springs=True)
+    frames = [[k for k in range(len(groups)) if groups[k] == group] for group in sorted(set(groups))]
+    return [RigidMotion(system, of_group) for of_group in frames]
 
 
 class RigidMotion:
-    """Angular velocity omega and velocity of the mass centre of one structure, inertial axes; frames : its numbers.
+    """Angular velocity omega (3,) and velocity of the mass centre (3,) of one structure, inertial axes.
 
-    free : whether no frame of it stands still.
+    frames : numbers of its moving frames. free : whether none of its frames is fixed.
     """
 
     def __init__(self, system: System, frames: list[int]) -> None:
@@ -41,24 +41,24 @@ class RigidMotion:
         self.mask = np.zeros(system.n_v, dtype=bool)
         for k in self.frames:
             self.mask[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
-        for internal, place in zip(layout.internal, layout.internal_v, strict=True):
-            self.mask[place] = internal.owner in owner
+        for internal, j in zip(layout.internal, layout.internal_v, strict=True):
+            self.mask[j] = internal.owner in owner
         self.mass = self._mass_centre(system.q0)[0]
         start = np.where(self.mask, system.v0, 0.0)
         momentum = system.energy_momentum(system.q0[None], start[None])[0, 2:5]
         self.velocity = momentum / self.mass if self.free else np.zeros(3)
 
     def _mass_centre(self, q: Floats) -> tuple[float, Floats, Floats]:
-        """Mass, mass centre, and angular momentum (3,) about it of the rotation."""
-        own = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
-        momenta = np.array([self.system.energy_momentum(q[None], v[None])[0, 2:] for v in own])
+        """Mass, mass centre (3,), and angular momentum (3,) about it of the rotation."""
+        motions = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
+        momenta = np.array([self.system.energy_momentum(q[None], v[None])[0, 2:] for v in motions])
         mass = float(momenta[0, 0])
         centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
         spin = self.omega @ momenta[3:, 3:] - mass * np.cross(centre, np.cross(self.omega, centre))
         return mass, centre, spin
 
     def state(self, q: Floats, v: Floats, a: Floats) -> None:
-        """Set velocities and accelerations of the structure's frames."""
+        """Set the velocities v and accelerations a (n_v,) of the structure's frames."""
         layout = self.system.layout
         if not self.free:
             return
@@ -72,7 +72,7 @@ class RigidMotion:
                 v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
 
     def check_axis(self) -> None:
-        """Refuse an axis that is not a principal one at the start: the iteration would turn the structure into one."""
+        """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one."""
         spin = self._mass_centre(self.system.q0)[2]
         moment = np.cross(self.omega, spin)
         if np.linalg.norm(moment) > NEARLY_PRINCIPAL * np.linalg.norm(self.omega) * np.linalg.norm(spin):
@@ -85,7 +85,7 @@ class RigidMotion:
         net = self.system.rigid_velocities(q) @ np.where(self.mask, force, 0.0)
         largest = float(np.max(np.abs(net)))
         typical = float(np.max(np.abs(force))) + self.mass * float(self.omega @ self.omega)
-        if largest > LOOSE * typical and largest > 1e-9:
+        if largest > UNBALANCED * typical and largest > 1e-9:
             self._refuse(-net)
 
     def _refuse(self, needed: Floats) -> None:

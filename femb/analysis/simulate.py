@@ -1,4 +1,4 @@
-"""Simulate: a model through time into results; the one call behind ``femb run``."""
+"""Simulate: time integration of a model, the function behind ``femb run``; and a summary of a model."""
 
 import warnings
 from collections.abc import Sequence
@@ -40,11 +40,10 @@ def simulate(
     whose run counts then. run, or its fields as keyword options (duration, method,
     rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
     out : an HDF5 file to write to while it runs.
-    events : functions of time and state whose zeros are looked for. progress : an object with ``message(text)`` and
-    ``update(t)``.
+    events : zeros of functions of time and state. progress : an object with ``message(text)`` and ``update(t)``.
 
-    Raises ModelError with every problem of the model; SolveError where the integration cannot go on, in which case
-    what was computed is in the file, and in ``error.results``.
+    Raises ModelError with every problem of the model; SolveError where the integration cannot go on: the results so far
+    are in the file and in ``error.results``.
     """
     from femb.system.system import System
 
@@ -64,34 +63,37 @@ def simulate(
     check_figures(model)
     check_memory(system, run)
     system = started(system, run)
-    form, outcome = make_formulation(system, run.formulation), RunSummary([])
+    form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     with Recording(system, run.method, out, case_text) as recording:
         stepper = make_stepper(form, run)
         try:
             watch = recording.watching(progress)
-            for frames in integrate(form, stepper, run.output_times(), outcome, events, watch, run.most_steps):
+            for frames in integrate(form, stepper, run.output_times(), run_summary, events, watch, run.most_steps):
                 recording.add(frames)
         finally:
-            recording.statistics, recording.arrays = stepper.statistics.as_dict(), outcome.arrays()
+            recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
         audit = recording.audit_warning(run.rtol)
         if audit:
-            outcome.warning = "; ".join([outcome.warning, audit] if outcome.warning else [audit])
+            run_summary.warning = "; ".join([run_summary.warning, audit] if run_summary.warning else [audit])
             if progress is not None:
                 progress.message(audit)
-        said = [f"stopped by event {outcome.stopped_by!r}"] if outcome.stopped_by else []
-        said += tolerance_notes(system, run)
-        recording.message = "; ".join([*said, outcome.warning] if outcome.warning else said)
+        notes = [f"stopped by event {run_summary.stopped_by!r}"] if run_summary.stopped_by else []
+        notes += tolerance_notes(system, run)
+        recording.message = "; ".join([*notes, run_summary.warning] if run_summary.warning else notes)
     return recording.results()
 
 
 def check_events(events: object) -> None:
-    """Refuse what is no sequence of events."""
+    """Raise ModelError where ``events`` is not a list or tuple of events."""
     if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
 
 
 def started(system: "System", run: Run | None) -> "System":
-    """The system at the start that a run asks for; raises as ``femb.analysis.equilibrium.steady_start``."""
+    """The system at the start of a run, in equilibrium if ``run.start`` says so.
+
+    Raises as ``femb.analysis.equilibrium.steady_start``.
+    """
     if run is None or run.start != "equilibrium":
         return system
     from femb.analysis.equilibrium import steady_start
@@ -100,21 +102,21 @@ def started(system: "System", run: Run | None) -> "System":
 
 
 def tolerance_notes(system: "System", run: Run) -> list[str]:
-    """What limits the accuracy of a run with error control more than its ``rtol`` does."""
+    """Notes on absolute tolerances that limit the accuracy of a run with error control more than ``rtol`` does."""
     if not run.controls_error:
         return []
     layout = system.layout
     sizes = {"position": layout.extent, "quaternion": 1.0, "strain": 0.0}
-    for each, value in zip(layout.internal, np.abs(system.q0[layout.internal_q]), strict=True):
-        word = each.quantity.tolerance
+    for internal, value in zip(layout.internal, np.abs(system.q0[layout.internal_q]), strict=True):
+        word = internal.quantity.tolerance
         sizes[word] = max(sizes[word], float(value))
     return run.atol.notes(run.rtol, sizes)
 
 
 def summary(model: Model, run: Run | None = None) -> str:
-    """What a model is, in a few lines: counts, degrees of freedom, mass, mass centre and inertia at the start.
+    """A text about a model: counts of items, degrees of freedom, mass, mass centre and inertia at the start.
 
-    run : how it starts, and in which formulation, where that matters. Raises ModelError with every problem of the
+    run : for the start, and to check that its formulation admits the model. Raises ModelError with every problem of the
     model.
     """
     from femb.analysis.memory import check_memory
@@ -127,8 +129,8 @@ def summary(model: Model, run: Run | None = None) -> str:
     if run is not None:
         make_formulation(system, run.formulation)
         check_memory(system, run)
-        for each in run.unused():
-            warnings.warn(each, FembWarning, stacklevel=2)
+        for warning in run.unused():
+            warnings.warn(warning, FembWarning, stacklevel=2)
     elements = sum(beam.elements for beam in model.beams.values())
     beams = numbered(len(model.beams), "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
     parts = (numbered(len(model.bodies), "body"), beams, numbered(len(model.loads), "load"))
@@ -151,22 +153,22 @@ def summary(model: Model, run: Run | None = None) -> str:
 
 
 def _freedom_lines(system: "System") -> list[str]:
-    """Degrees of freedom, and what depends on what, at the start."""
+    """Degrees of freedom, and dependent equations of constraints, at the start."""
     from femb.system.degrees_of_freedom import freedom
 
-    found = freedom(system, system.q0)
-    degrees = f"{numbered(found.degrees, 'degree')} of freedom at the start"
-    lines = [f"{numbered(len(system.layout.joints), 'joint')}, {found.rows} equations of constraint: {degrees}"]
-    if found.dependent:
+    count = freedom(system, system.q0)
+    degrees = f"{numbered(count.degrees, 'degree')} of freedom at the start"
+    lines = [f"{numbered(len(system.layout.joints), 'joint')}, {count.rows} equations of constraint: {degrees}"]
+    if count.dependent:
         lines += [
-            f"equations that depend on the others: {len(found.dependent)}, {_by_item(found.dependent)}",
-            f"rigid bodies leave these reactions open, the least are given: {_by_item(found.undetermined)}",
+            f"equations that depend on the others: {len(count.dependent)}, {_by_item(count.dependent)}",
+            f"reactions that are not unique, given with the least norm: {_by_item(count.undetermined)}",
         ]
     return lines
 
 
 def _by_item(labels: tuple[str, ...]) -> str:
-    """Labels of rows, 'item: what', gathered by item."""
+    """Labels of rows, 'item: what', grouped by item."""
     items: dict[str, list[str]] = {}
     for label in labels:
         item, _, what = label.partition(": ")
@@ -177,7 +179,7 @@ def _by_item(labels: tuple[str, ...]) -> str:
 def mass_properties(system: "System") -> tuple[float, Floats, Floats]:
     """Mass (kg), mass centre (3,) m and inertia (3, 3) about it, kg m2, inertial axes, at the start.
 
-    Momenta of six rigid motions of everything, what is fixed to the ground included.
+    From the momenta of six rigid motions of the whole model, with the items that are fixed to the ground.
     """
     system, q = _unfixed(system)
     momenta = np.array([system.energy_momentum(q[None], v[None])[0, 2:] for v in system.rigid_velocities(q)])
@@ -190,29 +192,29 @@ def mass_properties(system: "System") -> tuple[float, Floats, Floats]:
 
 
 class _MovingGround(Layout):
-    """A layout in which the ground could move: momenta then have the share of the nodes that are clamped to it."""
+    """A layout with a moving ground: momenta then include those of the nodes that are clamped to it."""
 
     def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
         return super().add_frame(label, position, quaternion, freedom or 6)
 
 
 def _unfixed(system: "System") -> "tuple[System, Floats]":
-    """A system's twin with a ground that could move, and its coordinates in the system's start pose."""
+    """The same system with a moving ground, if parts with mass are fixed, and its coordinates at the start."""
     from femb.system.system import System
 
     layout = system.layout
-    places = [place for item in system.model.bodies.values() for place in item.markers.values()]
-    massive = {layout.station(place).frame for place in places}
+    markers = [marker for item in system.model.bodies.values() for marker in item.markers.values()]
+    massive = {layout.station(marker).frame for marker in markers}
     massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
     if all(layout.frames[frame].freedom for frame in massive):
         return system, system.q0
-    twin = System(system.model, assemble=True, layout=_MovingGround())
-    q = twin.q0.copy()
-    q[twin.layout.internal_q] = system.q0[layout.internal_q]
-    for frame, i, j in zip(layout.frames, layout.frame_q, twin.layout.frame_q, strict=True):
+    unfixed = System(system.model, assemble=True, layout=_MovingGround())
+    q = unfixed.q0.copy()
+    q[unfixed.layout.internal_q] = system.q0[layout.internal_q]
+    for frame, i, j in zip(layout.frames, layout.frame_q, unfixed.layout.frame_q, strict=True):
         size = {6: 7, 3: 3, 0: 0}[frame.freedom]
         q[j : j + size] = system.q0[i : i + size]
-    return twin, q
+    return unfixed, q
 
 
 __all__ = ["Event", "FembError", "mass_properties", "simulate", "summary"]

@@ -1,14 +1,14 @@
-"""Crossing of singular configurations: where rows of a closed loop depend on others for an instant.
+"""Crossing of singular configurations, in which rows of a closed loop are dependent for an instant.
 
-The pivot of such a row falls to zero like the square of an angle s between it and the others; forces of constraint grow
-like 1/s and change their sign, though the motion is smooth. Accelerations computed very near the posture are worth
-little, and error control, which sees them change, goes there to look. So the time loop ends a step where s is still
-safely off zero, and crosses to the same distance on the other side by one step of the implicit Adams formula
+The pivot of such a row falls to zero like the square of an angle s between it and the others; forces of constraints
+grow like 1/s and change their sign, though the motion is smooth. Near the singularity accelerations are inaccurate and
+error control shrinks the step. The time loop therefore ends a step at a sufficiently large s, and crosses to the same
+distance on the other side by one step of the implicit Adams formula
 
     y1 = y0 + sum_j w_j y'_j,        t_j = t0 - j h (j = 0 .. 5) and t1 = t0 + h
 
-whose accelerations all come from its end and from the past, solved by fixed-point iteration with a projection on the
-constraints at its end. Its error is the distance to the formula without the oldest instant.
+with accelerations at its end and at past instants only, solved by fixed-point iteration with a projection on the
+constraints at its end. The error estimate is the difference from the formula without the oldest instant.
 
 docs/theory/constraints.md, section 6; E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
 section III.1 (Adams formulas).
@@ -27,55 +27,56 @@ from femb.steppers.dense import HermiteStep
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 
-# The angle s at which a crossing begins: the usual one, and the least, below which a crossing is not tried.
+# The angle s at which a crossing begins, and the least angle at which one is tried.
 BEGIN, LEAST = 0.02, 1e-3
-# A step towards a posture leaves at least this part of the way; the way is looked at within so many last steps of it.
+# A step towards a singularity leaves at least the part LEFT of the time to it; NEAR : that time, in steps, from which
+# on singularities are considered.
 LEFT, NEAR = 0.3, 8.0
-# Instants of the past in the formula.
+# Number of past instants in the formula.
 PAST = 6
-# Changes that end the iteration, and that it has to come down to, as parts of the tolerance.
+# Iterations; changes, relative to the tolerance, that end the iteration, and that count as converged.
 ITERATIONS, ROUNDING, SOLVED = 12, 1e-8, 1e-2
 
 
 class SingularityCrossing:
-    """Steps of a stepper, with passages in between; made for systems with closed loops.
+    """Steps of a stepper, with crossings of singularities, for systems with closed loops.
 
-    ``warning`` is empty until the first crossing, then says when it was and which joint's rows became dependent.
+    warning : empty until the first crossing, then its time and the joint whose rows became dependent.
     """
 
     def __init__(self, stepper: Stepper[System]) -> None:
         self._stepper = stepper
         self._scales = stepper.form.error_scale(stepper.run.rtol, stepper.run.atol)
         self._steps: deque[Step] = deque(maxlen=3 * PAST)
-        self._look: tuple[float, Floats] | None = None
+        self._last_angles: tuple[float, Floats] | None = None
         self._begin, self._worst, self._row = BEGIN, np.inf, -1
         self.warning = ""
 
     @classmethod
     def of(cls, stepper: Stepper[F]) -> "SingularityCrossing | None":
-        """For a stepper of a System with closed loops; None for others, whose coordinates meet no such postures."""
+        """The crossings of a stepper of a System with closed loops; None for others, without such singularities."""
         return cls(stepper) if stepper.form.layout.has_loops and _of_system(stepper) else None
 
     def reset(self) -> None:
-        """Begin anew: what follows is not smooth with what was before."""
+        """Restart after a discontinuity of the motion."""
         self._steps.clear()
-        self._look = None
+        self._last_angles = None
 
     def step(self, limit: float) -> Step:
         """A step of the stepper to ``limit`` at most, or a crossing. Raises SolveError as the stepper does.
 
-        Rows that depend on others at the start are left out throughout the step.
+        Rows that are dependent at the start are left out throughout the step.
         """
         stepper = self._stepper
-        left, angle = self._time_left()
-        if self._look is not None and np.any(self._look[1] == 0.0):
-            stepper.form = stepper.form.without_rows(self._look[1] == 0.0)
-        while stepper.t + 1.2 * left < limit and self._begin >= LEAST:
-            begin = min(1.0, self._begin / angle) * left
-            if left > 1.2 * begin:
-                limit = min(limit, stepper.t + left - max(begin, LEFT * left))
+        time_left, angle = self._time_left()
+        if self._last_angles is not None and np.any(self._last_angles[1] == 0.0):
+            stepper.form = stepper.form.without_rows(self._last_angles[1] == 0.0)
+        while stepper.t + 1.2 * time_left < limit and self._begin >= LEAST:
+            begin = min(1.0, self._begin / angle) * time_left
+            if time_left > 1.2 * begin:
+                limit = min(limit, stepper.t + time_left - max(begin, LEFT * time_left))
                 break
-            step = self._pass(min(limit, stepper.t + 2.0 * left))
+            step = self._cross(min(limit, stepper.t + 2.0 * time_left))
             if step is not None:
                 return step
         step = stepper.step(limit)
@@ -83,31 +84,31 @@ class SingularityCrossing:
         return step
 
     def _time_left(self) -> tuple[float, float]:
-        """Time (s) to the posture that the motion approaches, infinity where there is none near, and s."""
+        """Time (s) to the singularity that the motion approaches, infinity if there is none near, and the angle s."""
         stepper, system = self._stepper, self._stepper.form
         try:
             now = (stepper.t, _angles(system, stepper.t, stepper.q, stepper.v))
-            before, self._look = self._look, now
-            if before is None or not self._steps or self._steps[-1].end != now[0]:
+            previous, self._last_angles = self._last_angles, now
+            if previous is None or not self._steps or self._steps[-1].end != now[0]:
                 return np.inf, 0.0
             last = self._steps[-1]
             h = last.end - last.start
-            left = _times_to_zero(before, now)
-            if not np.any(left <= NEAR * h):
+            times = _times_to_zero(previous, now)
+            if not np.any(times <= NEAR * h):
                 self._begin, self._worst = BEGIN, np.inf
                 return np.inf, 0.0
             t = now[0] - 0.1 * h
             q, v, _ = last(np.array([t]))
-            left = _times_to_zero((t, _angles(system, t, q[0], v[0])), now)
+            times = _times_to_zero((t, _angles(system, t, q[0], v[0])), now)
         except TrialError:
             return np.inf, 0.0
-        self._row = int(np.argmin(left))
-        return float(left[self._row]), float(now[1][self._row])
+        self._row = int(np.argmin(times))
+        return float(times[self._row]), float(now[1][self._row])
 
     # The crossing
 
-    def _pass(self, end: float) -> Step | None:
-        """The step across, after which the stepper begins anew; None where none can be made with the error wanted."""
+    def _cross(self, end: float) -> Step | None:
+        """The step across, after which the stepper restarts; None where its error would exceed the tolerance."""
         stepper = self._stepper
         system, t0 = stepper.form, stepper.t
         h = end - t0
@@ -133,7 +134,7 @@ class SingularityCrossing:
             return None
         error = max(change / SOLVED, self._norm(y + less[0] * rate + rates[:-1].T @ less[1:] - now, now, n_q))
         if not error <= 1.0 and not error > 0.5 * self._worst:
-            # it is less from nearer by, unless it is rounding
+            # the error falls with the distance, unless it is rounding
             self._begin, self._worst = 0.5 * self._begin, error
             return None
         q0, v0 = y[:n_q], y[n_q:-1]
@@ -146,8 +147,8 @@ class SingularityCrossing:
         return HermiteStep(system, t0, end, at_start, at_end)
 
     def _past(self, h: float) -> tuple[Floats, Floats, Floats, Floats] | None:
-        """Ages (s) of instants of the past, the state y = (q, v, work) of the youngest, the rates of y at all, and the
-        accelerations of the youngest; None where the past is too short."""
+        """Ages (s) of past instants, the present state y = (q, v, work), the rates of y at all instants, and the
+        present accelerations; None where the past is too short."""
         stepper, system, t0 = self._stepper, self._stepper.form, self._stepper.t
         d = float(min(h, (t0 - self._steps[0].start) / (PAST - 1)))
         if d < 0.3 * h:
@@ -169,7 +170,7 @@ class SingularityCrossing:
         system.normalise(q)
         u = system.inputs_at(left_limit(t, start) if t > start else t, q, v)
         q, v = system.projected(u, q, v)
-        # once more, since what is left open counts 1/s times
+        # once more, since the remaining gaps are amplified by 1/s
         factors, x = mass_factors(system, u, q), np.zeros(system.n_v + system.n_c)
         x[system.n_v :] = -system.position_residual(u, q, v)
         q = system.retract(q, factors.solve(x)[: system.n_v])
@@ -200,25 +201,25 @@ def _of_system(stepper: Stepper[F]) -> TypeGuard[Stepper[System]]:
 
 
 def _angles(system: System, t: float, q: Floats, v: Floats) -> Floats:
-    """s (n_c,) of every row at a state; zero of those that depend on others."""
+    """The angles s (n_c,) of all rows at a state; zero for dependent rows."""
     return np.sqrt(mass_factors(system, system.inputs_at(t, q, v), q).pivot_ratios())
 
 
 def _times_to_zero(earlier: tuple[float, Floats], now: tuple[float, Floats]) -> Floats:
-    """Times (s) from now to where the lines through two (time, values) are zero; infinity where they do not fall."""
+    """Times (s) from ``now`` to the zeros of the lines through two (time, values); infinity if they do not fall."""
     fall = (earlier[1] - now[1]) / (now[0] - earlier[0])
     falls = (fall > 0.0) & (now[1] > 0.0)
     return np.where(falls, now[1] / np.where(falls, fall, 1.0), np.inf)
 
 
 def _weights(ages: Floats, h: float) -> Floats:
-    """Weights of the rates at h and at -ages whose sum integrates the polynomial through them from 0 to h."""
+    """Weights of the rates at h and at -ages that integrate the polynomial through them from 0 to h."""
     nodes = np.concatenate([[1.0], -ages / h])
     powers = np.arange(len(nodes))
     return h * np.linalg.solve(nodes ** powers[:, None], 1.0 / (powers + 1.0))
 
 
 def _extrapolation(ages: Floats, h: float) -> Floats:
-    """The like without the rate at h."""
+    """Weights of the rates at -ages alone (extrapolation); see ``_weights``."""
     powers = np.arange(len(ages))
     return h * np.linalg.solve((-ages / h) ** powers[:, None], 1.0 / (powers + 1.0))

@@ -1,6 +1,6 @@
 """The time loop: steps from breakpoint to breakpoint, events, and output at given instants.
 
-The loop is ordinary Python, so controllers, events and progress are ordinary Python too.
+The loop is in Python, as are controllers, events and progress.
 """
 
 import time
@@ -20,30 +20,30 @@ from femb.results.groups import EventRecord
 from femb.steppers.contract import F, Step, Stepper, StepperState, located
 from femb.steppers.pace import Pace
 
-# An event's sign is looked at so many times a step.
+# Number of evaluations of an event's sign in a step.
 LOOKS = 8
-# Instants closer to each other than this part of the run's length differ by rounding.
+# Instants that differ by less than this, relative to the duration, are equal up to rounding.
 SAME_INSTANT = 1e-12
-# Latches that switch within this part of a step switch together: one after the other, rounding might hide the second.
+# Latches that switch within this part of a step switch together: rounding could hide the second zero after the first.
 SIMULTANEOUS = 1e-6
 
 
 @dataclass
 class RunSummary:
-    """How a run went: its events in order, which terminal one stopped it, and what is to be known about it."""
+    """Summary of a run: its events in order, the terminal event that stopped it, and a warning for the user."""
 
     events: list[EventRecord]
     stopped_by: str | None = None
     warning: str = ""
 
     def arrays(self) -> dict[str, Floats]:
-        """By the path in a result file: when each event happened, and what a latch took."""
+        """Times (s) and energy losses (J) of the events, by the path in a results file."""
         result: dict[str, Floats] = {}
         for name in dict.fromkeys(event.name for event in self.events):
-            each = [event for event in self.events if event.name == name]
+            records = [event for event in self.events if event.name == name]
             path = f"events/{name.replace('/', ' per ')}"
-            result[f"{path}/time"] = np.array([event.time for event in each])
-            result[f"{path}/energy_loss"] = np.array([event.energy_loss for event in each])
+            result[f"{path}/time"] = np.array([event.time for event in records])
+            result[f"{path}/energy_loss"] = np.array([event.energy_loss for event in records])
         return result
 
 
@@ -56,14 +56,13 @@ def integrate(
     progress: Reporter | None = None,
     max_steps: float = np.inf,
 ) -> Iterator[Frames]:
-    """Yield the output frames of a run over ``times`` (T,), from times[0] = the stepper's time to times[-1].
+    """Yield the output of a run at ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
-    summary is filled as the run goes on. Raises SolveError with everything before it already yielded, the last state
-    reached among it.
+    summary is filled during the run. Raises SolveError after the output up to the last state has been yielded.
     """
     clock, cpu = time.perf_counter(), time.process_time()
     end = float(times[-1])
-    own, events = events, (*events, *latch_events(form))
+    user_events, events = events, (*events, *latch_events(form))
     values = _values(form, events, stepper.t, stepper.q, stepper.v)
     yield _last_state(form, stepper)
     crossing = SingularityCrossing.of(stepper)
@@ -80,7 +79,7 @@ def integrate(
                 raise
             stops: list[tuple[float, Event]] = []
             if events:
-                stops, values = _look(form, events, step, values, summary)
+                stops, values = _find_events(form, events, step, values, summary)
             reached = instant if step.end == limit else step.end
             last = stops[0][0] if stops else reached
             count = int(np.searchsorted(times, last, side="right"))
@@ -106,12 +105,11 @@ def integrate(
                 form = _switch(form, stepper, step, stops, summary)
                 if crossing:
                     crossing.reset()
-                events = (*own, *latch_events(form))
+                events = (*user_events, *latch_events(form))
                 values = _values(form, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
-            # values stay as they were seen at the end of the step: a zero that falls there may be on either side of it
-            # by rounding, and is found once
+            # values are those at the end of the step: with new ones, a zero there could be detected twice, by rounding
             with located(instant):
                 stepper.restart()
             if crossing:
@@ -124,7 +122,7 @@ def _last_state(form: Formulation, stepper: StepperState) -> Frames:
 
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
-    """Instants to step to, each with the last one that differs from it only by rounding: the time to go on from."""
+    """Instants to step to, each with the time to continue from: the last instant that differs only by rounding."""
     result: list[tuple[float, float]] = []
     for t in [*(t for t in breakpoints if start < t < end), end]:
         if result and t - result[-1][1] <= SAME_INSTANT * (end - start):
@@ -141,11 +139,13 @@ def _values(form: Formulation, events: tuple[Event, ...], t: float, q: Floats, v
     return [event.value(t, state) for event in events]
 
 
-def _look(
-    form: Formulation, events: tuple[Event, ...], step: Step, before: list[float], summary: RunSummary
+def _find_events(
+    form: Formulation, events: tuple[Event, ...], step: Step, start_values: list[float], summary: RunSummary
 ) -> tuple[list[tuple[float, Event]], list[float]]:
-    """Look for zeros of events inside a step, in order, up to the first that ends it: that one, or all latches at that
-    instant, and the values at the end of the step."""
+    """Record the zeros of events in a step, up to the first that ends it.
+
+    Returns that event, or all latches at that instant, with their times, and the values at the end of the step.
+    """
     from scipy.optimize import brentq
 
     def at(event: Event, t: float) -> float:
@@ -154,42 +154,42 @@ def _look(
 
     instants = np.linspace(step.start, step.end, LOOKS + 1)
     q, v, _ = step(instants)
-    after = before
-    found = []
+    values = start_values
+    zeros = []
     for k in range(1, LOOKS + 1):
-        before, after = after, _values(form, events, float(instants[k]), q[k], v[k])
-        for event, a, b in zip(events, before, after, strict=True):
+        previous, values = values, _values(form, events, float(instants[k]), q[k], v[k])
+        for event, a, b in zip(events, previous, values, strict=True):
             crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
             if crossed:
                 t = instants[k]
                 if b != 0.0:
                     t = brentq(lambda s, e=event: at(e, s), instants[k - 1], t, xtol=1e-14, rtol=1e-15)
-                found.append((float(t), event))
-    found.sort(key=lambda each: each[0])
-    for t, event in found:
+                zeros.append((float(t), event))
+    zeros.sort(key=lambda zero: zero[0])
+    for t, event in zeros:
         if event.latch >= 0:
             near = t + SIMULTANEOUS * (step.end - step.start)
-            return [each for each in found if each[1].latch >= 0 and t <= each[0] <= near], after
+            return [zero for zero in zeros if zero[1].latch >= 0 and t <= zero[0] <= near], values
         summary.events.append(EventRecord(t, event.name))
         if event.terminal:
             summary.stopped_by = event.name
-            return [(t, event)], after
-    return [], after
+            return [(t, event)], values
+    return [], values
 
 
 def _switch(form: F, stepper: Stepper[F], step: Step, stops: list[tuple[float, Event]], summary: RunSummary) -> F:
-    """The formulation after its latches have switched, with the stepper at that instant."""
+    """Switch the latches of ``stops`` and set the stepper to that instant; returns the new formulation."""
     t = stops[0][0]
     q, v, work = step(np.array([t]))
     form = form.at(q[0])
     with located(t):
-        # what is interpolated is open by the error of the interpolation, which no latch takes
+        # removes the gaps of the interpolation, whose energy is no loss of a latch
         q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
-        before = kinetic_energy(form, q, v)
+        energy = kinetic_energy(form, q, v)
         form, q, v, losses = switched(form, [event.latch for _, event in stops], t, q, v)
-    summary.events += [EventRecord(t, event.name, float(lost)) for (_, event), lost in zip(stops, losses, strict=True)]
+    summary.events += [EventRecord(t, event.name, float(loss)) for (_, event), loss in zip(stops, losses, strict=True)]
     stepper.form = form
     with located(t):
-        # what drivers give in the jump is work as well
-        stepper.jump(t, q, v, float(work[0]) + kinetic_energy(form, q, v) - before)
+        # the work of drivers in the jump is part of the work
+        stepper.jump(t, q, v, float(work[0]) + kinetic_energy(form, q, v) - energy)
     return form

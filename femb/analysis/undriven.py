@@ -1,4 +1,4 @@
-"""What joints and drivers leave open, in words: which further drivers would prescribe it."""
+"""Undriven degrees of freedom, by the names of joint coordinates and bodies."""
 
 import numpy as np
 from scipy.linalg import null_space, qr
@@ -9,8 +9,8 @@ from femb.system.degrees_of_freedom import RANK
 from femb.system.system import System
 
 
-def suggestions(system: System, q: Floats, J: Floats) -> str:
-    """Which joint coordinates, and which bodies beyond them, to drive so that J (n_c, n_v) gets rank n_v."""
+def missing_drivers(system: System, q: Floats, J: Floats) -> str:
+    """Names of joint coordinates, and of bodies, that must be driven too so that J (n_c, n_v) has the rank n_v."""
     names = [
         f"{coordinate.name!r} of joints.{name}"
         for name, joint in system.layout.joints.items()
@@ -30,12 +30,12 @@ def suggestions(system: System, q: Floats, J: Floats) -> str:
 
 
 def _free(J: Floats) -> Floats:
-    """(n_v, k): orthonormal motions with J v = 0."""
+    """(n_v, k): an orthonormal basis of the motions with J v = 0."""
     return null_space(J, rcond=RANK) if len(J) else np.eye(J.shape[1])
 
 
 def _moving(system: System, motions: Floats) -> list[str]:
-    """Labels of the frames that take part in motions."""
+    """Labels of the frames that move in any of the motions (n_v, k)."""
     layout = system.layout
     result = []
     for k, frame in enumerate(layout.frames):

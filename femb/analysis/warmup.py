@@ -1,10 +1,9 @@
-"""First use: compile the kernels of beams on two cores, and say so.
+"""Compile the kernels of beams on first use, in two processes.
 
-Compiling is single-threaded and takes most of the time of the first run on a machine, so that half of it is done by a
-second process, which leaves its machine code in the same cache. A kernel that both halves call is compiled by the one
-that needs it first; each half therefore begins with what the other does not need. ``python -m femb.analysis.warmup``
-compiles both halves, after an installation for instance; so do ``femb warmup`` and the first run on the command line. A
-call of the library compiles in its own process.
+Compilation is single-threaded and most of the time of the first run on a machine; a second process therefore compiles
+half of the kernels into the same cache. A kernel of both halves is compiled by the process that needs it first; each
+half therefore starts with kernels that the other does not need. ``python -m femb.analysis.warmup``, ``femb warmup`` and
+the first run on the command line compile both halves. A library call compiles in its own process.
 """
 
 import gc
@@ -25,28 +24,28 @@ if TYPE_CHECKING:
 
 
 def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
-    """Compile what a run of a model with beams needs first, if nothing is in the cache yet.
+    """Compile the kernels of a run of a model with beams, if the cache is empty.
 
-    A message goes to ``progress``. Starts a second process, which no other function of femb does. Raises ModelError
-    with every problem of the model.
+    Sends a message to ``progress``. Starts a second process; no other function of femb does. Raises ModelError with
+    every problem of the model.
     """
     from femb.numerics.compile import cache_place, is_compiled
 
     if is_compiled() or not any(item.slow_to_compile for item in model.items()):
         return
     if cache_place().folder is None:
-        # A second process could not hand on what it compiles.
+        # Without a cache a second process cannot pass on its kernels.
         if progress is not None:
             progress.message("compiling kernels, 15 to 30 s: they cannot be kept")
         return
     if progress is not None:
         progress.message("compiling kernels: once on this machine, 10 to 15 s")
     silent = subprocess.DEVNULL
-    # Both must be of the same files, or neither finds the other's: a checkout in the current folder would come first.
-    where = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
-    beside = subprocess.Popen(
-        [sys.executable, "-P", "-m", "femb.analysis.warmup", "beside"],
-        env={**os.environ, "PYTHONPATH": where.rstrip(os.pathsep)},
+    # Both processes must import the same files to share the cache; a checkout in the current folder would come first.
+    paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "femb.analysis.warmup", "second"],
+        env={**os.environ, "PYTHONPATH": paths.rstrip(os.pathsep)},
         stdout=silent,
         stderr=silent,
     )
@@ -56,16 +55,16 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
 
             _compile_forces(System(model, assemble=True))
     except BaseException:
-        # What it has written so far is whole, and the next run goes on from there.
-        beside.terminate()
+        # Its finished kernels are in the cache; the next run compiles the others.
+        process.terminate()
         raise
     finally:
-        beside.wait()
+        process.wait()
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Without the garbage collector, which a compiler's many small objects keep busy for a seventh of the time."""
+    """Without the garbage collector, which takes a seventh of the time of compilation."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -76,7 +75,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _compile_forces(system: "System") -> None:
-    """Compile kinematics and solving, forces and energies of a system, slow ones first, and matrices of the others."""
+    """Compile kinematics, solution, and forces and energies of all batches, slow ones first; matrices of the others."""
     q, v = system.q0, system.v0
     rates = system.rates(q[None], v[None])
     _compile_solving(1.0)
@@ -94,11 +93,11 @@ def _compile_forces(system: "System") -> None:
         batch.matrices(u, q, v, *blocks)
 
 
-def _compile_beside() -> None:
-    """Compile solving and stepping, by a run without beams, and then the matrices of beams."""
+def _compile_second_half() -> None:
+    """Compile solution and time steps, by a run without beams, and then the matrices of beams."""
     from femb.analysis.simulate import simulate
 
-    # Complex numbers first, while the first process is at real ones and at the vector algebra that a body needs too.
+    # Complex numbers first: the first process starts with real ones and the vector algebra of bodies.
     _compile_solving(1.0j)
     simulate(_one_body(), duration=1e-3)
     beam = _clamped_beam()
@@ -106,7 +105,7 @@ def _compile_beside() -> None:
 
 
 def _compile_solving(unit: complex) -> None:
-    """Compile factorisation and solution, without multipliers, in the numbers that ``unit`` is of."""
+    """Compile factorisation and solution, without multipliers, for numbers of the type of ``unit``."""
     from femb.system.system import System
 
     solver = System(_one_body()).solver
@@ -134,10 +133,10 @@ def _clamped_beam() -> "System":
 
 
 def main(arguments: list[str]) -> None:
-    """Compile everything that a run of beams needs; with the argument "beside", the second process's half."""
-    if arguments == ["beside"]:
+    """Compile all kernels of a run of beams; with the argument "second", the half of the second process."""
+    if arguments == ["second"]:
         with _no_collection():
-            _compile_beside()
+            _compile_second_half()
     else:
         compile_first(_clamped_beam().model)
 

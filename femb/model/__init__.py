@@ -1,1 +1,1 @@
-"""The description of a model, and where its parts are at the start."""
+"""Model: the description of a system by its items, and the start poses of its bodies and beams."""

@@ -1,4 +1,4 @@
-"""Placement of one beam by what it is clamped to, and of the body at its other end."""
+"""Start pose of one beam, by the clamp at one end, and of the body at the other end."""
 
 from typing import Any
 
@@ -15,9 +15,9 @@ from femb.numerics import rotations
 
 
 def place_beam(poses: Poses, beam: LineItem) -> None:
-    """Set the pose of a beam, its clamps, and the pose of a body at its other end that has none yet.
+    """Set the pose and the clamps of a beam, and the pose of the body at its other end if that has none yet.
 
-    Raises ModelError where given poses contradict its length or direction.
+    Raises ModelError where given poses contradict the beam's length or direction.
     """
     start, end = beam.attached
     known_start, known_end = poses.placed(start), poses.placed(end)
@@ -27,34 +27,34 @@ def place_beam(poses: Poses, beam: LineItem) -> None:
         at, axes = _start_of(poses, beam, poses.clamp_point(end), _section_at(poses, beam, end, False))
     else:
         free: Any = beam.start or beam.end
-        own = _path_section(poses, beam, free)
-        at, axes = free.at - poses.origin, own if own is not None else section_axes(free.direction, free.up)
-        if beam.start is None or (own is None and beam.start.direction is None):
+        path_axes = _path_section(poses, beam, free)
+        at, axes = free.at - poses.origin, path_axes if path_axes is not None else section_axes(free.direction, free.up)
+        if beam.start is None or (path_axes is None and beam.start.direction is None):
             at, axes = _start_of(poses, beam, at, axes)
     poses.beams[beam.name] = (at, axes)
-    positions, turns = beam.reference()
-    tip, tip_axes = at + rotations.rotate(axes, positions[-1]), rotations.multiply(axes, turns[-1])
+    positions, orientations = beam.reference()
+    tip, tip_axes = at + rotations.rotate(axes, positions[-1]), rotations.multiply(axes, orientations[-1])
     if end is not None and end.body is not None and not known_end:
         _place_body_at(poses, beam, end, tip, tip_axes)
     elif start is not None and start.body is not None and not known_start:
         _place_body_at(poses, beam, start, at, axes)
     if end is not None:
         _check_tip(poses, beam, end, tip)
-    for word, each, section in (("start", start, axes), ("end", end, tip_axes)):
-        if each is not None:
-            _check_direction(poses, beam, word, each, section)
+    for word, attachment, section in (("start", start, axes), ("end", end, tip_axes)):
+        if attachment is not None:
+            _check_direction(poses, beam, word, attachment, section)
     poses.clamps[beam.name] = (_clamp_rotation(poses, start, axes), _clamp_rotation(poses, end, tip_axes))
 
 
 def _start_of(poses: Poses, beam: LineItem, tip: Floats, tip_axes: Floats) -> Pose:
-    """Pose of the start of a beam whose end has this pose."""
-    positions, turns = beam.reference()
-    axes = rotations.multiply(tip_axes, rotations.conjugate(turns[-1]))
+    """Pose of the start of a beam whose end has the pose ``tip``, ``tip_axes``."""
+    positions, orientations = beam.reference()
+    axes = rotations.multiply(tip_axes, rotations.conjugate(orientations[-1]))
     return tip - rotations.rotate(axes, positions[-1]), axes
 
 
 def _path_section(poses: Poses, beam: LineItem, end: Attachment) -> Floats | None:
-    """The section at one end of a beam whose path says it, in the axes in which the path is given."""
+    """Section axes at one end of a beam, in the axes of its path, where the path gives them; else None."""
     first = beam.shape.first
     if first is None or end is beam.start:
         return first
@@ -63,10 +63,10 @@ def _path_section(poses: Poses, beam: LineItem, end: Attachment) -> Floats | Non
 
 
 def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool) -> Floats:
-    """Section axes, inertial, by the attachment ``end``; by the two ends' points where it has no direction."""
-    own = _path_section(poses, beam, end)
-    if own is not None:
-        return rotations.multiply(poses.host(end)[1], own)
+    """Section axes, inertial, by the attachment ``end``; by the points of both ends where it has no direction."""
+    path_axes = _path_section(poses, beam, end)
+    if path_axes is not None:
+        return rotations.multiply(poses.host(end)[1], path_axes)
     if end.direction is not None:
         return rotations.multiply(poses.host(end)[1], section_axes(end.direction, end.up))
     other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
@@ -85,14 +85,14 @@ def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool
 
 
 def _place_body_at(poses: Poses, beam: LineItem, end: Attachment, point: Floats, axes: Floats) -> None:
-    """Put a body so that its attachment point is at ``point`` and its attachment axes agree with the section."""
+    """Set the pose of a body so that its attachment is at ``point`` with the axes of the section."""
     name = str(end.body)
     quaternion = poses.model.body(name).start_pose().quaternion
-    clamp = _path_section(poses, beam, end)
-    if clamp is None and end.direction is not None:
-        clamp = section_axes(end.direction, end.up)
-    if quaternion is None and clamp is not None:
-        quaternion = rotations.multiply(axes, rotations.conjugate(clamp))
+    clamp_axes = _path_section(poses, beam, end)
+    if clamp_axes is None and end.direction is not None:
+        clamp_axes = section_axes(end.direction, end.up)
+    if quaternion is None and clamp_axes is not None:
+        quaternion = rotations.multiply(axes, rotations.conjugate(clamp_axes))
     if quaternion is None:
         quaternion = np.array([1.0, 0.0, 0.0, 0.0])
     poses.bodies[name] = (point - rotations.rotate(quaternion, end.at), quaternion)

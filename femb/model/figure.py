@@ -1,4 +1,4 @@
-"""Figure: what a case wants to be shown of its results, by name."""
+"""Figure: a named plot of the results that a case defines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ INERTIAL = "inertial"
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of the results, drawn by ``femb plot --what NAME``; the one named "overview" is drawn without asking.
+    """A figure of the results, drawn by ``femb plot --what NAME``; "overview" is drawn by default.
 
-    what : texts, each one or more rows below one another: a figure or quantity that ``femb plot`` knows, also
-    "NAME of ITEM, ITEM"; the path of an array as "joints/hinge/force"; several with " | " between them stand side by
-    side. items : names of the items to show, with * and ? as wildcards, a beam's node as "NAME[NODE]"; by default all.
-    frame : the motion is seen from "inertial", a body, or a beam's node. times : first and last instant, s.
+    what : texts, each for one row or more: a figure or quantity that ``femb plot`` knows, also "NAME of ITEM, ITEM";
+    the path of an array such as "joints/hinge/force"; several separated by " | " are drawn side by side.
+    items : names of the items to show, with * and ? as wildcards, a beam's node as "NAME[NODE]"; by default all.
+    frame : reference frame of the motion: "inertial", a body, or a beam's node. times : first and last instant, s.
 
-    Raises ModelError: no text; a text, item or frame that is no text.
+    Raises ModelError: ``what`` is empty; an entry of ``what`` or ``items``, or ``frame``, is not text.
     """
 
     table: ClassVar[str] = "figures"
@@ -48,7 +48,7 @@ class Figure:
                 check.require("times", self.times[0] < self.times[1], "the first must be before the last")
 
     def words(self) -> dict[str, Any]:
-        """What the results keep of it."""
+        """The fields that are stored in the results."""
         words: dict[str, Any] = {"what": self.what}
         if self.items:
             words["items"] = self.items

@@ -1,4 +1,4 @@
-"""Model: what there is, by name; a description without numbers of unknowns and without state."""
+"""Model: a description of the system by named items, without unknowns and without state."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar
@@ -17,17 +17,17 @@ from femb.model.figure import Figure
 Body: TypeAlias = RigidBody | PointMass | Ground
 Added = TypeVar("Added", bound=Item | Figure)
 
-# The frames a beam can be clamped to; a point mass has no attitude to clamp to.
+# Bodies to which a beam can be clamped; a point mass has no attitude.
 CLAMPS = (RigidBody, Ground)
 
 
 class Model:
     """Bodies, beams and loads by name.
 
-    title : for reports. gravity : uniform, inertial axes, m/s2.
+    title : for reports. gravity : uniform, inertial axes, (3,) m/s2.
 
-    ``add`` refuses a second item of the same name; ``problems`` finds what only shows in the whole, such as a
-    beam on an unknown body. The order of adding does not matter.
+    ``add`` refuses a second item of the same name; ``problems`` lists errors between items, such as a beam on an
+    unknown body. The order of adding does not matter.
     """
 
     def __init__(self, title: str = "", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
@@ -42,9 +42,9 @@ class Model:
         self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in kinds}
 
     def add(self, item: Added) -> Added:
-        """Put an item of the element catalogue into the model and return it.
+        """Add an item of the element catalogue, or a figure, and return it.
 
-        Raises ModelError: not in the catalogue, or its name is taken.
+        Raises ModelError: its class is not in the catalogue, or its name is taken.
         """
         if not isinstance(item, (*CATALOGUE, Figure)):
             kinds = ", ".join(kind.__name__ for kind in (*CATALOGUE, Figure))
@@ -84,45 +84,45 @@ class Model:
         return self.tables["springs"]
 
     def items(self) -> Iterator[Item]:
-        """Every item of the catalogue, table by table in its order; figures are none."""
+        """Every item, without figures, table by table in the order of the catalogue."""
         for name, table in self.tables.items():
             if name != Figure.table:
                 yield from table.values()
 
     def body(self, name: str) -> Body:
-        """The body of that name; "ground" is always there."""
+        """The body of that name; "ground" always exists."""
         if name not in self.bodies and name == "ground":
             return Ground()
         return self.bodies[name]
 
     def section_of(self, beam: LineItem) -> Section:
-        """The section a beam was given or named."""
+        """The section of a beam, given as an object or by name."""
         return beam.section if isinstance(beam.section, Section) else self.tables["sections"][beam.section]
 
     def problems(self) -> list[Problem]:
-        """What is wrong with the model as a whole; empty if nothing is."""
+        """Errors that concern the model as a whole; empty if there are none."""
         result: list[Problem] = []
         if not any(item.has_dofs for item in self.items()):
             result.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
         for beam in self.beams.values():
-            place = ("beams", beam.name)
+            path = ("beams", beam.name)
             if isinstance(beam.section, str) and beam.section not in self.tables["sections"]:
-                result.append(self._unknown((*place, "section"), "section", beam.section, self.tables["sections"]))
+                result.append(self._unknown((*path, "section"), "section", beam.section, self.tables["sections"]))
             for word, end in (("start", beam.start), ("end", beam.end)):
                 if end is not None and end.body is not None:
-                    result += self._clamp_problems((*place, word, "body"), end)
+                    result += self._clamp_problems((*path, word, "body"), end)
                 elif end is not None and end.beam == beam.name:
-                    result.append(Problem((*place, word, "beam"), "a beam cannot be clamped to itself"))
+                    result.append(Problem((*path, word, "beam"), "a beam cannot be clamped to itself"))
                 elif end is not None and end.beam is not None:
-                    result += self._place_problems((*place, word), beam, end)
+                    result += self._marker_problems((*path, word), beam, end)
             start, end = beam.attached
             same = start is not None and end is not None and start.body is not None and start.body == end.body
             if same and beam.elements < 2:
-                result.append(Problem((*place, "elements"), "a beam with both ends on one body needs at least 2"))
+                result.append(Problem((*path, "elements"), "a beam with both ends on one body needs at least 2"))
         for item in self.items():
             if not isinstance(item, LineItem):
-                for field, on in item.markers.items():
-                    result += self._place_problems((item.table, item.name, *field), item, on)
+                for field, marker in item.markers.items():
+                    result += self._marker_problems((item.table, item.name, *field), item, marker)
             if item.joint_coordinate is not None:
                 result += self._joint_problems((item.table, item.name), *item.joint_coordinate)
         return result
@@ -133,50 +133,50 @@ class Model:
         if problems:
             raise ModelError(*problems)
 
-    def _unknown(self, item: tuple[str, ...], what: str, name: str, known: Mapping[str, object]) -> Problem:
-        names = ", ".join(repr(each) for each in known) or "none"
-        return Problem(item, f"got {name!r}, which is not in the model; {what} names: {names}")
+    def _unknown(self, path: tuple[str, ...], what: str, name: str, known: Mapping[str, object]) -> Problem:
+        names = ", ".join(map(repr, known)) or "none"
+        return Problem(path, f"got {name!r}, which is not in the model; {what} names: {names}")
 
-    def _clamp_problems(self, item: tuple[str, ...], end: Attachment) -> list[Problem]:
+    def _clamp_problems(self, path: tuple[str, ...], end: Attachment) -> list[Problem]:
         if end.body not in self.bodies and end.body != "ground":
-            return [self._unknown(item, "body", str(end.body), self.bodies)]
+            return [self._unknown(path, "body", str(end.body), self.bodies)]
         if not isinstance(self.body(end.body), CLAMPS):
             return [
-                Problem(item, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
+                Problem(path, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
             ]
         return []
 
-    def _joint_problems(self, place: tuple[str, ...], name: str, coordinate: str | None) -> list[Problem]:
-        """What is wrong with the joint and the coordinate that an item names."""
+    def _joint_problems(self, path: tuple[str, ...], name: str, coordinate: str | None) -> list[Problem]:
+        """Errors of the joint and the coordinate that an item names."""
         joints = self.tables["joints"]
         if name not in joints:
             listed = ", ".join(map(repr, joints)) or "none"
-            return [Problem((*place, "joint"), f"got {name!r}, which is not in the model; joints: {listed}")]
+            return [Problem((*path, "joint"), f"got {name!r}, which is not in the model; joints: {listed}")]
         joint = joints[name]
         names = [coordinate.name for coordinate in joint.coordinates]
         if not names:
-            return [Problem((*place, "joint"), f"got {name!r}, a {joint.kind} joint, which has no coordinates")]
+            return [Problem((*path, "joint"), f"got {name!r}, a {joint.kind} joint, which has no coordinates")]
         if coordinate is not None and coordinate not in names:
-            found = f"got {coordinate!r}; the coordinates of joint {name!r} are: {', '.join(names)}"
-            return [Problem((*place, "coordinate"), found)]
+            message = f"got {coordinate!r}; the coordinates of joint {name!r} are: {', '.join(names)}"
+            return [Problem((*path, "coordinate"), message)]
         return []
 
-    def _place_problems(self, item: tuple[str, ...], thing: Any, on: Marker) -> list[Problem]:
-        if on.body is not None:
-            if on.body not in self.bodies and on.body != "ground":
-                return [self._unknown((*item, "body"), "body", on.body, self.bodies)]
-            body = self.body(on.body)
-            if isinstance(body, PointMass) and thing.acts_on_attitude:
-                return [Problem((*item, "body"), f"got {on.body!r}, a point mass, which only takes forces")]
+    def _marker_problems(self, path: tuple[str, ...], item: Item, end: Marker) -> list[Problem]:
+        if end.body is not None:
+            if end.body not in self.bodies and end.body != "ground":
+                return [self._unknown((*path, "body"), "body", end.body, self.bodies)]
+            body = self.body(end.body)
+            if isinstance(body, PointMass) and item.acts_on_attitude:
+                return [Problem((*path, "body"), f"got {end.body!r}, a point mass, which only takes forces")]
             if isinstance(body, PointMass) and body.on is not None:
                 what = f"body {body.on.body!r}" if body.on.body is not None else f"beam {body.on.beam!r}"
-                return [Problem((*item, "body"), f"got {on.body!r}, a point mass fixed to {what}: give that instead")]
-            if isinstance(body, PointMass) and np.any(on.at):
-                return [Problem((*item, "at"), "is off the point mass, which has no axes: leave it out")]
+                return [Problem((*path, "body"), f"got {end.body!r}, a point mass fixed to {what}: give that instead")]
+            if isinstance(body, PointMass) and np.any(end.at):
+                return [Problem((*path, "at"), "is off the point mass, which has no axes: leave it out")]
             return []
-        if on.beam not in self.beams:
-            return [self._unknown((*item, "beam"), "beam", str(on.beam), self.beams)]
-        count = self.beams[on.beam].elements
-        if not whole_number(on.node) or not -count - 1 <= on.node <= count:
-            return [Problem((*item, "node"), f"got {on.node!r}, wanted a node from 0 to {count}, or -1 for the end")]
+        if end.beam not in self.beams:
+            return [self._unknown((*path, "beam"), "beam", str(end.beam), self.beams)]
+        count = self.beams[end.beam].elements
+        if not whole_number(end.node) or not -count - 1 <= end.node <= count:
+            return [Problem((*path, "node"), f"got {end.node!r}, wanted a node from 0 to {count}, or -1 for the end")]
         return []

@@ -1,7 +1,7 @@
-"""Placement: the start pose of every body and beam, from what is given and what is clamped to what.
+"""Placement: the start pose of every body and beam, from given poses, joints and clamps.
 
-A body's pose is what its description says; what it does not say follows from the beams that reach it from placed
-bodies, and failing that it is the origin and the inertial axes.
+A body without a given pose takes it from the joints and beams that connect it to placed bodies; without any, it is at
+the origin with the inertial axes.
 """
 
 import heapq
@@ -27,7 +27,7 @@ class Placement(Poses):
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        # numbers of the joints that have an end on a body or a beam
+        # numbers of the joints with an end on the body or the beam
         self._joints_on: dict[tuple[str | None, str | None], list[int]] = {}
         problems: list[Problem] = []
         self._place_given()
@@ -38,7 +38,7 @@ class Placement(Poses):
                 break
             placed = [beam for beam in todo if self._known(beam)]
             if not placed:
-                # Nothing of what is left touches a placed body: its first body goes to the origin.
+                # No beam left touches a placed body: the first body at one of them goes to the origin.
                 self._place_at_origin(todo)
                 continue
             for beam in placed:
@@ -51,32 +51,31 @@ class Placement(Poses):
             raise ModelError(*problems)
         for name in model.bodies:
             if name not in self.bodies:
-                self.bodies[name] = self.own_pose(name)
+                self.bodies[name] = self.given_pose(name)
 
     def in_order(self, items: list[AnyItem]) -> list[AnyItem]:
-        """Items of one table, a beam after those it is clamped to."""
+        """Items of one table, sorted: a beam follows the beams that it is clamped to."""
         rank = {name: k for k, name in enumerate(self.beams)}
         return sorted(items, key=lambda item: rank[item.name] if item.table == "beams" else 0)
 
     def _place_given(self) -> None:
         for name, body in self.model.bodies.items():
             if body.start_pose().position is not None:
-                self.bodies[name] = self.own_pose(name)
-        used = {place.body for item in self.model.items() for place in item.markers.values()}
+                self.bodies[name] = self.given_pose(name)
+        used = {marker.body for item in self.model.items() for marker in item.markers.values()}
         if "ground" in used and "ground" not in self.bodies:
-            self.bodies["ground"] = self.own_pose("ground")
+            self.bodies["ground"] = self.given_pose("ground")
         if self.bodies:
             return
         for name, body in self.model.bodies.items():
             if not isinstance(body, PointMass):
-                self.bodies[name] = self.own_pose(name)
+                self.bodies[name] = self.given_pose(name)
                 return
 
     def _place_by_joints(self) -> None:
-        """Put bodies without a position where joints to placed bodies and beams want them.
+        """Set the poses of bodies without a position by their joints to placed bodies and beams.
 
-        The joints are gone through in their order, again and again; only those are looked at that have come to have
-        one end on what is placed.
+        Repeated passes over the joints in their order; the queue has only joints with one placed end.
         """
         joints = list(self.model.tables["joints"].values())
         if not self._joints_on:
@@ -85,7 +84,7 @@ class Placement(Poses):
                     self._joints_on.setdefault((end.body, end.beam), []).append(k)
         waiting = [(0, k) for k, joint in enumerate(joints) if self.placed(joint.first) != self.placed(joint.second)]
         while waiting:
-            turn, k = heapq.heappop(waiting)
+            sweep, k = heapq.heappop(waiting)
             joint = joints[k]
             known = [self.placed(end) for end in (joint.first, joint.second)]
             if known[0] == known[1]:
@@ -99,7 +98,7 @@ class Placement(Poses):
             if pose is not None:
                 self.bodies[far.body] = pose
                 for other in self._joints_on[far.body, None]:
-                    heapq.heappush(waiting, (turn if other > k else turn + 1, other))
+                    heapq.heappush(waiting, (sweep if other > k else sweep + 1, other))
 
     def _known(self, beam: LineItem) -> bool:
         ends = [end for end in beam.attached if end is not None]
@@ -109,7 +108,7 @@ class Placement(Poses):
         for beam in beams:
             for end in beam.attached:
                 if end is not None and end.body is not None:
-                    self.bodies[end.body] = self.own_pose(end.body)
+                    self.bodies[end.body] = self.given_pose(end.body)
                     return
         names = ", ".join(repr(beam.name) for beam in beams)
         raise ModelError.at(("beams",), f"the beams {names} are on each other only: one must be on a body, or free")

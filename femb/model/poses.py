@@ -1,4 +1,4 @@
-"""Poses of bodies and beams at the start, and the point that positions are counted from."""
+"""Poses of bodies and beams at the start, and the origin of positions."""
 
 import numpy as np
 
@@ -9,20 +9,19 @@ from femb.model.model import Model
 from femb.numerics import rotations
 
 Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
-# Nearer to the inertial origin than this (m), the rounding of positions is below what constraints are held to.
+# Within this distance of the inertial origin (m), the rounding of positions is below the tolerance of constraints.
 NEAR = 1e3
-# A model that is this many times as far away as it is large has positions of its own.
+# A model farther away than this multiple of its extent has an origin of its own.
 FAR = 10.0
 
 
 class Poses:
-    """Poses that are known so far: ``bodies[name]`` and, per beam, ``beams[name]`` the pose of its start.
+    """Known poses: ``bodies[name]``, and ``beams[name]``, the pose of the start of a beam.
 
-    Positions are from the point ``origin`` (3,) m of inertial space. It is where positions are counted from unless the
-    model is far away from there, and then the first position that is given: differences of positions, such as strains,
-    would be lost in the rounding of numbers that are much larger.
+    Positions are relative to ``origin`` (3,) m, inertial axes: zero, or the first given position of a model that is far
+    away from the inertial origin. There, differences of positions, such as strains, would be lost in rounding.
 
-    ``clamps[name]`` has, for each end of a beam on a body, the rotation from the body to the section.
+    ``clamps[name]`` : for each end of a beam on a body, the rotation (quaternion) from the body to the section.
     """
 
     def __init__(self, model: Model) -> None:
@@ -32,33 +31,33 @@ class Poses:
         self.beams: dict[str, Pose] = {}
         self.clamps: dict[str, tuple[Floats | None, Floats | None]] = {}
 
-    def own_pose(self, name: str) -> Pose:
-        """Of a body as its description says; the origin and the inertial axes for what it does not say."""
+    def given_pose(self, name: str) -> Pose:
+        """Pose in the description of a body; by default the inertial origin and axes."""
         given = self.model.body(name).start_pose()
         position = (given.position if given.position is not None else np.zeros(3)) - self.origin
         quaternion = given.quaternion
         return position, quaternion if quaternion is not None else np.array([1.0, 0.0, 0.0, 0.0])
 
     def placed(self, end: Marker | None) -> bool:
-        """Whether what an end is on has its place."""
+        """Whether the pose of the body or beam at an end is known."""
         return end is not None and (end.body in self.bodies or end.beam in self.beams)
 
     def host(self, end: Marker) -> Pose:
-        """Pose of the body or the beam node that an end is on."""
+        """Pose of the body or the beam node of an end."""
         if end.body is not None:
             return self.bodies[end.body]
         at, axes = self.beams[str(end.beam)]
-        positions, turns = self.model.beams[str(end.beam)].reference()
-        return at + rotations.rotate(axes, positions[end.node]), rotations.multiply(axes, turns[end.node])
+        positions, orientations = self.model.beams[str(end.beam)].reference()
+        return at + rotations.rotate(axes, positions[end.node]), rotations.multiply(axes, orientations[end.node])
 
     def clamp_point(self, end: Attachment) -> Floats:
-        """The point of an attachment, (3,) m."""
+        """Position of an attachment point, (3,) m."""
         position, quaternion = self.host(end)
         return position + rotations.rotate(quaternion, end.at)
 
 
 def _origin(model: Model) -> Floats:
-    """Where positions of a model are counted from, (3,) m."""
+    """The origin of the positions of a model, (3,) m; see ``Poses``."""
     poses = [(body, body.start_pose().position) for body in model.bodies.values()]
     fixed = [position for body, position in poses if position is not None and isinstance(body, Ground)]
     given = [position for body, position in poses if position is not None and not isinstance(body, Ground)]

@@ -2,9 +2,9 @@
 
 Each block is factorised on its own: velocities with partial pivoting, multipliers with diagonal pivoting. Nothing
 pivots between blocks. The matrices are not assumed symmetric or definite: the iteration matrix of a compressed beam is
-neither. With multipliers the matrix is [A J^T; J 0]; when a block of multipliers is eliminated it has become -J P J^T,
-and what its rows add to those eliminated before shows in the pivots: a row that depends on them adds nothing, and is
-left out with a multiplier of zero.
+neither. With multipliers the matrix is [A J^T; J 0]; a block of multipliers has become -J P J^T, with P the inverse of
+A, when it is eliminated. A row of constraints that depends on those before it then has a zero pivot: it is left out,
+with a multiplier of zero.
 """
 
 from copy import copy
@@ -16,13 +16,13 @@ from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift, s
 from femb.system.linear_solver import Matrix, Unknowns
 from femb.system.pattern import Pattern
 
-# A row of constraints depends on those before it when they leave this part of its diagonal; and when it nearly does, at
-# an angle of a milliradian, as it may have to be seen near a singular posture.
+# Pivot ratio, relative to the diagonal, below which a row of constraints depends on those before it; the second value,
+# for rows at an angle of a milliradian, is used near a singular configuration.
 DEPENDENT, NEARLY_DEPENDENT = 1e-10, 1e-6
 
 
 class SingularError(ArithmeticError):
-    """A matrix that cannot be factorised; ``first`` and ``last`` bound the velocities it concerns, if known."""
+    """A matrix that cannot be factorised; ``first`` and ``last`` bound the unknowns of the singular block, if known."""
 
     def __init__(self, first: int = 0, last: int = 0) -> None:
         super().__init__("the matrix is singular")
@@ -30,7 +30,7 @@ class SingularError(ArithmeticError):
 
 
 class Factorisation:
-    """Factors of one matrix; ``data`` is overwritten by them. ``dependent``: rows of constraints left out."""
+    """Factors of one matrix, which overwrite ``data``."""
 
     def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float) -> None:
         self.places, self.data = solver.places, data
@@ -40,7 +40,7 @@ class Factorisation:
         self._diagonal_scale = np.zeros(n) if n > solver.pattern.n_v else None
         if self._diagonal_scale is not None:
             self._diagonal_scale[solver.pattern.n_v :][solver.excluded_rows] = -np.inf
-        # what the kernel ``solve`` takes before the right-hand side
+        # arguments of the kernel ``solve`` before the right-hand side
         self.arguments = (*self.places, data, self.pivots, self.rank, self._diagonal_scale)
         bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._diagonal_scale, dependent)
         if bad >= 0:
@@ -49,15 +49,15 @@ class Factorisation:
 
     @property
     def dependent(self) -> int:
-        """How many rows of constraints depend on the others."""
+        """Number of rows of constraints that depend on the others."""
         return len(self.pivots) - int(self.rank.sum())
 
     def pivot_ratios(self) -> Floats:
-        """Part of its diagonal (n_c,) that each row of constraints leaves when it is eliminated; zero if excluded."""
-        parts = np.zeros(len(self.pivots) - self.places[1])
+        """(n_c,) pivot of each row of constraints, relative to its diagonal; zero if the row is excluded."""
+        ratios = np.zeros(len(self.pivots) - self.places[1])
         if self._diagonal_scale is not None:
-            pivot_ratios(*self.places[:3], self.data, self.pivots, self.rank, self._diagonal_scale, parts)
-        return parts
+            pivot_ratios(*self.places[:3], self.data, self.pivots, self.rank, self._diagonal_scale, ratios)
+        return ratios
 
     def negative_eigenvalues(self) -> int:
         """How many eigenvalues of a symmetric matrix are negative, on the motions that its constraints allow.
@@ -102,7 +102,7 @@ class LinearSolver:
         self.excluded_rows = np.zeros(pattern.n - pattern.n_v, dtype=bool)
 
     def without(self, rows: Bools) -> "LinearSolver":
-        """A solver that leaves out rows of constraints (n_c,) bool, whatever they leave of their diagonals."""
+        """A solver that leaves out these rows of constraints (n_c,) bool, whatever their pivots."""
         other = copy(self)
         other.excluded_rows = rows
         return other
@@ -116,9 +116,9 @@ class LinearSolver:
     def shifted(
         self, mass: Floats, damping: Floats, stiffness: Floats, mu: complex, reach: complex | None = None
     ) -> Matrix:
-        """Block data of mu M + C + reach K, of the numbers that mu is of: an iteration matrix of velocities.
+        """Block data of mu M + C + reach K, real or complex as mu is: an iteration matrix of velocities.
 
-        Accelerations change mu times as much as velocities do, and coordinates ``reach`` times, by default 1/mu.
+        For a unit change of velocities, accelerations change by mu and coordinates by ``reach``, by default 1/mu.
         """
         data = np.empty(len(mass), dtype=type(mu))
         shift(mass, damping, stiffness, mu, 1.0 / mu if reach is None else reach, data)
@@ -127,6 +127,6 @@ class LinearSolver:
     def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Factorisation:
         """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards.
 
-        dependent : the part of its diagonal below which a row of constraints is left out.
+        dependent : the pivot ratio below which a row of constraints is left out.
         """
         return Factorisation(self, data, dependent)

@@ -1,4 +1,4 @@
-"""Start velocities that satisfy the constraints: those nearest to the given ones, in the metric of the mass.
+"""Start velocities that satisfy the constraints, nearest to the given ones in the metric of the mass.
 
 Source: docs/theory/constraints.md, section 7.
 """
@@ -16,12 +16,12 @@ from femb.system.initial_position import gap_problems
 if TYPE_CHECKING:
     from femb.system.initial_velocity import Twist
 
-# With more motions than this, start velocities are solved for with sparse matrices, if they can be to this part after
-# so many refinements, with terms that are at most so much larger than their sum.
+# From DENSE motions on, sparse factors are used, if REFINEMENTS bring the backward error to SOLVED and the terms of the
+# sums are at most LARGEST_PART times the sums; dense ones otherwise.
 DENSE, SOLVED, REFINEMENTS, LARGEST_PART = 600, 1e-12, 2, 1e9
-# The least pivot of a scaled matrix that counts as regular.
+# The least Cholesky pivot of a scaled matrix that counts as regular.
 INDEPENDENT = 1e-4
-# A start velocity given (relative to the largest) may be off what the joints allow by the rounding of typed numbers.
+# Rounding of typed numbers, relative to the largest: given start velocities may violate the joints by this.
 AGREEMENT = 1e-6
 
 
@@ -34,12 +34,11 @@ def consistent_start(
     twists: dict[int, "Twist"],
     alone: set[int],
 ) -> Floats:
-    """v (n_v,) with J v + Phi_t = 0 and joint rates as given, nearest to v: what of ``twists`` is known stays.
+    """v (n_v,) with J v + Phi_t = 0 and the given joint rates, nearest to v; the known parts of ``twists`` stay.
 
-    What joints connect to a structure whose motion is given moves as one rigid body with it where the constraints allow
-    it; each structure moves as a rigid body where they do not; and bends where they do not allow that. component : the
-    structure of every frame; together : that with whose given motion it moves; twists : the motions of structures that
-    were given; alone : frames with a velocity of their own.
+    Three attempts: all structures that joints connect as one rigid body; each structure rigid; flexible.
+    component : the structure of every frame; together : the structure that determines its motion; twists : the given
+    motions of structures; alone : frames with a velocity of their own.
     Raises ModelError where the given velocities contradict the joints.
     """
     from scipy.sparse import eye_array, vstack
@@ -58,19 +57,19 @@ def consistent_start(
         if np.max(np.abs(J @ v - right)) <= 1e-10 * scale:
             break
     else:
-        # Flexible structures may have to bend with the start: all that is not given moves.
-        held = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
+        # Flexible structures may bend: all velocities that are not given are free.
+        given = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
         free = np.ones(system.n_v, dtype=bool)
-        for k in held:
+        for k in given:
             if layout.frames[k].freedom:
                 free[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = False
         v = _nearest(system, q, v, J, right, eye_array(system.n_v, format="csr")[np.flatnonzero(free)])
-    left = J @ v - right
-    if np.max(np.abs(left)) > AGREEMENT * scale:
+    gap = J @ v - right
+    if np.max(np.abs(gap)) > AGREEMENT * scale:
         raise ModelError(
             *gap_problems(
                 system,
-                left[: system.n_c],
+                gap[: system.n_c],
                 f"the start velocities {'and rates of drivers ' if layout.drivers else ''}that are given would open "
                 "it at {0:.3g} per s: give fewer of them, or ones that the joints allow",
             )
@@ -80,7 +79,7 @@ def consistent_start(
                     f"got {wanted[k]:.6g}, but what else is given at the start allows {wanted[k] + off:.6g} at the "
                     "nearest: give fewer of them",
                 )
-                for k, off in enumerate(left[system.n_c :])
+                for k, off in enumerate(gap[system.n_c :])
                 if abs(off) > AGREEMENT * scale
             ]
         )
@@ -88,7 +87,7 @@ def consistent_start(
 
 
 def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str]]:
-    """Rows (k, n_v) of the joint coordinates whose rates are given, sparse, these rates, and the joints' names."""
+    """For joint coordinates with given rates: their rows (k, n_v), sparse, the rates (k,), and the joints' names."""
     from scipy.sparse import csr_array
 
     given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
@@ -102,7 +101,7 @@ def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str
 
 
 def coordinate_rows(system: Equations, q: Floats) -> Floats:
-    """Rows (m, n_v) of the rates of all joint coordinates."""
+    """(m, n_v): derivatives of the rates of all joint coordinates with respect to v."""
     return np.asarray(_coordinate_rows(system, q).toarray())
 
 
@@ -127,7 +126,7 @@ def _coordinate_rows(system: Equations, q: Floats) -> Sparse:
 def _rigid_motions(
     system: Equations, q: Floats, component: list[int], twists: dict[int, "Twist"], alone: set[int]
 ) -> Sparse:
-    """(k, n_v), sparse: the rigid motions of structures that are not given."""
+    """(k, n_v), sparse: the rigid motions of structures, those of ``twists`` left out."""
     from scipy.sparse import coo_array
 
     layout = system.layout
@@ -140,16 +139,16 @@ def _rigid_motions(
     values, columns = [], []
     for group in sorted(members):
         frames = members[group]
-        own = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
+        of_group = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
         twist = twists.get(group)
         point = twist.point if twist is not None else q[layout.frame_q[frames[0]] : layout.frame_q[frames[0]] + 3]
-        moved = motions[:, own]
-        about = moved[3:] - np.cross(np.eye(3), point) @ moved[:3]
-        given = [] if twist is not None and twist.velocity is not None else list(moved[:3])
+        translations = motions[:3, of_group]
+        rotations = motions[3:, of_group] - np.cross(np.eye(3), point) @ translations
+        free = [] if twist is not None and twist.velocity is not None else list(translations)
         if twist is None or twist.omega is None:
-            given += [each for each in about if np.max(np.abs(each)) > 1e-12]
-        values += given
-        columns += [own] * len(given)
+            free += [rotation for rotation in rotations if np.max(np.abs(rotation)) > 1e-12]
+        values += free
+        columns += [of_group] * len(free)
     if not values:
         return coo_array((0, system.n_v)).tocsr()
     rows = np.repeat(np.arange(len(values)), [len(value) for value in values])
@@ -158,7 +157,7 @@ def _rigid_motions(
 
 
 def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, motions: Sparse) -> Floats:
-    """v plus the combination of motions (k, n_v) with the least kinetic energy that brings J v to ``right``."""
+    """v plus the combination of motions (k, n_v) of least kinetic energy with which J v = right."""
     count = motions.shape[0]
     if not count:
         return v
@@ -173,14 +172,14 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
             x = factors.solve(wanted)
             for _ in range(REFINEMENTS):
                 x += factors.solve(wanted - matrix @ x)
-            # componentwise backward error, and no multipliers that blow up as those of dependent rows do
+            # componentwise backward error; large multipliers are a sign of dependent rows
             size = abs(matrix) @ np.abs(x) + np.abs(wanted)
             needed = np.max(np.abs(mass @ x[:count]), initial=0.0)
             sound = np.max(size[:count]) <= LARGEST_PART * max(needed, np.finfo(float).tiny)
             if sound and np.all(np.abs(matrix @ x - wanted) <= SOLVED * size):
                 return np.asarray(v + motions.T @ x[:count])
         except RuntimeError:
-            pass  # rows that depend on others
+            pass  # dependent rows
     dense = reach.toarray()
     spread = _solved(mass.toarray(), dense.T)
     multipliers = _solved(dense @ spread, gap)
@@ -188,7 +187,7 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
 
 
 def _solved(A: Floats, b: Floats) -> Floats:
-    """The x of least norm of A x = b, A symmetric and not negative: by Cholesky's factors where A is regular."""
+    """The x of least norm of A x = b, A positive semidefinite: by Cholesky factors where A is regular."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     size = np.sqrt(np.diag(A))

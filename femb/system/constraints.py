@@ -1,13 +1,13 @@
-"""Constraints held: projection of a state on Phi = 0 and J v + Phi_t = 0.
+"""Projection of a state on the constraints Phi = 0 and J v + Phi_t = 0.
 
-The steppers solve the equations with the constraints on velocities; what their steps leave in positions is taken away
-here after each accepted step, as the smallest change in the metric of a matrix A:
+The steppers solve the equations with the constraints on velocities; their steps leave gaps in positions, which are
+closed here after each accepted step, by the smallest change in the metric of a matrix A:
 
     [ A  J^T ] [ dx ]   [  0   ]
     [ J   0  ] [ .  ] = [ -Phi ],      q <- q + H dx,      and likewise for v.
 
-With the iteration matrix of an implicit stepper for A the change leaves stiff members unstrained; with the mass it is
-the projection of docs/theory/constraints.md, section 5. A row that depends on others is met when they are.
+With the iteration matrix of an implicit stepper for A, the change does not strain stiff members; with the mass it is
+the projection of docs/theory/constraints.md, section 5. A dependent row is satisfied when the others are.
 """
 
 from collections.abc import Callable
@@ -23,17 +23,17 @@ from femb.numerics.newton import Iteration, largest, newton
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, LinearSolver, SingularError
 from femb.system.linear_solver import Factors
 
-# What is left of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
+# Tolerances of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
 POSITION, VELOCITY = 1e-12, 1e-11
 PASSES, AT_MOST = 3, 10
-# A change this small is the last; with a gap up to this size it leaves dependent rows alone.
+# A change up to SETTLED ends the iteration if the gaps, which are those of dependent rows, are up to OPEN.
 SETTLED, OPEN = 1e-10, 1e-6
-# Up to this many rows a dense solution is the faster one.
+# Up to this number of rows a dense solution is faster.
 DENSE = 150
 
 
 class Constrained(Protocol):
-    """What a projection uses of a System, of one state unless (s, ...) says otherwise."""
+    """The members of a System that a projection uses; arrays are of one state."""
 
     n_v: int
     n_c: int
@@ -43,7 +43,7 @@ class Constrained(Protocol):
 
     @property
     def resolution(self) -> float:
-        """Gaps (m) that the rounding of positions may leave."""
+        """Size of gaps (m) that are rounding errors of positions."""
         ...
 
     def mass_data(self, q: Floats) -> Floats:
@@ -73,9 +73,9 @@ def projected(
     """q (n_q,) and v (n_v,) on the constraints, from a state close to them; unit quaternions.
 
     factors : of a matrix with J and J^T at a state nearby; without them, or where they do not converge in a few passes,
-    the mass at the state itself. Near a singular posture, rows that nearly depend on others are left as they are: they
-    are open by the product of two small angles, and closing them would move the mechanism to another branch.
-    Raises TrialError where the constraints cannot be met.
+    those of the mass at the state itself. Near a singular configuration, rows that nearly depend on others are left
+    out: their gaps are the product of two small angles, and to close them would move the mechanism to another branch.
+    Raises TrialError where the constraints cannot be satisfied.
     """
     if not system.n_c:
         return q, v
@@ -94,10 +94,10 @@ def _projected(
         return mass_factors(system, u, x, dependent)
 
     limit, words = max(POSITION, system.resolution), "stays open by {:.3g}"
-    on = _closed(system, lambda x: system.position_residual(u, x, v), q, system.retract, limit, words, factors, metric)
+    q = _closed(system, lambda x: system.position_residual(u, x, v), q, system.retract, limit, words, factors, metric)
     limit, words = VELOCITY * (1.0 + largest(v)), "opens at {:.3g} per s"
-    rates, add = (lambda x: system.velocity_residual(u, on, x)), (lambda x, c, part: x + c)
-    return on, _closed(system, rates, v, add, limit, words, factors, lambda x: metric(on))
+    rates, add = (lambda x: system.velocity_residual(u, q, x)), (lambda x, c, part: x + c)
+    return q, _closed(system, rates, v, add, limit, words, factors, lambda x: metric(q))
 
 
 def _closed(
@@ -110,7 +110,7 @@ def _closed(
     factors: Factors | None,
     metric: Callable[[Floats], Factors],
 ) -> Floats:
-    """x on the constraints, with the factors given or, after a few passes, those of the metric."""
+    """x on the constraints, by the given factors or, after a few passes, those of the metric."""
     change = np.inf
 
     def correction(it: Iteration[Floats, Floats]) -> Floats:
@@ -124,7 +124,7 @@ def _closed(
     def converged(it: Iteration[Floats, Floats]) -> bool:
         if it.within(limit, rounding=100.0 * limit if it.count > 1 else 0.0):
             return True
-        # what is left belongs to rows that depend on others here
+        # the remaining gap belongs to dependent rows
         return change <= SETTLED and it.size <= OPEN
 
     end = newton(x, residual, correction, retract, converged, iterations=AT_MOST, residual_size=largest)
@@ -133,15 +133,15 @@ def _closed(
     return end.x
 
 
-def _widest(system: Constrained, left: Floats, words: str) -> str:
-    """The row that is off by most, with ``words`` for by how much."""
+def _widest(system: Constrained, gaps: Floats, words: str) -> str:
+    """The row with the largest gap; ``words`` : a format for its size."""
     layout = system.layout
-    if not np.all(np.isfinite(left)):
+    if not np.all(np.isfinite(gaps)):
         return "the state is not finite"
-    k = int(np.argmax(np.abs(left)))
+    k = int(np.argmax(np.abs(gaps)))
     labels = [label for label, row in zip(layout.row_labels, layout.row_c, strict=True) if row == k]
     item, _, what = (labels[0] if labels else f"row {k}").partition(": ")
-    return f"{f'{item} ({what})' if what else item} {words.format(abs(left[k]))}"
+    return f"{f'{item} ({what})' if what else item} {words.format(abs(gaps[k]))}"
 
 
 def mass_factors(system: Constrained, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
@@ -155,8 +155,8 @@ def mass_factors(system: Constrained, u: Floats, q: Floats, dependent: float = D
 
 
 def singular_mass(system: Constrained, error: SingularError, *state: Floats) -> TrialError:
-    """The error for a mass matrix that cannot be factorised: at whose block that shows."""
-    if not all(np.all(np.isfinite(each)) for each in state):
+    """The error for a mass matrix that cannot be factorised, with the item of the singular block."""
+    if not all(np.all(np.isfinite(x)) for x in state):
         return TrialError("the state is not finite")
     item = ""
     if error.last > error.first:
@@ -174,8 +174,8 @@ def singular_mass(system: Constrained, error: SingularError, *state: Floats) -> 
 def least_multipliers(system: Constrained, u: Floats, q: Floats, multipliers: Floats) -> Floats:
     """The multipliers (n_c,) of least norm with the same forces J^T lambda.
 
-    Where rows depend on others the equations of motion leave their multipliers open: what elasticity would decide,
-    rigid bodies cannot. docs/theory/constraints.md, section 6.
+    The multipliers of dependent rows are not unique: with rigid bodies the equations of motion do not determine them.
+    Source: docs/theory/constraints.md, section 6.
     """
     if not system.n_c or not system.layout.has_loops:
         return multipliers

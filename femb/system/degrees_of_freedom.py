@@ -1,4 +1,4 @@
-"""Degrees of freedom that constraints leave, and rows of constraints that depend on others.
+"""Number of degrees of freedom, and rows of constraints that depend on others.
 
 Source: docs/theory/constraints.md, section 6.
 """
@@ -13,18 +13,17 @@ from femb.base.types import Floats, Ints, Sparse
 from femb.layout.layout import Layout
 from femb.system.equations import Equations
 
-# Singular values below this part of the largest belong to dependent rows.
+# Singular values below this, relative to the largest, belong to dependent rows.
 RANK = 1e-9
-# The least singular value of rows of unit length that are independent for certain.
+# Rows of unit length with a least singular value above this are independent.
 INDEPENDENT_ROWS = 1e-6
 
 
 @dataclass(frozen=True)
 class Freedom:
-    """What constraints leave: degrees of freedom, number of rows, labels of rows that depend on others, and of all rows
-    that take part in such a dependence, whose multipliers rigid bodies leave open.
+    """Number of degrees of freedom and of rows, labels of dependent rows, and of rows whose multipliers are not unique.
 
-    Which of the rows that take part is called the dependent one is a choice.
+    The latter are all rows of a linear dependence; the choice of the dependent one among them is arbitrary.
     """
 
     degrees: int
@@ -51,7 +50,7 @@ def freedom(system: Equations, q: Floats) -> Freedom:
     dependent: list[int] = []
     undetermined: list[int] = []
     for rows in loops:
-        # Rows that share no frame with others, even through others, depend on none of these.
+        # Groups of rows have no frame in common, and are independent of each other.
         columns = np.unique(np.concatenate([J[[k]].indices for k in rows]))
         block = J[rows][:, columns].toarray() / sizes[rows, None]
         _, R, order = qr(block.T, mode="economic", pivoting=True)
@@ -62,12 +61,12 @@ def freedom(system: Equations, q: Floats) -> Freedom:
             null = svd(block)[0][:, rank:]
             undetermined += [rows[k] for k in np.flatnonzero(np.linalg.norm(null, axis=1) > 1e-8)]
     labels = system.layout.row_labels
-    named = (tuple(labels[k] for k in sorted(each)) for each in (dependent, undetermined))
-    return Freedom(system.n_v - len(active) + len(dependent), len(active), *named)
+    names = (tuple(labels[k] for k in sorted(rows)) for rows in (dependent, undetermined))
+    return Freedom(system.n_v - len(active) + len(dependent), len(active), *names)
 
 
 def _row_blocks(layout: Layout, J: Sparse, sizes: Floats, active: Ints) -> dict[tuple[int, int], Floats]:
-    """J of every row, scaled to unit length, on the velocities of each moving frame that it is between."""
+    """By row and moving frame: J, scaled to unit length, on the velocities of the frame, padded to (6,)."""
     result = {}
     for row in active.tolist():
         start, stop = J.indptr[row], J.indptr[row + 1]
@@ -75,52 +74,52 @@ def _row_blocks(layout: Layout, J: Sparse, sizes: Floats, active: Ints) -> dict[
         for frame in set(layout.rows[row]):
             first, freedom = int(layout.frame_v[frame]), layout.frames[frame].freedom
             if freedom:
-                own = np.zeros(6)
+                block = np.zeros(6)
                 inside = (columns >= first) & (columns < first + freedom)
-                own[columns[inside] - first] = values[inside]
-                result[row, frame] = own
+                block[columns[inside] - first] = values[inside]
+                result[row, frame] = block
     return result
 
 
 def _in_loops(layout: Layout, blocks: dict[tuple[int, int], Floats], active: Ints) -> list[list[int]]:
-    """Rows that may depend on others, in groups that share no frame.
+    """Rows that may depend on others, in groups without a common frame.
 
-    Where the rows on a frame are independent in its velocities alone, no multipliers of theirs cancel each other: they
-    take part in no dependence. Without them, the same may hold of the next frame: so trees are undone from their
-    leaves, and what is left is in loops, or holds two frames twice.
+    Rows on a frame that are independent in its velocities alone take part in no dependence, since no combination of
+    them cancels there. They are removed, frame by frame; this removes trees from their leaves. The remaining rows are
+    in loops, or connect the same two frames.
     """
     on: dict[int, set[int]] = {}
     for row, frame in blocks:
         on.setdefault(frame, set()).add(row)
-    left = set(active.tolist())
+    remaining = set(active.tolist())
     queue = deque(sorted(on))
     while queue:
         frame = queue.popleft()
         rows = sorted(on[frame])
         if not 0 < len(rows) <= layout.frames[frame].freedom:
             continue
-        own = np.array([blocks[row, frame] for row in rows])
-        if np.linalg.svd(own, compute_uv=False)[-1] < INDEPENDENT_ROWS:
+        block = np.array([blocks[row, frame] for row in rows])
+        if np.linalg.svd(block, compute_uv=False)[-1] < INDEPENDENT_ROWS:
             continue
-        left -= set(rows)
-        for other in {each for row in rows for each in layout.rows[row] if each in on}:
+        remaining -= set(rows)
+        for other in {other for row in rows for other in layout.rows[row] if other in on}:
             on[other] -= set(rows)
             queue.append(other)
     groups: list[list[int]] = []
-    while left:
-        group, frames = [left.pop()], set[int]()
+    while remaining:
+        group, frames = [remaining.pop()], set[int]()
         for row in group:
             for frame in set(layout.rows[row]) - frames:
                 frames.add(frame)
-                others = on.get(frame, set()) & left
-                left -= others
+                others = on.get(frame, set()) & remaining
+                remaining -= others
                 group += sorted(others)
         groups.append(sorted(group))
     return sorted(groups)
 
 
 def check_pairs(system: Equations, q: Floats) -> None:
-    """Refuse joints that hold the same two frames in the same way: each row between them must say something new."""
+    """Raise ModelError where several joints between the same two frames have dependent rows."""
     layout = system.layout
     groups: dict[tuple[int, int], list[int]] = {}
     for row, pair in enumerate(layout.rows):

@@ -1,9 +1,9 @@
-"""The equations of motion of a model in velocity coordinates, without a start.
+"""The equations of motion of a model in velocity coordinates, without the start of the motion.
 
     q' = H(q) v,    M(q) v' + h(q, v) + f_el(q, v) + J(q)^T lambda = f(u, q, v),    J v + Phi_t = dPhi/dt = 0
 
-with u the inputs, what loads are multiplied with and drivers follow; lambda the multipliers of the constraints
-Phi(q, t) = 0 of joints and drivers. M is symmetric positive definite. An evaluation changes nothing.
+with u the inputs (factors of loads, motions of drivers) and lambda the multipliers of the constraints Phi(q, t) = 0 of
+joints and drivers. M is symmetric positive definite. Evaluations do not change the object.
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
@@ -20,23 +20,22 @@ from femb.system.constraints import projected, singular_mass
 from femb.system.linear_solver import Factors
 from femb.system.numbered_model import NumberedModel
 
-# Roundings of a position in the equation of a constraint.
+# Number of roundings of a position in a constraint equation.
 ROUNDINGS = 8.0
 
 
 class Equations(NumberedModel):
     """The equations of motion of the elements and constraints of a model.
 
-    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u), multipliers (s, n_c) hold s states at once where a method says so.
-    Matrices come as block data of ``pattern``, in which the rows and columns of the multipliers follow those of the
-    velocities, n = n_v + n_c in all.
+    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u), multipliers (s, n_c) are of s states where a method says so. Matrices
+    are block data of ``pattern``, with n = n_v + n_c rows and columns: velocities, then multipliers.
     """
 
     def without_rows(self, rows: Bools) -> Self:
-        """The same system, in which rows of constraints (n_c,) bool are left out of every solution.
+        """The same system, with these rows of constraints (n_c,) bool left out of every solution.
 
-        Rows that depend on others where the constraints are met do not where they are not quite, as within a step: they
-        would hold a mechanism that moves.
+        A dependent row becomes independent at a state slightly off the constraints, as within a step, and would block
+        the motion of the mechanism.
         """
         other = copy(self)
         other.solver = self.solver.without(rows)
@@ -55,9 +54,9 @@ class Equations(NumberedModel):
         return other
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Refuse a step from t with the states q (s, n_q), v (s, n_v) if it meets such a posture.
+        """Refuse a step from t with the states q (s, n_q), v (s, n_v) that meets a singular configuration.
 
-        Raises TrialError if a shorter step can come nearer to it; SingularityError if none can, or if the step is the
+        Raises TrialError if a shorter step can approach it further; SingularityError if not, or if the step is the
         ``last``.
         """
         for batch in self.singular_batches:
@@ -71,7 +70,7 @@ class Equations(NumberedModel):
         return out
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
-        """(s, n): the residual with the forces of constraints, M a + h + f_el + J^T lambda - f, and J v + Phi_t."""
+        """(s, n): M a + h + f_el + J^T lambda - f, the residual with the forces of constraints, and J v + Phi_t."""
         force = self.residual(u, q, v, a)
         if not self.n_c:
             return force
@@ -84,7 +83,7 @@ class Equations(NumberedModel):
     ) -> tuple[Floats, Floats, Floats]:
         """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
 
-        J and J^T count as damping: they belong to velocities and multipliers themselves. multipliers (n_c,).
+        J and J^T are part of damping, the derivatives with respect to velocities and multipliers. multipliers (n_c,).
         """
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
@@ -95,10 +94,10 @@ class Equations(NumberedModel):
         return mass, damping, stiffness
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
-        """d(residual)/dv and d(residual)/dq H at one state, exact, inputs held; block data.
+        """d(residual)/dv and d(residual)/dq H at one state, exact, at constant inputs; block data.
 
         constraints : whether to add J and J^T, as ``matrices`` does, and d(J v + Phi_t)/dq H in the rows of the
-        multipliers. How J^T lambda changes is ``femb.system.reaction_stiffness``.
+        multipliers. ``femb.system.reaction_stiffness`` has d(J^T lambda)/dq H.
         """
         damping, stiffness = np.zeros((2, self.pattern.size))
         for batch in self.batches:
@@ -132,7 +131,7 @@ class Equations(NumberedModel):
         return a[0], multipliers[0]
 
     def forward_each(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """v' (s, n_v) and multipliers (s, n_c) of s states, as ``forward`` gives them. Raises TrialError."""
+        """v' (s, n_v) and multipliers (s, n_c) of s states; see ``forward``. Raises TrialError."""
         x = np.zeros((len(q), self.pattern.n))
         x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
         if self.n_c:
@@ -150,7 +149,7 @@ class Equations(NumberedModel):
 
     @cached_property
     def resolution(self) -> float:
-        """Gaps (m) of constraints that the rounding of the positions at the start may leave."""
+        """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
         return (
             ROUNDINGS
             * float(np.finfo(float).eps)
@@ -194,7 +193,7 @@ class Equations(NumberedModel):
     def energy_momentum(self, q: Floats, v: Floats, u: Floats | None = None) -> Floats:
         """(s, 8): kinetic and potential energy, linear momentum, angular momentum about the inertial origin.
 
-        u (s, n_u) : inputs, for the turns of joints; by default as in ``discrete``.
+        u (s, n_u) : inputs, for the unwrapped angles of joints; by default those of ``discrete``.
         """
         out = np.zeros((len(q), 8))
         if u is None:
@@ -205,20 +204,19 @@ class Equations(NumberedModel):
         return out
 
     def _discrete_inputs(self) -> Floats:
-        """u (n_u,) with what depends on the discrete state alone; zero for the rest."""
+        """u (n_u,) with the inputs that depend on the discrete state alone, and zeros."""
         u = np.zeros(self.n_u)
-        for each, part in self.parts_of_inputs:
-            if each.of_discrete:
-                u[part] = each.function(self.discrete)
+        for input_, part in self.parts_of_inputs:
+            if input_.of_discrete:
+                u[part] = input_.function(self.discrete)
         return u
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
-        """(s,) W: power of loads, dampers and drivers, the rate of kinetic plus potential energy."""
+        """(s,) W: power of loads, dampers and drivers, which is the rate of kinetic plus potential energy."""
         force = np.zeros(v.shape)
         for batch in self.batches:
             batch.nonconservative_force(u, q, v, force)
-        power = np.einsum("sv,sv->s", force, v)
+        power: Floats = np.einsum("sv,sv->s", force, v)
         if multipliers is not None:
             self.constraint_set.constraint_power(u, q, v, multipliers, power)
-        result: Floats = power
-        return result
+        return power

@@ -1,7 +1,7 @@
 """Assembly: start coordinates that satisfy the constraints.
 
-They are found by Newton's iteration with the smallest change in the metric of the mass and the stiffness, shortened
-where it would overshoot. Source: docs/theory/constraints.md, section 7.
+Newton's iteration, each step the smallest in the metric of mass, damping and stiffness, with a line search.
+Source: docs/theory/constraints.md, section 7.
 """
 
 import numpy as np
@@ -15,26 +15,26 @@ from femb.numerics.rotations import multiply, rotation_matrix
 from femb.system.block_lu import SingularError
 from femb.system.equations import Equations
 
-# Gaps as large as this (m or rad) are the rounding of typed numbers, and closed without asking.
+# Gaps up to this (m or rad) are the rounding of typed numbers, and always closed.
 TYPED = 1e-6
-# What is left of the constraints after assembly.
+# Tolerance of the constraints after assembly.
 ASSEMBLED = 1e-11
 ITERATIONS = 200
 
 
 def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
-    """q (n_q,) on the constraints, near a given one; ``rough`` allows for more than typed digits.
+    """q (n_q,) on the constraints, near a given one; ``rough`` : gaps may be larger than the rounding of typed numbers.
 
-    Raises ModelError with the rows that stay open, or are open where ``rough`` is not allowed.
+    Raises ModelError with the open rows.
     """
     v = np.zeros(system.n_v)
     u = system.inputs_at(0.0, q, v)
-    left = system.position_residual(u, q, v)
-    if np.max(np.abs(left)) > TYPED and not rough:
+    gaps = system.position_residual(u, q, v)
+    if np.max(np.abs(gaps)) > TYPED and not rough:
         raise ModelError(
             *gap_problems(
                 system,
-                left,
+                gaps,
                 "is open by {0:.3g} at the start: correct the positions, or assemble with start = 'assembled'",
                 "begins {0:.3g} (m, or the sine of the angle) away from the start: correct the start of the joint or "
                 "the positions, or assemble with start = 'assembled'",
@@ -57,44 +57,47 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
             iterations=ITERATIONS,
             residual_size=largest,
             rotations=system.rotations,
-            line_search=lambda gaps: float(np.linalg.norm(gaps)),
+            line_search=lambda residual: float(np.linalg.norm(residual)),
         )
     except (SingularError, TrialError) as error:
         raise ModelError(f"the mechanism could not be assembled: {error}") from error
-    left = end.residual
-    if largest(left) > 100.0 * ASSEMBLED:
+    gaps = end.residual
+    if largest(gaps) > 100.0 * ASSEMBLED:
         raise ModelError(
             *gap_problems(
-                system, left, "stays open by {0:.3g}: the mechanism cannot be assembled from this start position"
+                system, gaps, "stays open by {0:.3g}: the mechanism cannot be assembled from this start position"
             )
         )
     _check_branches(system, end.x)
     return end.x
 
 
-def gap_problems(system: Equations, left: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
-    """A problem for each joint that is open, with its largest gap; ``of_driver``, other words for drivers."""
-    worst = float(np.max(np.abs(left)))
-    # below what is typed, as rounding at a great distance leaves it, the largest gaps are named all the same
+def gap_problems(system: Equations, gaps: Floats, words: str, of_driver: str | None = None) -> list[Problem]:
+    """A problem for each open joint, with its largest gap.
+
+    gaps (n_c,). words, of_driver : formats of the messages for joints and, if they differ, for drivers.
+    """
+    worst = float(np.max(np.abs(gaps)))
+    # gaps below TYPED, from rounding far from the origin, are listed where there are no larger ones
     limit = max(TYPED if worst > TYPED else 0.0, 1e-3 * worst)
-    found: dict[str, tuple[float, str]] = {}
+    largest_gaps: dict[str, tuple[float, str]] = {}
     for row, label in enumerate(system.layout.row_labels):
-        gap = abs(float(left[system.layout.row_c[row]]))
+        gap = abs(float(gaps[system.layout.row_c[row]]))
         item, _, what = label.partition(": ")
-        if gap > limit and gap > found.get(item, (0.0, ""))[0]:
-            found[item] = (gap, what)
+        if gap > limit and gap > largest_gaps.get(item, (0.0, ""))[0]:
+            largest_gaps[item] = (gap, what)
     problems = []
-    for item, (gap, what) in found.items():
+    for item, (gap, what) in largest_gaps.items():
         table, name = item.split(".", 1)
-        said = of_driver if table == "drivers" and of_driver is not None else words
-        problems.append(Problem((table, name), f"({what}) {said.format(gap)}"))
-    if not np.all(np.isfinite(left)):
+        text = of_driver if table == "drivers" and of_driver is not None else words
+        problems.append(Problem((table, name), f"({what}) {text.format(gap)}"))
+    if not np.all(np.isfinite(gaps)):
         return [Problem(("joints",), "the gaps at the start are not finite: look for lengths that are far too large")]
     return problems
 
 
 def _check_branches(system: Equations, q: Floats) -> None:
-    """Refuse joints whose axes are parallel the wrong way round, which their rows cannot tell."""
+    """Raise ModelError where axes are antiparallel instead of parallel, which satisfies the rows of a joint too."""
     layout, problems = system.layout, []
     joints = {name: joint for name, joint in layout.joints.items() if joint.same_way}
     if joints:
@@ -130,8 +133,8 @@ def _check_branches(system: Equations, q: Floats) -> None:
 def _end_axes(layout: Layout, ends: list[Station], q: Floats) -> Floats:
     """(n, 3, 3) axes of stations at one state, as columns, inertial."""
     frames = [layout.frames[end.frame] for end in ends]
-    places = [int(layout.frame_q[end.frame]) for end in ends]
+    starts = [int(layout.frame_q[end.frame]) for end in ends]
     quaternions = [
-        q[i + 3 : i + 7] if frame.freedom == 6 else frame.quaternion for frame, i in zip(frames, places, strict=True)
+        q[i + 3 : i + 7] if frame.freedom == 6 else frame.quaternion for frame, i in zip(frames, starts, strict=True)
     ]
     return rotation_matrix(multiply(np.array(quaternions), np.array([end.rotation for end in ends])))

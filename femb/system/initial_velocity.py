@@ -1,4 +1,4 @@
-"""Start velocities: connected structures begin as one rigid body unless a body moves alone."""
+"""Start velocities: connected structures start as one rigid body, without bodies marked ``moves_alone``."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -16,16 +16,18 @@ from femb.numerics import rotations
 from femb.system.consistent_velocity import consistent_start
 from femb.system.equations import Equations
 
-# A given velocity and that of the rigid motion may differ by the rounding of typed numbers.
+# Rounding of typed numbers: allowed relative difference of a given velocity from that of the rigid motion.
 AGREEMENT = 1e-6
 
-Given: TypeAlias = tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]
+GivenVelocity: TypeAlias = tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]
 
 
 @dataclass
 class Twist:
-    """The rigid motion of a structure: what gives it, a point, and there the velocity and angular velocity, inertial
-    axes, where they are known."""
+    """The rigid motion of a structure.
+
+    source : the item that gives it. point (3,) : m. velocity of the point, omega (3,) : inertial axes, None if unknown.
+    """
 
     source: tuple[str, str] | None
     point: Floats
@@ -33,21 +35,21 @@ class Twist:
     omega: Floats | None = None
 
     def at(self, point: Floats) -> tuple[Floats, Floats]:
-        """Velocity and angular velocity at a point, with zero for what is not known."""
+        """Velocity and angular velocity at a point; unknown ones count as zero."""
         omega = _or_zero(self.omega)
         return _or_zero(self.velocity) + np.cross(omega, point - self.point), omega
 
 
 def start_velocities(system: Equations, q: Floats) -> Floats:
-    """v (n_v,) at the start; raises ModelError naming items whose velocities contradict each other.
+    """v (n_v,) at the start. Raises ModelError, by item, for velocities that contradict each other.
 
-    Structures joined by joints begin as one rigid body too, as far as nothing else is given and the joints allow it.
+    Structures that joints connect start as one rigid body too, where given velocities and the joints allow it.
     """
     layout = system.layout
     component = components(layout)
     given = _given(system.model, layout)
     twists, problems = _leaders(given, component)
-    problems += _held_still(twists, component, layout)
+    problems += _ground_problems(twists, component, layout)
     if problems:
         raise ModelError(*problems)
     leader = _leader_of(twists, component, layout) if layout.rows else {}
@@ -65,8 +67,8 @@ def start_velocities(system: Equations, q: Floats) -> Floats:
     return consistent_start(system, q, v, component, together, twists, set(alone))
 
 
-def _leaders(given: list[Given], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
-    """The motion of every structure of which a velocity is given, by the first item that gives one."""
+def _leaders(given: list[GivenVelocity], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
+    """The motion of every structure with a given velocity, by the first item that gives one."""
     twists: dict[int, Twist] = {}
     problems: list[Problem] = []
     for item, motion, (position, velocity, omega) in given:
@@ -95,8 +97,8 @@ def _leaders(given: list[Given], component: list[int]) -> tuple[dict[int, Twist]
     return twists, problems
 
 
-def _held_still(twists: dict[int, Twist], component: list[int], layout: Layout) -> list[Problem]:
-    """Velocities given to what is connected to the ground."""
+def _ground_problems(twists: dict[int, Twist], component: list[int], layout: Layout) -> list[Problem]:
+    """Errors: velocities of structures that are connected to the ground."""
     problems = []
     for group, twist in twists.items():
         fixed = [frame.label for k, frame in enumerate(layout.frames) if component[k] == group and frame.freedom == 0]
@@ -112,7 +114,7 @@ def _held_still(twists: dict[int, Twist], component: list[int], layout: Layout) 
 
 
 def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -> dict[int, int]:
-    """For structures without a velocity of their own, the nearest by joints that has one, if there is one."""
+    """For a structure without a given velocity, the nearest structure, by joints, that has one."""
     fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
     neighbours: dict[int, list[int]] = {}
     for a, b in layout.rows:
@@ -129,8 +131,8 @@ def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -
     return result
 
 
-def _given(model: Model, layout: Layout) -> list[Given]:
-    """Items that state a velocity: position, and velocity and angular velocity, inertial axes, where given."""
+def _given(model: Model, layout: Layout) -> list[GivenVelocity]:
+    """Items with a given velocity: position, velocity and angular velocity, inertial axes, None where not given."""
     result = []
     for item in model.items():
         motion = item.start_motion(layout)
@@ -155,7 +157,7 @@ def _set(v: Floats, layout: Layout, k: int, velocity: Floats, omega: Floats) -> 
 
 
 def components(layout: Layout, through_springs: bool = False) -> list[int]:
-    """For every frame, the number of the connected structure it belongs to; springs connect if asked to."""
+    """For every frame, the number of its connected structure. through_springs : whether springs connect frames too."""
     parent = list(range(len(layout.frames)))
 
     def root(k: int) -> int:

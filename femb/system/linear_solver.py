@@ -1,8 +1,8 @@
-"""What steppers ask of a solver of linear systems, whatever its matrices are.
+"""Interface of steppers to solvers of linear systems.
 
-A matrix is opaque to a stepper: it comes from ``matrices`` of a formulation and is handed to that formulation's own
-solver. It is block data of a pattern (``femb.system.block_lu``), the same with quaternions
-(``femb.formulations.quaternion_solver``), or a dense or sparse array (``femb.formulations.reduced``).
+A matrix is opaque to a stepper: it comes from ``matrices`` of a formulation, and goes to the solver of that
+formulation. It is block data of a pattern (``femb.system.block_lu``), with quaternions in
+``femb.formulations.quaternion_solver``, or a dense or sparse array (``femb.formulations.reduced``).
 """
 
 from typing import Any, Protocol, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from femb.base.types import Floats
 
 Matrix: TypeAlias = Any
-"""A matrix of a formulation, or a combination of three of them; only its solver knows of what it is made."""
+"""A matrix of a formulation, or a combination of three of them; its type is known to the solver alone."""
 Unknowns: TypeAlias = Any
 """Array (n,) of velocities and multipliers, float or complex."""
 
@@ -35,10 +35,10 @@ class Solver(Protocol):
     def factorise(self, matrix: Matrix, dependent: float = ..., /) -> Factors:
         """Factors of a combined matrix, which must not be used afterwards. Raises SingularError.
 
-        dependent : the part of its diagonal below which a row of constraints is left out, by solvers that can.
+        dependent : the pivot ratio below which a row of constraints is left out, by solvers that support it.
         """
         ...
 
     def multiply(self, matrix: Matrix, x: Floats, /) -> Floats:
-        """A x (n,) for an x whose multipliers are zero; of the result the rows of velocities count."""
+        """A x (n,) for an x with zero multipliers; only the rows of velocities of the result are defined."""
         ...

@@ -1,7 +1,7 @@
-"""A model frozen and numbered: its unknowns, the parts of its equations, and their inputs.
+"""A model with numbered unknowns, the batches and constraints of its equations, and their inputs.
 
-Inputs u are what loads are multiplied with and drivers follow: functions of time, of the state, or of the discrete
-state, which is constant within a step.
+Inputs u are the factors of loads and the motions of drivers: functions of time, of the state, or of the discrete state,
+which is constant within a step.
 """
 
 from copy import copy
@@ -33,7 +33,7 @@ from femb.system.velocity_coordinates import VelocityCoordinates
 class NumberedModel(VelocityCoordinates):
     """The unknowns of a model, the batches of its elements and its constraints, and their inputs u (n_u,).
 
-    discrete : the discrete state that inputs are taken at. layout : an empty one, to number the model otherwise.
+    discrete : the discrete state of the inputs. layout : an empty layout with another numbering, by default ``Layout``.
     Raises ModelError with every problem of the model.
     """
 
@@ -69,12 +69,12 @@ class NumberedModel(VelocityCoordinates):
             part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
             part.allocate(self.pattern)
-        self._take(inputs)
+        self._set_inputs(inputs)
         self.coordinates_of_joints = JointCoordinates(layout)
         self.discrete = self.discrete_at(layout.start_coordinates())
 
     def at(self, q: Floats) -> Self:
-        """The same system with the turns of its joints as they are after a step to q (n_q,)."""
+        """The same system with the unwrapped angles of its joints after a step to q (n_q,)."""
         if not self.coordinates_of_joints.is_angle.any():
             return self
         return self.with_discrete(replace(self.discrete, angles=self.joint_motion(q, np.zeros(self.n_v))[0]))
@@ -86,25 +86,25 @@ class NumberedModel(VelocityCoordinates):
         return other
 
     def discrete_at(self, q: Floats) -> DiscreteState:
-        """The discrete state at a start: angles within half a turn, latches as given, holding what is there."""
+        """The discrete state at a start: angles within half a revolution, latches as given, at their coordinates."""
         latches = self.layout.latches
         angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
         engaged = np.array([float(latch.item.engaged) for latch in latches])
         return DiscreteState(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
 
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Coordinates, unwrapped, and rates (m,) of all joints at one state, as in ``coordinates_of_joints``."""
+        """Coordinates, unwrapped, and rates (m,) of all joints at one state, in the order of the layout."""
         values, rates, _ = self.coordinates_of_joints.measure(q[None], v[None])
         return self.coordinates_of_joints.unwrapped(values[0], self.discrete.angles), rates[0]
 
     def with_inputs(self, inputs: list[Input]) -> Self:
         """The same system with other functions for its inputs, of the same widths."""
         other = copy(self)
-        other._take(inputs)
+        other._set_inputs(inputs)
         return other
 
-    def _take(self, inputs: list[Input]) -> None:
-        """Number the inputs: each has its part of u (n_u,)."""
+    def _set_inputs(self, inputs: list[Input]) -> None:
+        """Set the inputs, and the part of u (n_u,) of each."""
         ends = np.cumsum([input_.width for input_ in inputs], dtype=int).tolist()
         self.inputs, self.n_u = inputs, ends[-1] if ends else 0
         self.parts_of_inputs = [
@@ -114,20 +114,20 @@ class NumberedModel(VelocityCoordinates):
 
     @cached_property
     def switches(self) -> bool:
-        """Whether a stiffness may change at once, so that a matrix kept from before says nothing of it."""
+        """Whether a stiffness may be discontinuous, so that the matrix of an earlier step may not be reused."""
         return any(batch.switches for batch in self.batches) or any(input_.differentiated for input_ in self.inputs)
 
     def gaps(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Functions (s, k) that pass through zero where a stiffness changes at once, and their rates, at s states."""
-        found = [batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches]
+        """Functions (s, k) that are zero where a stiffness is discontinuous, and their rates, at s states."""
+        pairs = [batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches]
         empty = np.empty((len(q), 0))
-        return np.hstack([empty, *(g for g, _ in found)]), np.hstack([empty, *(rate for _, rate in found)])
+        return np.hstack([empty, *(gap for gap, _ in pairs)]), np.hstack([empty, *(rate for _, rate in pairs)])
 
     @cached_property
     def has_gaps(self) -> bool:
-        """Whether there are any."""
-        none = np.empty((0, self.n_q)), np.empty((0, self.n_v))
-        return bool(self.gaps(*none)[0].shape[1])
+        """Whether there are functions of ``gaps``."""
+        no_states = np.empty((0, self.n_q)), np.empty((0, self.n_v))
+        return bool(self.gaps(*no_states)[0].shape[1])
 
     @property
     def breakpoints(self) -> list[float]:
@@ -141,27 +141,27 @@ class NumberedModel(VelocityCoordinates):
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
         """u (n_u,) at time t and state q (n_q,), v (n_v,).
 
-        Raises InputError where one is not finite; SolveError, with its cause, where a user's function fails.
+        Raises InputError where an input is not finite; SolveError, with its cause, where a user's function fails.
         """
         u = np.empty(self.n_u)
         state = self.state(t, q, v) if self.inputs_of_state else None
-        for each, part in self.parts_of_inputs:
+        for input_, part in self.parts_of_inputs:
             try:
-                if each.of_discrete:
-                    value = each.function(self.discrete)
+                if input_.of_discrete:
+                    value = input_.function(self.discrete)
                 else:
-                    value = each.function(t, state) if each.of_state else each.function(t)
+                    value = input_.function(t, state) if input_.of_state else input_.function(t)
             except FembError:
                 raise
             except Exception as error:
-                raise raised(each.label, t, error) from error
-            if each.of_state and np.shape(value) != (each.width,):
-                raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {each.width} numbers")
+                raise raised(input_.label, t, error) from error
+            if input_.of_state and np.shape(value) != (input_.width,):
+                raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {input_.width} numbers")
             try:
                 u[part] = value
             except (TypeError, ValueError) as error:
-                wanted = f"{each.width} numbers" if each.width > 1 else "a number"
-                raise SolveError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}") from error
+                wanted = f"{input_.width} numbers" if input_.width > 1 else "a number"
+                raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}") from error
             if not all(map(isfinite, u[part].tolist())):
-                raise InputError(f"{each.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
+                raise InputError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
         return u

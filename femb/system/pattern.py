@@ -1,9 +1,8 @@
-"""Pattern: where the entries of the system matrices are stored.
+"""Pattern: storage of the system matrices as dense blocks.
 
-The unknowns are velocities, then multipliers. All matrices of a system share one layout: the dense blocks of coupled
-frames and multipliers, row by row, in one flat array ("block data"), with room for what elimination fills in. Elements
-add into it at places computed once, block elimination works on it directly, and ``to_csc`` views the part of the
-velocities as a scipy.sparse matrix.
+The unknowns are velocities, then multipliers. All matrices of a system have one layout: the dense blocks of coupled
+frames and multipliers, row by row, in one flat array ("block data"), fill-in included. Elements add to it at offsets
+that are computed once; block elimination is done in it; ``to_csc`` gives the matrix in scipy.sparse.
 """
 
 from typing import Any
@@ -16,11 +15,11 @@ from femb.numerics.elimination import Elimination
 
 
 class Pattern:
-    """Places of the blocks.
+    """Offsets of the blocks.
 
-    n unknowns, the first n_v velocities; block_start (B+1,); diagonal (B,) offsets of the diagonal blocks in data of
-    length ``size``; per edge of the elimination lower and upper, the offsets of the blocks (earlier, later) and
-    (later, earlier). ``places`` and ``targets`` are these as ``blocklu`` takes them.
+    n unknowns, the first n_v velocities; block_start (B+1,); diagonal (B,) : offsets of the diagonal blocks in data of
+    length ``size``; lower, upper : for each edge of the elimination, the offsets of the blocks (earlier, later) and
+    (later, earlier). ``places`` and ``targets`` : the same as arguments of ``femb.numerics.block_kernels``.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -35,14 +34,14 @@ class Pattern:
         later = elimination.later
         self.edges: Ints = np.stack([earlier, later], axis=1)
         products = sizes[earlier] * sizes[later]
-        places = np.concatenate([[0], np.cumsum(np.concatenate([sizes**2, products, products]))])
-        self.size = int(places[-1])
-        self.diagonal: Ints = places[:count]
-        self.lower: Ints = places[count : count + len(later)]
-        self.upper: Ints = places[count + len(later) : -1]
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate([sizes**2, products, products]))])
+        self.size = int(offsets[-1])
+        self.diagonal: Ints = offsets[:count]
+        self.lower: Ints = offsets[count : count + len(later)]
+        self.upper: Ints = offsets[count + len(later) : -1]
         keys = np.concatenate([np.arange(count) * (count + 1), earlier * count + later, later * count + earlier])
         order = np.argsort(keys)
-        self._keys, self._places = keys[order], places[:-1][order]
+        self._keys, self._offsets = keys[order], offsets[:-1][order]
         self._csc: tuple[Ints, Ints, Ints] | None = None
         self.places = (
             start, layout.n_v, self.diagonal, elimination.order, elimination.first, later, self.lower, self.upper
@@ -53,19 +52,19 @@ class Pattern:
         """For each eliminated block, the offset of the block of every pair of its later neighbours."""
         count = len(self.diagonal)
         degree = np.diff(elimination.first)
-        found = [np.zeros(0, dtype=np.int64)]
+        targets = [np.zeros(0, dtype=np.int64)]
         if np.all(degree <= 1):
             return self.diagonal[elimination.later]
         for k in range(len(degree)):
-            each = elimination.later[elimination.first[k] : elimination.first[k + 1]]
-            pairs = (each[:, None] * count + each).ravel()
-            found.append(self._places[np.searchsorted(self._keys, pairs)])
-        return np.concatenate(found)
+            later = elimination.later[elimination.first[k] : elimination.first[k + 1]]
+            pairs = (later[:, None] * count + later).ravel()
+            targets.append(self._offsets[np.searchsorted(self._keys, pairs)])
+        return np.concatenate(targets)
 
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
-        """Where elements add: starts (n, g) first unknown of each group, negative if fixed.
+        """Offset and stride (n, g, g) of entry (0, 0) of every pair of groups of unknowns; offset -1 if one is fixed.
 
-        Returns offset and stride (n, g, g) of entry (0, 0) of every pair of groups; offset -1 where one is fixed.
+        starts (n, g) : the first unknown of each group, negative if it is fixed.
         """
         starts = np.asarray(starts)
         moving = starts >= 0
@@ -74,11 +73,11 @@ class Pattern:
         sizes = np.diff(self.block_start)
         rows, columns = block[:, :, None], block[:, None, :]
         keys = rows * len(sizes) + columns
-        found = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        k = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         stride = np.broadcast_to(sizes[columns], keys.shape)
-        offset = self._places[found] + inside[:, :, None] * stride
+        offset = self._offsets[k] + inside[:, :, None] * stride
         offset = offset + inside[:, None, :]
-        both = moving[:, :, None] & moving[:, None, :] & (self._keys[found] == keys)
+        both = moving[:, :, None] & moving[:, None, :] & (self._keys[k] == keys)
         return np.where(both, offset, -1), np.ascontiguousarray(stride)
 
     def rows_columns(self) -> tuple[Ints, Ints]:
@@ -94,12 +93,12 @@ class Pattern:
         return np.concatenate(rows), np.concatenate(columns)
 
     def from_csc(self, matrix: Any) -> Floats:
-        """Block data of a scipy.sparse matrix (n, n) that has no entries beside the blocks."""
+        """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""
         rows, columns = self.rows_columns()
         return np.asarray(matrix.tocsr()[rows, columns], dtype=float).ravel()
 
     def to_csc(self, data: Floats):
-        """The matrix (n, n) of block data as scipy.sparse.csc_array; the structure is found once."""
+        """The matrix (n, n) of block data as scipy.sparse.csc_array; its structure is computed once."""
         from scipy.sparse import csc_array
 
         if self._csc is None:

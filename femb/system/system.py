@@ -1,4 +1,4 @@
-"""System: the equations of motion of a model in velocity coordinates, with their start.
+"""System: the equations of motion of a model in velocity coordinates, with the start of the motion.
 
     q' = H(q) v,    M(q) v' + h(q, v) + f_el(q, v) + J(q)^T lambda = f(u, q, v),    J v + Phi_t = dPhi/dt = 0
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class System(Equations):
     """The equations of motion of a model, and the start q0 (n_q,), v0 (n_v,) of its motion.
 
-    assemble : joints may be open at the start, and are closed. layout : an empty one, to number a model otherwise.
+    assemble : joints may be open at the start, and are closed. layout : an empty layout with another numbering.
 
     Raises ModelError with every problem of the model.
     """
@@ -47,16 +47,16 @@ class System(Equations):
         """The equations of motion in quaternion coordinates, equation (57) of the thesis, as scipy.sparse matrices.
 
         t : s, for the inputs. q (n_q,), v (n_v,) : a state with unit quaternions, by default the start. The result has
-        M, A, J, the right-hand side and the names of rows and columns, and can be solved; see ``Augmented``.
+        M, A, J, the right-hand side and the names of rows and columns; see ``Augmented``.
 
-        Raises ModelError where q or v has another length, or a quaternion not that of one; TrialError where the mass
-        matrix is singular.
+        Raises ModelError where q or v has another length, or a quaternion is not of unit length; TrialError where the
+        mass matrix is singular.
         """
         from femb.system.augmented import augmented
 
         return augmented(self, t, q, v)
 
-    # As a formulation, whose coordinates are the System's own
+    # Members of a formulation: the identity map
 
     @property
     def system(self) -> "System":

@@ -1,4 +1,4 @@
-"""Linearisation: state spaces of small motions about an operating point, exact; trim; multi-blade coordinates."""
+"""Linearisation: exact state spaces about an operating point, trim, periodic motion, multi-blade coordinates."""
 
 from femb.analysis.linear.begin import operating_point
 from femb.analysis.linear.linearise import linearize

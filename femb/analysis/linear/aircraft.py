@@ -1,4 +1,4 @@
-"""The linear equations of a rigid aircraft in nine blocks: velocities in body axes, and Euler angles.
+"""Linear equations of a rigid aircraft in nine blocks, with velocities in body axes and Euler angles.
 
     [ M  0 ] [ dv'; dw' ]   [ F_v - m w~   F_w + m v~          F_weight~ B ] [ dv     ]   [ F_u ]
     [ 0  B ] [ dtheta'  ] = [ n_v          n_w - (w~ J - (J w)~)   0       ] [ dw     ] + [ n_u ] du
@@ -27,18 +27,18 @@ from femb.numerics import euler, rotations
 if TYPE_CHECKING:
     from femb.system.system import System
 
-# Relative to the largest entry of the stiffness, below which a force does not depend on the position.
-NOTHING = 1e-10
+# Entries of the stiffness below this, relative to the largest, count as zero.
+INDEPENDENT_OF_POSITION = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class NineBlocks:
     """left @ x' = right @ x + inputs @ u of small changes x = (dv, dw, dtheta) (9,) of one body.
 
-    dv (m/s) : velocity of its reference point in its own axes. dw (rad/s) : angular velocity, the same axes. dtheta
-    (rad) : Euler angles, last turn first: roll, pitch, yaw for the sequence "zyx". left, right (9, 9), input_matrix (9,
-    m). B (3, 3) : w = B theta'. velocity, angular_velocity, angles, angle_rates (3,) : of the point itself, in the same
-    order; steady : whether it is one.
+    dv (m/s) : velocity of the body's reference point in body axes. dw (rad/s) : angular velocity, body axes.
+    dtheta (rad) : Euler angles, last rotation first: roll, pitch, yaw for the sequence "zyx". left, right (9, 9),
+    input_matrix (9, m). B (3, 3) : w = B theta'. velocity, angular_velocity, angles, angle_rates (3,) : values at the
+    operating point, in the same order. steady : whether its motion is steady.
     """
 
     body: str
@@ -55,38 +55,41 @@ class NineBlocks:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """(9,) of the states."""
+        """(9,) names of the states."""
         words = [f"velocity_{axis}" for axis in "xyz"] + [f"omega_{axis}" for axis in "xyz"]
         words += [f"angle_{word}" for word in ("third", "second", "first")]
         return tuple(f"bodies.{self.body}.{word}" for word in words)
 
     def block(self, row: int, column: int) -> Floats:
-        """One of the nine (3, 3) blocks of ``right``: rows force, moment, angles; columns v, w, angles; from 0."""
+        """A (3, 3) block of ``right``: rows force, moment, angles; columns v, w, angles; both from 0.
+
+        Raises ModelError: no such row or column.
+        """
         if row not in (0, 1, 2) or column not in (0, 1, 2):
             raise ModelError(f"nine blocks: got block {shown((row, column))}, wanted row and column from 0 to 2")
         return self.right[3 * row : 3 * row + 3, 3 * column : 3 * column + 3]
 
     def state_space(self) -> StateSpace:
-        """x' = A x + B u with the states for outputs; it writes .npz, .mat and .h5."""
+        """x' = A x + B u, with the states as outputs."""
         A, B = (np.asarray(np.linalg.solve(self.left, x), dtype=float) for x in (self.right, self.input_matrix))
         return StateSpace(A, B, np.eye(9), np.zeros_like(B), self.names, self.inputs, self.names)
 
     def write(self, path: str | Path) -> Path:
-        """Write left, right, input_matrix, B, the point and all names to a .npz; its path. Raises ResultError."""
+        """Write matrices, values at the point and names to a .npz; returns the path. Raises ResultError."""
         words = ("left", "right", "input_matrix", "B", "velocity", "angular_velocity", "angles", "angle_rates")
         arrays = {word: getattr(self, word) for word in (*words, "names", "inputs")}
         return write_arrays(path, arrays, more="; state_space() has other files")
 
     def table(self) -> str:
-        """The blocks of ``left`` and ``right``, for reading."""
+        """The blocks of ``left`` and ``right`` as text."""
         titles = ("force", "moment", "angles")
         columns = ("v", "w", "angles")
         lines = []
         for i, title in enumerate(titles):
-            own = self.left[3 * i : 3 * i + 3]
+            left = self.left[3 * i : 3 * i + 3]
             lines.append(f"{title}: left, then by {', '.join(columns)}")
             for k in range(3):
-                parts = [own[k], *(self.block(i, j)[k] for j in range(3))]
+                parts = [left[k], *(self.block(i, j)[k] for j in range(3))]
                 lines.append("  |".join("".join(f"{x:11.4g}" for x in part) for part in parts))
         return "\n".join(lines)
 
@@ -99,9 +102,10 @@ def nine_blocks(
     t: float = 0.0,
     sequence: str = "zyx",
 ) -> NineBlocks:
-    """The nine-block linear equations of a model of one free body, at its start or a state, steady or not.
+    """Nine-block linear equations of a model of one free body about a state, steady or not; by default the start.
 
-    q, v : coordinates and velocities of a ``femb.system.system.System`` of the model. sequence : of the Euler angles.
+    q (n_q,), v (n_v,) : coordinates and velocities of a ``femb.system.system.System`` of the model. t : s. sequence :
+    of the Euler angles.
 
     Raises ModelError: more than one body, joints, beams; forces that depend on the position; loads without
     derivatives; angles that are locked.
@@ -112,11 +116,11 @@ def nine_blocks(
 
 
 def blocks_at(point: OperatingPoint, sequence: str = "zyx") -> NineBlocks:
-    """The same at an operating point, such as one that ``trim`` found."""
+    """Nine-block linear equations at an operating point, for example one of ``trim``."""
     body = _only_body(point.system)
     equations = second_order(point, frames_chart(point))
-    by_place = equations.stiffness[:, :3]
-    if np.max(np.abs(by_place)) > NOTHING * np.max(np.abs(equations.stiffness), initial=1.0):
+    by_position = equations.stiffness[:, :3]
+    if np.max(np.abs(by_position)) > INDEPENDENT_OF_POSITION * np.max(np.abs(equations.stiffness), initial=1.0):
         raise ModelError(
             f"nine_blocks: forces on bodies.{body} depend on its position, for which the nine blocks have no place; "
             "use linearize"
@@ -127,10 +131,10 @@ def blocks_at(point: OperatingPoint, sequence: str = "zyx") -> NineBlocks:
         raise ModelError(
             f"nine_blocks: the Euler angles {sequence!r} are locked at this attitude; take another sequence"
         )
-    axes = euler.euler_axes(angles, sequence)  # columns, first turn first
+    axes = euler.euler_axes(angles, sequence)  # columns, first rotation first
     omega = point.v[3:6]
     rates = np.asarray(np.linalg.solve(axes, omega), dtype=np.float64)
-    change = np.zeros((3, 3))  # of axes @ rates by the angles: later turns carry the axes of earlier ones
+    change = np.zeros((3, 3))  # d(axes @ rates)/d(angles): later rotations rotate the axes of earlier ones
     for m in range(3):
         for earlier in range(m):
             change[:, m] -= np.cross(axes[:, m], axes[:, earlier]) * rates[earlier]

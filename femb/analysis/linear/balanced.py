@@ -1,8 +1,8 @@
-"""Balanced: linear equations of small motions solved by least squares, with singular directions told from rounding.
+"""Least-squares solution of linear equations, with scaling, and with the rank determined from rounding errors.
 
-Stiffnesses of a model differ by many powers of ten: an axial strain beside a soft hinge. Entries that are rounding of
-what cancelled are taken as zero, rows and columns are scaled to the same size, and a singular value counts as zero
-where the rounding of the entries explains it.
+Stiffnesses of a model differ by many powers of ten, as those of an axial strain and of a soft hinge do. Entries of the
+size of rounding are set to zero, rows and columns are scaled to the same size, and singular values below the rounding
+of the entries are set to zero.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ import numpy as np
 from femb.base.types import Floats
 
 ROUNDING = 64.0 * np.finfo(float).eps
-PASSES = 8  # of the scaling
-FIRST_DAMPING, FASTER, MOST_DAMPED = 1e-8, 4.0, 20  # of the largest entry, a factor, and how often
+PASSES = 8  # number of passes of the scaling
+FIRST_DAMPING, FASTER, MOST_DAMPED = 1e-8, 4.0, 20  # relative to the largest entry; factor, and number, of increases
 
 
-class Balanced:
-    """A matrix (m, n) for least squares; ``size`` (m, n) is what its entries are sums of, in absolute values."""
+class ScaledLeastSquares:
+    """A matrix (m, n) for least squares; size (m, n) : sums of the absolute values of the terms of its entries."""
 
     def __init__(self, matrix: Floats, size: Floats) -> None:
         clean = np.where(np.abs(matrix) > ROUNDING * size, matrix, 0.0)
@@ -32,9 +32,9 @@ class Balanced:
         self.values = np.where(values > noise, values, 0.0)
 
     def solve(self, right: Floats, rounding: float = 0.0) -> Floats:
-        """The x (n,) that brings the matrix times x nearest to ``right`` (m,), the shortest one, as it is scaled.
+        """The least-squares solution x (n,) of least norm, both in the scaled norms, for ``right`` (m,).
 
-        rounding : of the entries of ``right``; directions in which it is no more than that are left alone.
+        rounding : of the entries of ``right``; components of ``right`` up to it are set to zero.
         """
         parts = self.left.T @ (self.rows * right)
         parts[np.abs(parts) <= rounding * (np.abs(self.left).T @ self.rows)] = 0.0
@@ -47,7 +47,7 @@ class Balanced:
     ) -> Floats:
         """The same, damped until the size of x is at most ``largest``.
 
-        What moves far for little, as a rotor that is nearly balanced, is damped first, and leaves the rest as it is.
+        Damping reduces the directions of least stiffness first, such as a nearly balanced rotor, and the others little.
         """
         x = self.solve(right, rounding)
         if size(x) <= largest:

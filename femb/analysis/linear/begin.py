@@ -1,4 +1,4 @@
-"""Begin: the operating point that a linearisation is asked for, by names: how a case starts, at rest, trimmed."""
+"""Operating point of a linearisation, defined by the start of a case, values of states by name, and a trim."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,12 +27,12 @@ def operating_point(
     vary: Sequence[str] | None = None,
     t: float = 0.0,
 ) -> OperatingPoint:
-    """A state of a model, or of a System of it, with its accelerations and reactions, to be linearised about.
+    """A state of a model, or of a System of it, with its accelerations and reactions, for linearisation.
 
-    start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : with no speeds but those of drivers and of
-    ``state``, which has coordinates of joints (rad or m) and speeds (per s) by the names of states, such as
-    {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then look for steady motion nearby, as
-    ``femb.trim``. t : time, s.
+    start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but those of drivers
+    and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names of states, such as
+    {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then solve for a steady motion nearby, as
+    ``femb.trim`` does. t : time, s.
 
     Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.analysis.equilibrium.steady_start``.
     """
@@ -42,7 +42,7 @@ def operating_point(
 def prepared(
     model: "Model | System", start: str, at_rest: bool, state: Mapping[str, float] | None, t: float = 0.0
 ) -> "System":
-    """The System at the start that is asked for."""
+    """The System at the requested start; see ``operating_point``."""
     from femb.system.system import System
 
     if start not in STARTS:
@@ -58,13 +58,13 @@ def prepared(
 def point_at(
     system: "System", trim: bool = False, vary: Sequence[str] | None = None, t: float = 0.0
 ) -> tuple[OperatingPoint, dict[str, float]]:
-    """The point at the start of a System, or near it, and the speeds that a trim brought to rest, by their names."""
+    """The point at the start of a System, or trimmed near it, and the speeds that the trim set to zero, by name."""
     if vary and not trim:
         raise ModelError("vary names what a trim may change: ask for trim, too")
     if not trim:
         return OperatingPoint.of(system, t=t), {}
-    found = trimmed(system, vary=vary or None, t=t)
-    return found.point, found.rested
+    steady = trimmed(system, vary=vary or None, t=t)
+    return steady.point, steady.stopped
 
 
 def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: float) -> "System":
@@ -75,20 +75,20 @@ def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: flo
     if at_rest:
         w[: chart.free] = -chart.speeds[: chart.free]
     now = point.system.joint_motion(point.q, point.v)[0]
-    places = {chart.names[k]: float(now[number]) for number, k in chart.joints.items() if k < chart.free}
+    coordinates = {chart.names[k]: float(now[number]) for number, k in chart.joints.items() if k < chart.free}
     for name, value in state.items():
         word = name.removesuffix(" rate")
-        if word not in chart.names or (word == name and word not in places):
-            raise ModelError(f"state: got {name!r}; {_wanted(chart, places)}")
+        if word not in chart.names or (word == name and word not in coordinates):
+            raise ModelError(f"state: got {name!r}; {_wanted(chart, coordinates)}")
         k = chart.names.index(word)
         if word == name:
-            p[k] = value - places[name]
+            p[k] = value - coordinates[name]
         else:
             w[k] = value - chart.speeds[k]
     q, v = chart.retract(p, w)
     return system.starting_at(q, v)
 
 
-def _wanted(chart: Chart, places: Mapping[str, float]) -> str:
-    coordinates = f"coordinates {', '.join(places)}" if places else "no coordinates"
-    return f"there are {coordinates}, and the rates: {', '.join(f'{name} rate' for name in chart.names) or 'none'}"
+def _wanted(chart: Chart, coordinates: Mapping[str, float]) -> str:
+    listed = f"coordinates {', '.join(coordinates)}" if coordinates else "no coordinates"
+    return f"there are {listed}, and the rates: {', '.join(f'{name} rate' for name in chart.names) or 'none'}"

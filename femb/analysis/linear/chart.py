@@ -1,8 +1,8 @@
-"""Charts: independent coordinates at an operating point, and how everything else changes with them to first order.
+"""Charts: independent coordinates at an operating point, and the first-order changes of the motion by them.
 
-With p the changes of the coordinates, w those of the speeds and w' of their rates, a small motion has the
+With the changes p of the coordinates, w of the speeds and w' of their rates, a small motion has the
 
-    turn and displacement   xi    = H p              q changes by H(q) xi
+    pose                    xi    = H p              q changes by H(q) xi
     velocities              eta   = eta_p p + H w
     accelerations           alpha = alpha_p p + alpha_w w + H w'
     kinematics              p'    = E p + w
@@ -21,21 +21,20 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.system.system import System
 
-STEADY = 1e-6  # m/s2 or rad/s2: what counts as equilibrium
-DEPENDENT = 1e-9  # of a pivot, relative to the largest, below which a row of constraints says nothing new
+STEADY = 1e-6  # m/s2 or rad/s2: largest acceleration in equilibrium
+DEPENDENT = 1e-9  # pivots below this, relative to the largest, belong to dependent rows of constraints
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Coordinates by name, P free ones and then D that drivers prescribe, and their derivatives.
+    """Coordinates by name, P free ones and then D that drivers prescribe, and derivatives with respect to them.
 
-    H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. geometric_stiffness (P, P + D) : the
-    change of H^T with the coordinates, times the forces that the constraints balance, or the change of direction of the
-    reactions. speeds, rates (P + D,) : the speeds at the point itself, v = H speeds, and their rates. retract : the
-    state q, v of the System after finite changes p, w (P + D,), on the constraints. speeds_at : the free speeds (P,) of
-    another state q, v. local_difference : p and w (2 P,) of the free coordinates from the point to a state q, v, angles
-    less whole turns; None where the choice of coordinates may differ from state to state. joints : the column of each
-    joint's coordinate, by the number of the latter.
+    H, eta_p, alpha_p, alpha_w (n_v, P + D), E (P + D, P + D) : as above. geometric_stiffness (P, P + D) : N of
+    docs/theory/linearisation.md, equation (8). speeds, rates (P + D,) : the speeds at the point, v = H speeds, and
+    their rates. retract : the state q, v of the System after finite changes p, w (P + D,), on the constraints.
+    speeds_at : the free speeds (P,) of a state q, v. local_difference : inverse of retract, p and w (2 P,) of the free
+    coordinates from the point to a state q, v, angles modulo 2 pi; None where the choice of coordinates may depend on
+    the state. joints : the column of the chart by the number of the joint coordinate.
     """
 
     names: tuple[str, ...]
@@ -66,9 +65,9 @@ class Chart:
 
 
 def frames_chart(point: OperatingPoint) -> Chart:
-    """Displacements of every frame in its own axes, its turn, and internal coordinates, without constraints.
+    """Chart of a system without constraints: displacements of all frames in their own axes, rotations, internal ones.
 
-    In axes that move with the frames a steadily turning structure has constant coefficients. The speeds are the
+    In axes that move with the frames, a structure in steady rotation has constant coefficients. The speeds are the
     velocities in the same axes, and the angular velocities.
     """
     system = point.system
@@ -92,9 +91,9 @@ def frames_chart(point: OperatingPoint) -> Chart:
 
 
 def resting_chart(point: OperatingPoint) -> Chart:
-    """An independent part of the coordinates of all frames, in equilibrium, for any constraints.
+    """Chart in equilibrium, for any constraints: an independent part of the coordinates of all frames.
 
-    Raises ModelError elsewhere, where velocities and accelerations change with the coordinates.
+    Raises ModelError at other points, where velocities and accelerations change with the coordinates.
     """
     system = point.system
     if not point.at_rest or np.max(np.abs(point.a), initial=0.0) > STEADY:
@@ -106,20 +105,18 @@ def resting_chart(point: OperatingPoint) -> Chart:
     names = _names(system)
     J = system.jacobian(point.u, point.q).toarray() @ own.H
     driven, slopes = driver_slopes(point)
-    dependent, independent = parted(J)
+    dependent, independent = dependent_columns(J)
     solve = np.linalg.pinv(J[:, dependent])
     spread = np.zeros((system.n_v, len(independent) + len(driven)))
     spread[independent, np.arange(len(independent))] = 1.0
     spread[dependent, : len(independent)] = -solve @ J[:, independent]
     spread[dependent, len(independent) :] = -solve @ slopes
     H = own.H @ spread
-    nothing = np.zeros_like(H)
+    zero = np.zeros_like(H)  # in equilibrium velocities and accelerations do not change with the coordinates
     stiffness = H[:, : len(independent)].T @ (point.reaction_stiffness() @ H)
     chosen = tuple(names[k] for k in independent)
-    # in equilibrium nothing else changes
-    zero = np.zeros((H.shape[1], H.shape[1]))
-    still = np.zeros(H.shape[1])
-    changes = np.concatenate([own.rates[independent], np.zeros(len(driven))])
+    E, speeds = np.zeros((H.shape[1], H.shape[1])), np.zeros(H.shape[1])
+    rates = np.concatenate([own.rates[independent], np.zeros(len(driven))])
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
         return system.projected(point.u, system.retract(point.q, H @ p), point.v + H @ w)
@@ -127,24 +124,24 @@ def resting_chart(point: OperatingPoint) -> Chart:
     def speeds_at(q: Floats, v: Floats) -> Floats:
         return own_axes.speeds(q, v)[independent]
 
-    return Chart(chosen, driven, H, nothing, nothing, nothing, zero, stiffness, still, changes, retract, speeds_at)
+    return Chart(chosen, driven, H, zero, zero, zero, E, stiffness, speeds, rates, retract, speeds_at)
 
 
 def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
-    """Names of what drivers prescribe one by one, and (n_c, D) how the constraints change with it.
+    """Names of the coordinates that drivers prescribe, and the derivatives (n_c, D) of the constraints by them.
 
-    The rates of the constraints are linear in those of the drivers, so that a unit of each is exact.
+    The rates of the constraints are linear in the rates of the drivers: a difference for a unit rate is exact.
     """
     system = point.system
     names, columns = [], []
-    still = np.zeros((1, system.n_v))
-    base = system.constraint_rates(point.u[None], point.q[None], still)[0]
+    at_rest = np.zeros((1, system.n_v))
+    base = system.constraint_rates(point.u[None], point.q[None], at_rest)[0]
     at = system.constraint_set.first_input
     for input_ in system.constraint_set.inputs:
         if input_.width == 3 and not input_.of_discrete:
             u = point.u.copy()
             u[at + 1] += 1.0
-            columns.append(system.constraint_rates(u[None], point.q[None], still)[0] - base)
+            columns.append(system.constraint_rates(u[None], point.q[None], at_rest)[0] - base)
             names.append(input_.label.removesuffix(".motion"))
         at += input_.width
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
@@ -158,13 +155,13 @@ def _names(system: System) -> tuple[str, ...]:
     for k, frame in enumerate(layout.frames):
         for i in range(frame.freedom):
             names[layout.frame_v[k] + i] = f"{bodies.get(k, frame.label)}.{words[i]}"
-    for each, place in zip(layout.internal, layout.internal_v, strict=True):
-        names[place] = each.name
+    for internal, j in zip(layout.internal, layout.internal_v, strict=True):
+        names[j] = internal.name
     return tuple(names)
 
 
-def parted(J: Floats) -> tuple[Ints, Ints]:
-    """Columns that the constraints determine, and the others."""
+def dependent_columns(J: Floats) -> tuple[Ints, Ints]:
+    """Columns of dependent coordinates, chosen by pivoting, and of independent ones."""
     from scipy.linalg import qr
 
     _, R, order = qr(J, mode="economic", pivoting=True)

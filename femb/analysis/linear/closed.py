@@ -1,6 +1,6 @@
-"""Closed chart: constraints imposed on a chart, in any motion; an independent part of its coordinates is left.
+"""Closed chart: constraints imposed on a chart, in any motion, with an independent part of its coordinates.
 
-Every row Phi = 0 of a joint or driver is made of points and axes of two frames. To first order, at given w',
+Every row Phi = 0 of a joint or driver is a function of points and axes of two frames. To first order, at given w',
 
     J p = 0,    J w + Phi_p p = 0,    J w' + Phi_pp p + Phi_pw w = 0
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from femb.analysis.linear.chart import Chart, parted
-from femb.analysis.linear.motion import Arm, Motion
+from femb.analysis.linear.chart import Chart, dependent_columns
+from femb.analysis.linear.motion import Arm, FrameMotion
 from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -37,7 +37,8 @@ ZERO = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class _Vector:
-    """A vector (3,) in inertial axes with its two rates, and their changes (3, 2 M) by coordinates and speeds."""
+    """A vector x (3,) in inertial axes, its first and second rates x1, x2, and their changes d, d1, d2 (3, 2 M) by
+    coordinates and speeds."""
 
     x: Floats
     x1: Floats
@@ -50,34 +51,34 @@ class _Vector:
         return _Vector(*(getattr(self, f) - getattr(other, f) for f in ("x", "x1", "x2", "d", "d1", "d2")))
 
     def dot(self, b: "_Vector") -> Floats:
-        """(3, 2 M): the changes of the product with another, of its rate and of its second rate."""
+        """(3, 2 M): the changes of the scalar product with b, of its rate and of its second rate."""
         a = self
-        first = a.x @ b.d + b.x @ a.d
-        then = a.x1 @ b.d + b.x @ a.d1 + a.x @ b.d1 + b.x1 @ a.d
-        last = a.x2 @ b.d + b.x @ a.d2 + a.x @ b.d2 + b.x2 @ a.d + 2.0 * (a.x1 @ b.d1 + b.x1 @ a.d1)
-        return np.stack([first, then, last])
+        product = a.x @ b.d + b.x @ a.d
+        rate = a.x1 @ b.d + b.x @ a.d1 + a.x @ b.d1 + b.x1 @ a.d
+        second = a.x2 @ b.d + b.x @ a.d2 + a.x @ b.d2 + b.x2 @ a.d + 2.0 * (a.x1 @ b.d1 + b.x1 @ a.d1)
+        return np.stack([product, rate, second])
 
 
 def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
-    """A chart of the coordinates of another, all of them free, that the constraints of the system leave independent.
+    """Impose the constraints of the system on the chart ``base``, whose coordinates are all free.
 
-    What drivers prescribe comes last. Raises ModelError, by name, for drivers of orientations.
+    Coordinates that drivers prescribe come last. Raises ModelError, by name, for drivers of orientations.
     """
     system, n = point.system, base.free
-    driven, places = _driven(system)
+    driven, driven_columns = _driven(system)
     D = len(driven)
     M = n + D
     padded = {k: np.pad(getattr(base, k), ((0, 0), (0, D))) for k in ("H", "eta_p", "alpha_p", "alpha_w")}
     wide = replace(base, **padded)  # type: ignore[arg-type]
-    rows = [_row(point, wide, row, u, places, n) for row, u in _listed(system)]
+    rows = [_row(point, wide, row, u, driven_columns, n) for row, u in _rows_inputs(system)]
     changes = np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M)
     J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
-    dependent, independent = parted(J[:, :n])
+    dependent, independent = dependent_columns(J[:, :n])
     solve = np.linalg.pinv(J[:, dependent])
-    kept = np.concatenate([independent, np.arange(n, M)])
-    S, S1, S2, S3 = np.zeros((4, M, len(kept)))
-    S[kept, np.arange(len(kept))] = 1.0
-    S[dependent] = -solve @ J[:, kept]
+    columns = np.concatenate([independent, np.arange(n, M)])
+    S, S1, S2, S3 = np.zeros((4, M, len(columns)))
+    S[columns, np.arange(len(columns))] = 1.0
+    S[dependent] = -solve @ J[:, columns]
     S1[dependent] = -solve @ P @ S
     S2[dependent] = -solve @ (Qp @ S + Qw @ S1)
     S3[dependent] = -solve @ Qw @ S
@@ -85,16 +86,15 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     stiffness = H[:, :free].T @ (point.reaction_stiffness() @ H)
     for _, (column, force) in rows:
         if column >= 0:
-            # the direction of this reaction follows the driver
+            # the direction of this reaction depends on the driver
             stiffness[:, free + column - n] += S[:n, :free].T @ force
     E = np.pad(base.E, ((0, D), (0, D))) @ S
-    q_and_v = base.retract
 
     def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
-        q, v = q_and_v((S @ p)[:n], (S @ w + S1 @ p)[:n])
+        q, v = base.retract((S @ p)[:n], (S @ w + S1 @ p)[:n])
         return system.projected(point.u, q, v)
 
-    prescribed = [[point.u[at + k] for at in places] for k in (1, 2)]
+    prescribed = [[point.u[at + k] for at in driven_columns] for k in (1, 2)]
     return Chart(
         tuple(base.names[k] for k in independent),
         driven,
@@ -102,7 +102,7 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
         wide.eta_p @ S + wide.H @ S1,
         wide.alpha_p @ S + wide.alpha_w @ S1 + wide.H @ S2,
         wide.alpha_w @ S + wide.H @ S3,
-        E[kept],
+        E[columns],
         stiffness,
         np.concatenate([base.speeds[independent], prescribed[0]]),
         np.concatenate([base.rates[independent], prescribed[1]]),
@@ -112,37 +112,38 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
 
 
 def _driven(system: System) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Names of what drivers prescribe, and the column of each by its place among the inputs."""
+    """Names of the coordinates that drivers prescribe, and the column of each by the index of its input."""
     names: list[str] = []
-    places: dict[int, int] = {}
+    columns: dict[int, int] = {}
     at = system.constraint_set.first_input
     for input_ in system.constraint_set.inputs:
         if input_.width > 3:
             raise ModelError(f"{input_.label}: a driven orientation is linearised in equilibrium only")
         if input_.width == 3 and not input_.of_discrete:
-            places[at] = len(names)
+            columns[at] = len(names)
             names.append(input_.label.removesuffix(".motion"))
         at += input_.width
-    return tuple(names), places
+    return tuple(names), columns
 
 
-def _listed(system: System) -> Iterator[tuple[Row, tuple[int, int]]]:
-    """Rows of constraints, with the places of what each follows and is in force by, among the inputs; -1 for none."""
+def _rows_inputs(system: System) -> Iterator[tuple[Row, tuple[int, int]]]:
+    """Rows of constraints, with the indices of the inputs for their motion and for whether they are active; or -1."""
     for row, index in zip(system.constraint_set.rows, system.constraint_set.index, strict=True):
         yield row, (int(index[INPUT]), int(index[IN_FORCE]))
 
 
 def _row(
-    point: OperatingPoint, chart: Chart, row: Row, inputs: tuple[int, int], places: dict[int, int], n: int
+    point: OperatingPoint, chart: Chart, row: Row, inputs: tuple[int, int], driven_columns: dict[int, int], n: int
 ) -> tuple[Floats, tuple[int, Floats]]:
-    """Changes (3, 2 M) of a row and its rates, the column of what it follows if its direction does, and that force."""
+    """Changes (3, 2 M) of a row and its two rates; where the direction of its reaction depends on a driver, the column
+    of the latter, else -1, and the derivative (n,) of the generalized reaction."""
     M = chart.H.shape[1]
-    follows, in_force = inputs
-    nothing: tuple[int, Floats] = (-1, np.zeros(n))
-    if row.primitive == ORIENTATION or (in_force >= 0 and point.u[in_force] == 0.0):
-        return np.zeros((3, 2 * M)), nothing
-    f, f1, f2 = point.u[follows : follows + 3] if follows >= 0 else (0.0, 0.0, 0.0)
-    column = n + places[follows] if follows in places else -1
+    motion, active = inputs
+    fixed_direction: tuple[int, Floats] = (-1, np.zeros(n))
+    if row.primitive == ORIENTATION or (active >= 0 and point.u[active] == 0.0):
+        return np.zeros((3, 2 * M)), fixed_direction
+    f, f1, f2 = point.u[motion : motion + 3] if motion >= 0 else (0.0, 0.0, 0.0)
+    column = n + driven_columns[motion] if motion in driven_columns else -1
     first, second = _motion(point, chart, row.first), _motion(point, chart, row.second)
     e = _axis(first, row.first_axis, M)
     if row.primitive == ANGLE:
@@ -154,67 +155,67 @@ def _row(
             by[1, :, M + column], by[2, :, M + column] = slope, -2.0 * y * f1
         arm = Arm(y, slope * f1, -y * f1**2 + slope * f2, *by)
         other = _axis(second, row.second_axis, M)
-        turned = _axis(first, slope, M).dot(other)[0, :n]
+        slope_row = _axis(first, slope, M).dot(other)[0, :n]
         multiplier = point.multipliers[point.system.layout.row_c[row.number]]
-        return _carried(first, arm).dot(other), (column, turned * multiplier) if column >= 0 else nothing
+        return _on_frame(first, arm).dot(other), (column, slope_row * multiplier) if column >= 0 else fixed_direction
     if row.primitive == DOT1:
-        found = e.dot(_axis(second, row.second_axis, M))
+        changes = e.dot(_axis(second, row.second_axis, M))
     else:
         d = _point(point, second, row.second, row.second_point, M) - _point(point, first, row.first, row.first_point, M)
         if row.primitive == POINT:
-            still = np.zeros((3, 2 * M))
-            found = _Vector(row.first_axis, ZERO, ZERO, still, still, still).dot(d)
+            constant = np.zeros((3, 2 * M))
+            changes = _Vector(row.first_axis, ZERO, ZERO, constant, constant, constant).dot(d)
         elif row.primitive == DOT2:
-            found = e.dot(d)
+            changes = e.dot(d)
         else:
             assert row.primitive == DISTANCE
-            found = d.dot(d) / (2.0 * row.constant)
+            changes = d.dot(d) / (2.0 * row.constant)
     if column >= 0:
         scale = f / row.constant if row.primitive == DISTANCE else 1.0
-        found[0, column] -= scale
-        found[1, M + column] -= scale
+        changes[0, column] -= scale
+        changes[1, M + column] -= scale
         if row.primitive == DISTANCE:
-            found[1, column] -= f1 / row.constant
-            found[2, column] -= f2 / row.constant
-            found[2, M + column] -= 2.0 * f1 / row.constant
-    return found, nothing
+            changes[1, column] -= f1 / row.constant
+            changes[2, column] -= f2 / row.constant
+            changes[2, M + column] -= 2.0 * f1 / row.constant
+    return changes, fixed_direction
 
 
-def _motion(point: OperatingPoint, chart: Chart, frame: int) -> Motion:
-    """A frame's motion, with its changes in a chart."""
+def _motion(point: OperatingPoint, chart: Chart, number: int) -> FrameMotion:
+    """The motion of a frame, with its changes in a chart."""
     layout, M = point.system.layout, chart.H.shape[1]
-    each, nothing = layout.frames[frame], np.zeros((3, 2 * M))
-    if not each.freedom:
-        R = rotations.rotation_matrix(each.quaternion)
-        return Motion(R, ZERO, ZERO, nothing, nothing, nothing, nothing, nothing, nothing)
-    i, j = layout.frame_q[frame], layout.frame_v[frame]
+    frame, zero = layout.frames[number], np.zeros((3, 2 * M))
+    if not frame.freedom:
+        R = rotations.rotation_matrix(frame.quaternion)
+        return FrameMotion(R, ZERO, ZERO, zero, zero, zero, zero, zero, zero)
+    i, j = layout.frame_q[number], layout.frame_v[number]
     pose = np.hstack([chart.H, np.zeros_like(chart.H)])
     velocity, acceleration = np.hstack([chart.eta_p, chart.H]), np.hstack([chart.alpha_p, chart.alpha_w])
-    line, turn = slice(j, j + 3), slice(j + 3, j + 6)
+    line, spin = slice(j, j + 3), slice(j + 3, j + 6)
     lines = pose[line], velocity[line], acceleration[line]
-    if each.freedom == 3:
-        return Motion(np.eye(3), ZERO, ZERO, nothing, *lines, nothing, nothing)
+    if frame.freedom == 3:
+        return FrameMotion(np.eye(3), ZERO, ZERO, zero, *lines, zero, zero)
     R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
-    return Motion(R, point.v[turn], point.a[turn], pose[turn], *lines, velocity[turn], acceleration[turn])
+    return FrameMotion(R, point.v[spin], point.a[spin], pose[spin], *lines, velocity[spin], acceleration[spin])
 
 
-def _carried(on: Motion, arm: Arm) -> _Vector:
+def _on_frame(on: FrameMotion, arm: Arm) -> _Vector:
     x, x1, x2 = arm.values(on)
-    return _Vector(x, x1, x2, *arm.moved(on))
+    return _Vector(x, x1, x2, *arm.changes(on))
 
 
-def _axis(on: Motion, axis: Floats, M: int) -> _Vector:
+def _axis(on: FrameMotion, axis: Floats, M: int) -> _Vector:
     """An axis of a frame."""
-    still = np.zeros((3, 2 * M))
-    return _carried(on, Arm(np.asarray(axis, dtype=float), ZERO, ZERO, still, still, still))
+    constant = np.zeros((3, 2 * M))
+    return _on_frame(on, Arm(np.asarray(axis, dtype=float), ZERO, ZERO, constant, constant, constant))
 
 
-def _point(point: OperatingPoint, on: Motion, frame: int, at: Floats, M: int) -> _Vector:
+def _point(point: OperatingPoint, on: FrameMotion, number: int, at: Floats, M: int) -> _Vector:
     """A point of a frame."""
     layout = point.system.layout
-    each, i, j = layout.frames[frame], layout.frame_q[frame], layout.frame_v[frame]
+    frame, i, j = layout.frames[number], layout.frame_q[number], layout.frame_v[number]
     line = slice(j, j + 3)
-    base = (point.q[i : i + 3], point.v[line], point.a[line]) if each.freedom else (each.position, ZERO, ZERO)
+    base = (point.q[i : i + 3], point.v[line], point.a[line]) if frame.freedom else (frame.position, ZERO, ZERO)
     arm = _axis(on, at, M)
-    x, x1, x2 = (own + y for own, y in zip(base, (arm.x, arm.x1, arm.x2), strict=True))
-    return _Vector(x, x1, x2, on.place + arm.d, on.velocity + arm.d1, on.acceleration + arm.d2)
+    x, x1, x2 = (origin + y for origin, y in zip(base, (arm.x, arm.x1, arm.x2), strict=True))
+    return _Vector(x, x1, x2, on.displacement + arm.d, on.velocity + arm.d1, on.acceleration + arm.d2)

@@ -1,7 +1,7 @@
-"""Motions of frames and of what they carry, with their changes to first order in coordinates and speeds.
+"""FrameMotion of frames and of vectors on them, with changes to first order in coordinates and speeds.
 
 Changes are (3, 2 N): by the N coordinates of a chart, then by their N speeds, at given rates of the speeds.
-Source: docs/theory/linearisation.md, section 3.
+Source: docs/theory/linearisation.md, section 2.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,18 @@ from femb.numerics.rotations import cross_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
-    """Motion of a frame (axes R; omega and its rate in them), and its changes (3, 2 N) by coordinates and speeds."""
+class FrameMotion:
+    """FrameMotion of a frame: axes R (3, 3), and in these omega and its rate spin (3,); and changes (3, 2 N).
+
+    rotation : change of the attitude, own axes. displacement, velocity, acceleration : changes of the position and its
+    rates, inertial axes. omega_change, spin_change : own axes.
+    """
 
     R: Floats
     omega: Floats
     spin: Floats
-    turn: Floats
-    place: Floats
+    rotation: Floats
+    displacement: Floats
     velocity: Floats
     acceleration: Floats
     omega_change: Floats
@@ -29,7 +33,7 @@ class Motion:
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """An arm y to a joint, or an axis, in axes that turn, its rates y1 and y2, and their changes d, d1, d2 (3, 2 N)."""
+    """A vector y (3,) in the axes of a frame, its rates y1 and y2 in these, and their changes d, d1, d2 (3, 2 N)."""
 
     y: Floats
     y1: Floats
@@ -38,14 +42,14 @@ class Arm:
     d1: Floats
     d2: Floats
 
-    def values(self, on: Motion) -> tuple[Floats, Floats, Floats]:
-        """R y, its rate and its second rate, inertial axes."""
+    def values(self, on: FrameMotion) -> tuple[Floats, Floats, Floats]:
+        """R y and its first and second rates, inertial axes."""
         rate = np.cross(on.omega, self.y) + self.y1
         second = np.cross(on.spin, self.y) + np.cross(on.omega, rate + self.y1) + self.y2
         return on.R @ self.y, on.R @ rate, on.R @ second
 
-    def moved(self, on: Motion) -> tuple[Floats, Floats, Floats]:
-        """Changes of R y, of its rate and of its second rate, the frame's own displacement left out; inertial axes."""
+    def changes(self, on: FrameMotion) -> tuple[Floats, Floats, Floats]:
+        """Changes of R y and of its first and second rates, inertial axes."""
         omega, spin, tilde = on.omega, on.spin, cross_matrix
         rate = np.cross(omega, self.y) + self.y1
         second = np.cross(spin, self.y) + np.cross(omega, rate + self.y1) + self.y2
@@ -53,5 +57,5 @@ class Arm:
         d_second = tilde(spin) @ self.d - tilde(self.y) @ on.spin_change - tilde(rate + self.y1) @ on.omega_change
         d_second += tilde(omega) @ (d_rate + self.d1) + self.d2
         pairs = ((self.y, self.d), (rate, d_rate), (second, d_second))
-        first, then, last = (on.R @ (change - tilde(value) @ on.turn) for value, change in pairs)
+        first, then, last = (on.R @ (change - tilde(value) @ on.rotation) for value, change in pairs)
         return first, then, last

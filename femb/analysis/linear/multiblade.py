@@ -1,6 +1,6 @@
-"""Multi-blade coordinates: a rotor's blades seen from the frame that does not turn.
+"""Multi-blade coordinates: the motion of the blades of a rotor in the non-rotating frame.
 
-For n >= 3 blades alike, blade i at the azimuth psi_i = psi + 2 pi i/n, and one coordinate beta_i of each:
+For n >= 3 equal blades, blade i at the azimuth psi_i = psi + 2 pi i/n with a coordinate beta_i:
 
     beta_i = eta_0 + sum_k (eta_kc cos k psi_i + eta_ks sin k psi_i) + (-1)^i eta_d,    beta = T(psi) eta
 
@@ -8,8 +8,8 @@ k = 1 .. (n - 1)/2, eta_d for even n. At a constant rate Omega of the rotor, wit
 
     [beta; beta'] = S [eta; eta'],    S = [T 0; Omega T' T],    A_y = S^-1 (A S - dS/dt)
 
-Isotropic rotors have an A_y that does not depend on psi; its eigenvalues are the frequencies seen from the frame that
-does not turn. Source: docs/theory/linearisation.md, equations (11) to (13); Coleman and Feingold, NACA Report 1351.
+A_y of an isotropic rotor does not depend on psi; its eigenvalues give the frequencies in the non-rotating frame.
+Source: docs/theory/linearisation.md, equations (11) to (13); Coleman and Feingold, NACA Report 1351.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from femb.analysis.linear.statespace import StateSpace
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 
-FEWEST = 3  # two blades are not isotropic: their equations stay periodic
+FEWEST = 3  # a rotor with two blades is not isotropic: its equations stay periodic
 
 
 def transformation(blades: int, azimuth: float, derivative: int = 0) -> Floats:
@@ -37,9 +37,9 @@ def transformation(blades: int, azimuth: float, derivative: int = 0) -> Floats:
     psi = azimuth + 2.0 * np.pi * i / blades
     columns: list[Floats] = [np.ones(blades) if derivative == 0 else np.zeros(blades)]
     for k in range(1, (blades - 1) // 2 + 1):
-        # every derivative advances cos and sin by a quarter turn, and brings a factor k
-        quarter = k * psi + 0.5 * np.pi * derivative
-        columns += [float(k) ** derivative * np.cos(quarter), float(k) ** derivative * np.sin(quarter)]
+        # every derivative shifts cos and sin by pi/2, and gives a factor k
+        phase = k * psi + 0.5 * np.pi * derivative
+        columns += [float(k) ** derivative * np.cos(phase), float(k) ** derivative * np.sin(phase)]
     if blades % 2 == 0:
         columns.append(np.where(i % 2 == 0, 1.0, -1.0) if derivative == 0 else np.zeros(blades))
     return np.column_stack(columns)
@@ -56,13 +56,13 @@ def labels(blades: int) -> tuple[str, ...]:
 def multiblade(space: StateSpace, blades: Mapping[str, Sequence[str]], rate: float, azimuth: float = 0.0) -> StateSpace:
     """The state space in multi-blade coordinates.
 
-    space : at the azimuth (rad) of blade 0, with the states x and "x rate" of each coordinate x, as `linearize` gives.
-    blades : by a name for it, such as "flap", the coordinates of one motion of all blades, in the order of azimuth in
-    the sense of rotation. rate : of the rotor, rad/s. The states "flap.collective", ... take the places of the blades'.
+    space : with the states x and "x rate" of each coordinate x, as `linearize` gives. azimuth : of blade 0, rad.
+    blades : by the name of a motion, such as "flap", its coordinates of all blades, in the order of azimuth in the
+    sense of rotation. rate : of the rotor, rad/s. The states "flap.collective", ... replace those of the blades.
 
     Raises ModelError: fewer than 3 blades, an unknown or repeated state, groups of different numbers of blades.
     """
-    taken: set[str] = set()
+    used: set[str] = set()
     counts = {len(names) for names in blades.values()}
     if len(counts) > 1:
         raise ModelError(f"multi-blade coordinates: got groups of {sorted(counts)} blades, wanted one number of blades")
@@ -71,16 +71,16 @@ def multiblade(space: StateSpace, blades: Mapping[str, Sequence[str]], rate: flo
     for motion, names in blades.items():
         T, T1, T2 = (transformation(len(names), azimuth, k) for k in range(3))
         for name in names:
-            if name in taken:
+            if name in used:
                 raise ModelError(f"multi-blade coordinates: {name!r} is given twice")
-            taken.add(name)
+            used.add(name)
         at = np.array([space.index("states", name) for name in names])
         rates = np.array([space.index("states", f"{name} rate") for name in names])
         S[np.ix_(at, at)] = S[np.ix_(rates, rates)] = T
         S[np.ix_(rates, at)] = rate * T1
         S_rate[np.ix_(at, at)] = S_rate[np.ix_(rates, rates)] = rate * T1
         S_rate[np.ix_(rates, at)] = rate**2 * T2
-        for place, place_rate, label in zip(at, rates, labels(len(names)), strict=True):
-            states[place], states[place_rate] = f"{motion}.{label}", f"{motion}.{label} rate"
+        for k, k_rate, label in zip(at, rates, labels(len(names)), strict=True):
+            states[k], states[k_rate] = f"{motion}.{label}", f"{motion}.{label} rate"
     A, B = (np.asarray(np.linalg.solve(S, x), dtype=float) for x in (space.A @ S - S_rate, space.B))
     return StateSpace(A, B, space.C @ S, space.D, tuple(states), space.inputs, space.outputs)

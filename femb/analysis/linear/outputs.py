@@ -1,7 +1,7 @@
-"""Outputs of a linear system: what is asked for by name, as rows on small changes of motion.
+"""Outputs of a linear system by name, as rows on small changes of motion.
 
-bodies.NAME.WORD, beams.NAME.NODE.WORD    three rows each, of position, velocity, acceleration (inertial axes), turn,
-                                          angular_velocity (own axes)
+bodies.NAME.WORD, beams.NAME.NODE.WORD    three rows; WORD: position, velocity, acceleration (inertial axes); turn (the
+                                          change of attitude, rad), angular_velocity (own axes)
 joints.NAME.COORDINATE, joints.NAME.COORDINATE rate
 """
 
@@ -23,7 +23,7 @@ WORDS = ("position", "turn", "velocity", "angular_velocity", "acceleration")
 class Output:
     """Rows (k, n_v) on the changes of pose, velocity and acceleration; names of the rows.
 
-    coordinate, speed : the coordinate of the chart that it is, or whose speed it is; -1 where it is none.
+    coordinate, speed : the column of the chart where the output is one of its coordinates or speeds, else -1.
     """
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class Output:
 
 
 def default_outputs(point: OperatingPoint, chart: Chart) -> tuple[str, ...]:
-    """Position, turn and their rates of every moving body, and every joint's coordinates with their rates if known."""
+    """Position, attitude and their rates of moving bodies, coordinates of joints, and their rates where available."""
     layout = point.system.layout
     moving = [name for name, frame in layout.bodies.items() if layout.frames[frame].freedom]
     names = [
@@ -52,7 +52,7 @@ def default_outputs(point: OperatingPoint, chart: Chart) -> tuple[str, ...]:
 
 
 def output(point: OperatingPoint, chart: Chart, name: str) -> Output:
-    """The rows of one output. Raises ModelError: no such output."""
+    """The rows of one output. Raises ModelError: an unknown output."""
     layout = point.system.layout
     match name.split("."):
         case ["bodies", body, word] if body in layout.bodies and word in WORDS:
@@ -67,10 +67,9 @@ def output(point: OperatingPoint, chart: Chart, name: str) -> Output:
             if word.removesuffix(" rate") in names:
                 number = layout.joints[joint].part.start + names.index(word.removesuffix(" rate"))
                 if number in chart.joints:
-                    nothing = np.zeros((1, point.system.n_v))
-                    return Output(
-                        (name,), nothing, nothing, nothing, **{"speed" if rate else "coordinate": chart.joints[number]}
-                    )
+                    zero = np.zeros((1, point.system.n_v))
+                    column = {"speed" if rate else "coordinate": chart.joints[number]}
+                    return Output((name,), zero, zero, zero, **column)
                 return _of_joint(point, number, name, rate)
     raise ModelError(
         f"output {name!r}: there is no such output; wanted bodies.NAME.WORD or beams.NAME.NODE.WORD with one of "
@@ -79,50 +78,50 @@ def output(point: OperatingPoint, chart: Chart, name: str) -> Output:
 
 
 def _of_station(point: OperatingPoint, station: Station, name: str, word: str) -> Output:
-    """A point d of a frame with axes C there: its change, with those of the frame's r, phi and their rates."""
+    """Rows of a point with axes on a frame, on the changes of the frame's pose, velocity and acceleration."""
     layout, n = point.system.layout, point.system.n_v
     frame = layout.frames[station.frame]
     pose, velocity, acceleration = np.zeros((3, 3, n))
     if frame.freedom:
         i, j = layout.frame_q[station.frame], layout.frame_v[station.frame]
-        line, turn = slice(j, j + 3), slice(j + 3, j + 6)
+        line, spin = slice(j, j + 3), slice(j + 3, j + 6)
         if frame.freedom == 3:
             if word in ("turn", "angular_velocity"):
                 raise ModelError(f"output {name!r}: a point mass does not turn")
             {"position": pose, "velocity": velocity, "acceleration": acceleration}[word][:, line] = np.eye(3)
             return Output(_axes(name), pose, velocity, acceleration)
         R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
-        arm, omega = station.offset, point.v[turn]
+        arm, omega = station.offset, point.v[spin]
         tilde = rotations.cross_matrix
         speed = np.cross(omega, arm)
         if word in ("turn", "angular_velocity"):
-            (pose if word == "turn" else velocity)[:, turn] = rotations.rotation_matrix(station.rotation).T
+            (pose if word == "turn" else velocity)[:, spin] = rotations.rotation_matrix(station.rotation).T
         elif word == "position":
-            pose[:, line], pose[:, turn] = np.eye(3), -R @ tilde(arm)
+            pose[:, line], pose[:, spin] = np.eye(3), -R @ tilde(arm)
         elif word == "velocity":
-            pose[:, turn] = -R @ tilde(speed)
-            velocity[:, line], velocity[:, turn] = np.eye(3), -R @ tilde(arm)
+            pose[:, spin] = -R @ tilde(speed)
+            velocity[:, line], velocity[:, spin] = np.eye(3), -R @ tilde(arm)
         else:
-            pose[:, turn] = -R @ tilde(np.cross(point.a[turn], arm) + np.cross(omega, speed))
-            velocity[:, turn] = -R @ (tilde(speed) + tilde(omega) @ tilde(arm))
-            acceleration[:, line], acceleration[:, turn] = np.eye(3), -R @ tilde(arm)
+            pose[:, spin] = -R @ tilde(np.cross(point.a[spin], arm) + np.cross(omega, speed))
+            velocity[:, spin] = -R @ (tilde(speed) + tilde(omega) @ tilde(arm))
+            acceleration[:, line], acceleration[:, spin] = np.eye(3), -R @ tilde(arm)
     return Output(_axes(name), pose, velocity, acceleration)
 
 
 def _of_joint(point: OperatingPoint, number: int, name: str, rate: bool) -> Output:
-    """A joint's coordinate by its gradient, and its rate at rest, where a change of pose makes none."""
+    """A joint's coordinate by its gradient; its rate at rest, where it does not change with the pose."""
     if rate and not point.at_rest:
         raise ModelError(
             f"output {name!r}: rates of joints in closed loops are known at rest only; take those of bodies"
         )
     system, layout = point.system, point.system.layout
     gradient = system.coordinates_of_joints.measure(point.q[None], point.v[None])[2][0, number]
-    rows, nothing = np.zeros((2, 1, system.n_v))
+    rows, zero = np.zeros((2, 1, system.n_v))
     joint = next(joint for joint in layout.joints.values() if joint.part.start <= number < joint.part.stop)
     for e, end in enumerate((joint.first, joint.second)):
         freedom, j = layout.frames[end.frame].freedom, layout.frame_v[end.frame]
         rows[0, j : j + freedom] += gradient[6 * e : 6 * e + freedom] if freedom else 0.0
-    return Output((name,), nothing, rows, nothing) if rate else Output((name,), rows, nothing, nothing)
+    return Output((name,), zero, rows, zero) if rate else Output((name,), rows, zero, zero)
 
 
 def _axes(name: str) -> tuple[str, ...]:

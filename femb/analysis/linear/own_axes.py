@@ -1,6 +1,6 @@
-"""Velocities of frames in the frames' own axes: the coordinates that charts are made of, and finite changes of them.
+"""Coordinates of charts with velocities of frames in their own axes: derivatives, and finite changes.
 
-In axes that move with the frames a steadily turning structure has constant coefficients.
+In axes that move with the frames, a structure in steady rotation has constant coefficients.
 Source: docs/theory/linearisation.md, section 2.
 """
 
@@ -25,10 +25,10 @@ Pairs = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, eq=False)
 class Derivatives:
-    """Of the inertial velocities v by displacements p in own axes and by speeds w in them, at a state.
+    """Derivatives of the inertial velocities v by displacements p and speeds w in own axes, at a state.
 
     H, eta, alpha_p, alpha_w, E (n, n) : v changes by eta p + H w, v' by alpha_p p + alpha_w w + H w', and p' = E p + w.
-    speeds, rates (n,) : w and w' of the state.
+    speeds, rates (n,) : w and w' at the state.
     """
 
     H: Floats
@@ -43,9 +43,9 @@ class Derivatives:
 class OwnAxes:
     """Coordinates q and velocities v of the System, or of a joint tree, with velocities of frames in their own axes.
 
-    coordinates : as ``femb.numerics.kinematics`` takes them. frames : places, of the quaternion in q and of the
-    velocity in v, of free frames, whose displacements p are in their own axes. inertial : those of them whose v is in
-    inertial axes. angles : places in v of angles, which count turns.
+    coordinates : arguments of ``femb.numerics.kinematics``. frames : index of the quaternion in q and of the velocity
+    in v, of free frames, whose displacements p are in their own axes. inertial : those of them with v in inertial axes.
+    angles : indices in v of angles, which are compared modulo 2 pi.
     """
 
     def __init__(self, coordinates: Coordinates, frames: Pairs, inertial: Pairs, angles: Sequence[int] = ()) -> None:
@@ -54,86 +54,86 @@ class OwnAxes:
 
     @classmethod
     def of_system(cls, system: "System") -> "OwnAxes":
-        """Of all frames of a System."""
+        """The coordinates of all frames of a System."""
         layout = system.layout
         free = zip(layout.frames, layout.frame_q, layout.frame_v, strict=True)
-        places = [(int(i) + 3, int(j)) for frame, i, j in free if frame.freedom == 6]
-        return cls(system.coordinates, places, places)
+        pairs = [(int(i) + 3, int(j)) for frame, i, j in free if frame.freedom == 6]
+        return cls(system.coordinates, pairs, pairs)
 
     @classmethod
     def of_tree(cls, tree: "JointTree") -> "OwnAxes":
-        """Of the free roots of a joint tree: their quaternion is the attitude, as they hang on the inertial axes."""
+        """The coordinates of a joint tree; free roots have no parent, and their quaternion is the attitude."""
         roots = [frame for frame in tree.frames if frame.joint is None and frame.turn == SPHERICAL]
-        places = [(root.angles.start, root.u.start) for root in roots]
-        inertial = [place for place, root in zip(places, roots, strict=True) if not root.body_velocity]
-        turns = [
+        pairs = [(root.angles.start, root.u.start) for root in roots]
+        inertial = [pair for pair, root in zip(pairs, roots, strict=True) if not root.body_velocity]
+        angles = [
             range(frame.u.start + len(frame.strokes), frame.u.stop) for frame in tree.frames if frame.turn != SPHERICAL
         ]
-        return cls(tree.coordinates, places, inertial, [k for turn in turns for k in turn])
+        return cls(tree.coordinates, pairs, inertial, [k for of_frame in angles for k in of_frame])
 
     @cached_property
-    def _balls(self) -> list[tuple[int, int]]:
-        """Places of quaternions in q, and of their angular velocities in v."""
+    def _quaternions(self) -> list[tuple[int, int]]:
+        """Indices of quaternions in q, and of their angular velocities in v."""
         return list(zip(*(coordinate.tolist() for coordinate in self.coordinates[2:]), strict=True))
 
     def speeds(self, q: Floats, v: Floats) -> Floats:
-        """w (n,) of v."""
-        return _each_turned(self.inertial, q, v, rotations.rotate_back)
+        """w (n,) from v (n,)."""
+        return _rotated(self.inertial, q, v, rotations.rotate_back)
 
     def velocities(self, q: Floats, w: Floats) -> Floats:
-        """v (n,) of w."""
-        return _each_turned(self.inertial, q, w, rotations.rotate)
+        """v (n,) from w (n,)."""
+        return _rotated(self.inertial, q, w, rotations.rotate)
 
     def retract(self, q: Floats, v: Floats, p: Floats, w: Floats) -> tuple[Floats, Floats]:
         """The state after finite changes p and w (n,)."""
         rates = np.zeros((1, len(q)))
-        step = _each_turned(self.frames, q, p, rotations.rotate)
+        step = _rotated(self.frames, q, p, rotations.rotate)
         kinematics.rates(*self.coordinates, q[None], step[None], rates)
         after = q + rates[0]
         kinematics.normalise(self.coordinates[2], after)
         return after, self.velocities(after, self.speeds(q, v) + w)
 
     def local_difference(self, q: Floats, v: Floats, after: Floats, v_after: Floats) -> tuple[Floats, Floats]:
-        """p and w (n,) from a state to another; angles less whole turns."""
+        """p and w (n,) from a state to another, the inverse of ``retract``; angles modulo 2 pi."""
         p = np.zeros(len(v))
         linear_q, linear_v = self.coordinates[:2]
         p[linear_v] = (after - q)[linear_q]
         p[self.angles] -= 2.0 * np.pi * np.round(p[self.angles] / (2.0 * np.pi))
-        p = _each_turned(self.frames, q, p, rotations.rotate_back)
-        for i, j in self._balls:
-            before, then = (rotations.normalise(each[i : i + 4]) for each in (q, after))
-            p[j : j + 3] = rotations.logarithm(rotations.multiply(rotations.conjugate(before), then))
+        p = _rotated(self.frames, q, p, rotations.rotate_back)
+        for i, j in self._quaternions:
+            first, second = (rotations.normalise(x[i : i + 4]) for x in (q, after))
+            p[j : j + 3] = rotations.logarithm(rotations.multiply(rotations.conjugate(first), second))
         return p, self.speeds(after, v_after) - self.speeds(q, v)
 
     def derivatives(self, q: Floats, v: Floats, a: Floats) -> Derivatives:
-        """For a frame with the axes R, and in them velocity V, acceleration A and angular velocity omega,
+        """Derivatives at a state. For a frame with axes R, and in these velocity V, acceleration A and omega,
 
             eta = R (w + phi x V),   alpha = R (w' + omega x w + delta omega x V + phi x A)
             p' = w - omega x p + phi x V,   phi' = delta omega - omega x phi
 
-        and the rates A - omega x V.
+        and the rate of the speeds is A - omega x V.
         """
         H = np.eye(len(v))
         eta, alpha_p, alpha_w, E = np.zeros((4, len(v), len(v)))
         speeds, rates = self.speeds(q, v), a.copy()
-        for _, j in self._balls:
+        for _, j in self._quaternions:
             E[j : j + 3, j : j + 3] = -rotations.cross_matrix(v[j : j + 3])
         for _, j in self.frames:
-            line, turn = slice(j, j + 3), slice(j + 3, j + 6)
-            E[line, line], E[line, turn] = E[turn, turn], -rotations.cross_matrix(speeds[line])
+            line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+            E[line, line], E[line, spin] = E[spin, spin], -rotations.cross_matrix(speeds[line])
         for i, j in self.inertial:
-            line, turn = slice(j, j + 3), slice(j + 3, j + 6)
+            line, spin = slice(j, j + 3), slice(j + 3, j + 6)
             R = rotations.rotation_matrix(rotations.normalise(q[i : i + 4]))
-            velocity, omega = rotations.cross_matrix(speeds[line]), rotations.cross_matrix(v[turn])
+            velocity, omega = rotations.cross_matrix(speeds[line]), rotations.cross_matrix(v[spin])
             rates[line] = R.T @ a[line] - omega @ speeds[line]
             H[line, line] = R
-            eta[line, turn], alpha_p[line, turn] = -R @ velocity, -R @ rotations.cross_matrix(R.T @ a[line])
-            alpha_w[line, line], alpha_w[line, turn] = R @ omega, -R @ velocity
+            eta[line, spin], alpha_p[line, spin] = -R @ velocity, -R @ rotations.cross_matrix(R.T @ a[line])
+            alpha_w[line, line], alpha_w[line, spin] = R @ omega, -R @ velocity
         return Derivatives(H, eta, alpha_p, alpha_w, E, speeds, rates)
 
 
-def _each_turned(pairs: Pairs, q: Floats, x: Floats, turn: Callable[[Floats, Floats], Floats]) -> Floats:
+def _rotated(pairs: Pairs, q: Floats, x: Floats, rotate: Callable[[Floats, Floats], Floats]) -> Floats:
     out = x.copy()
     for i, j in pairs:
-        out[j : j + 3] = turn(rotations.normalise(q[i : i + 4]), x[j : j + 3])
+        out[j : j + 3] = rotate(rotations.normalise(q[i : i + 4]), x[j : j + 3])
     return out

@@ -1,10 +1,10 @@
-"""Periodic motion: a state that comes back after a given time, and whether small motions about it grow.
+"""Periodic motion: a state that repeats after a given period, and the stability of small motions about it.
 
     x' = A(t) x over a period T gives x(T) = Phi x(0);    (Phi - 1) dx = -(state at T less state at 0)
 
-The motion is integrated, its small motions linearised at the points of Gauss's rule of three points in each of many
-intervals, and carried on by the collocation of order 6 at them. The eigenvalues of Phi are the Floquet multipliers: all
-within the unit circle, the motion is stable. Source: docs/theory/linearisation.md, equations (15) and (16).
+The motion is integrated and linearised at the three points of Gauss's rule in each of many intervals; Phi follows by
+the collocation method of order 6 at these points. The eigenvalues of Phi are the Floquet multipliers: the motion is
+stable if all are within the unit circle. Source: docs/theory/linearisation.md, equations (15) and (16).
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ from femb.system.system import System
 
 ITERATIONS = 20
 LARGEST_STEP = 0.3  # rad, m, or their rates, of one iteration
-CLOSED = 1e-9  # rad, m, or their rates, that the state may be off after a period
-SINGULAR = 1e-7  # singular values of Phi - 1 below this part of the largest count as zero: those of a free motion
+PERIODIC = 1e-9  # rad, m, or their rates: tolerance of the state after a period
+SINGULAR = 1e-7  # singular values of Phi - 1 below this, relative to the largest, count as zero, as of a free motion
 NODES, WEIGHTS, STAGES = GAUSS[3]
 
 
@@ -37,8 +37,8 @@ NODES, WEIGHTS, STAGES = GAUSS[3]
 class Periodic:
     """A periodic motion.
 
-    point : its state at the start. period : s. monodromy (n, n) : Phi, of the states by name. error : how far the state
-    is off after a period.
+    point : its start. period : s. monodromy (n, n) : Phi; states (n,) : names of its rows and columns. error : the
+    largest difference of the states after a period, rad, m, or their rates.
     """
 
     point: OperatingPoint
@@ -54,7 +54,7 @@ class Periodic:
         return values[np.argsort(-np.abs(values))]
 
     def write(self, path: str | Path) -> Path:
-        """Write period, monodromy, multipliers, states, and q, v of the start to a .npz; its path.
+        """Write period, monodromy, multipliers, states, and q, v of the start to a .npz; returns the path.
 
         Raises ResultError.
         """
@@ -72,13 +72,13 @@ def periodic(
     rtol: float = 1e-11,
     atol: float = 1e-12,
 ) -> Periodic:
-    """A motion of a period (s) near the start of a model, or of a System of it.
+    """A periodic motion of given period (s) near the start of a model, or of a System of it.
 
-    vary : names of states, as `linearize` gives them, that may change; by default all. intervals : of the period, for
-    the linearised motion. rtol, atol : of the integration. Angles of joints may have gained whole turns.
+    vary : names of states, as in `linearize`, that may change; by default all. intervals : of the period, for the
+    linearised motion. rtol, atol : of the integration. Angles of joints are periodic modulo 2 pi.
 
-    Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where no such
-    motion is found, or the motion cannot be integrated.
+    Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where the iteration does
+    not converge, or the motion cannot be integrated.
     """
     if not period > 0.0:
         raise ModelError(f"periodic motion: got the period {period}, must be greater than 0 (s)")
@@ -90,10 +90,10 @@ def periodic(
         return start.chart.local_difference(*end), Phi
 
     def correction(it: Iteration[_Start, tuple[Floats, Floats]]) -> Floats:
-        states, (off, Phi) = it.x.states, it.residual
-        columns = [_place(states, name) for name in vary] if vary is not None else list(range(len(states)))
+        states, (change, Phi) = it.x.states, it.residual
+        columns = [_index(states, name) for name in vary] if vary is not None else list(range(len(states)))
         step = np.zeros(len(states))
-        step[columns] = _shortest((Phi - np.eye(len(states)))[:, columns], -off)
+        step[columns] = _shortest((Phi - np.eye(len(states)))[:, columns], -change)
         return step
 
     end = newton(
@@ -101,15 +101,16 @@ def periodic(
         after_a_period,
         correction,
         lambda start, step, _: _Start(start.system.starting_at(*start.chart.after(step))),
-        lambda it: it.within(CLOSED),
+        lambda it: it.within(PERIODIC),
         iterations=ITERATIONS,
-        residual_size=lambda found: largest(found[0]),
+        residual_size=lambda residual: largest(residual[0]),
     )
-    states, (off, Phi) = end.x.states, end.residual
+    states, (change, Phi) = end.x.states, end.residual
     if not end.converged:
+        worst = states[int(np.argmax(np.abs(change)))]
         raise SolveError(
-            f"no motion of period {period:.6g} s found near the start: {states[int(np.argmax(np.abs(off)))]} is still "
-            f"off by {end.size:.3g} after it; start nearer, or with another period"
+            f"no motion of period {period:.6g} s found near the start: {worst} is still off by {end.size:.3g} after "
+            "it; start nearer, or with another period"
         )
     return Periodic(end.x.point, period, Phi, states, end.size)
 
@@ -124,25 +125,25 @@ class _Start:
 
 
 def _shortest(slopes: Floats, right: Floats) -> Floats:
-    """The shortest step that solves slopes x = right nearest, damped until it is no longer than LARGEST_STEP.
+    """The least-squares solution of least norm of slopes x = right, damped until it is at most LARGEST_STEP.
 
-    Where the motion may begin anywhere on its way, as that of a free rotor, one direction is nearly singular: damping
-    leaves it alone and the others as they are, which a shorter step would not.
+    Where the phase of the motion is arbitrary, as that of a free rotor, one direction is nearly singular: damping
+    reduces the step in this direction, and hardly in the others.
     """
     left, values, directions = np.linalg.svd(slopes, full_matrices=False)
-    kept = values > SINGULAR * np.max(values, initial=0.0)
+    regular = values > SINGULAR * np.max(values, initial=0.0)
     parts = left.T @ right
     damping, step = 0.0, np.zeros(len(values))
     for _ in range(100):
-        squares = np.where(kept, values**2 + damping**2, 1.0)
-        step = directions.T @ (np.where(kept, values, 0.0) / squares * parts)
+        squares = np.where(regular, values**2 + damping**2, 1.0)
+        step = directions.T @ (np.where(regular, values, 0.0) / squares * parts)
         if np.max(np.abs(step), initial=0.0) <= LARGEST_STEP:
             break
         damping = max(1e-4 * float(values[0]), 2.0 * damping)
     return step
 
 
-def _place(states: tuple[str, ...], name: str) -> int:
+def _index(states: tuple[str, ...], name: str) -> int:
     if name not in states:
         raise ModelError(f"periodic motion: no state {name!r}; there are: {', '.join(states)}")
     return states.index(name)
@@ -151,7 +152,7 @@ def _place(states: tuple[str, ...], name: str) -> int:
 def _flow(
     system: System, period: float, intervals: int, rtol: float, atol: float
 ) -> tuple[tuple[Floats, Floats], Floats]:
-    """The state after a period, and Phi."""
+    """The state q, v after a period, and Phi."""
     from femb.steppers import make_stepper
 
     tolerance = Tolerances(position=atol, quaternion=atol, strain=atol, time=1.0)

@@ -11,12 +11,12 @@ from femb.layout.element import Batch, WithoutDerivatives
 from femb.system.reaction_stiffness import reaction_stiffness
 from femb.system.system import System
 
-STILL = 1e-9  # m/s or rad/s: what counts as rest
+STILL = 1e-9  # m/s or rad/s: largest velocity at rest
 
 
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
-    """A state q (n_q,), v (n_v,) of a System at time t, with what follows from it.
+    """A state q (n_q,), v (n_v,) of a System at time t (s), with its accelerations and reactions.
 
     u (n_u,) : inputs. a (n_v,) : accelerations. multipliers (n_c,) : of the constraints.
     """
@@ -54,7 +54,7 @@ class OperatingPoint:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing moves."""
+        """Whether all velocities are zero."""
         return bool(np.max(np.abs(self.v), initial=0.0) <= STILL)
 
     @cached_property
@@ -64,37 +64,37 @@ class OperatingPoint:
 
     @cached_property
     def residual(self) -> Floats:
-        """(n_v,) M a + h + f_el - f: what the constraints balance, -J^T lambda."""
+        """(n_v,) M a + h + f_el - f, in balance with the forces of constraints: -J^T lambda."""
         result: Floats = self.system.residual(self.u[None], self.q[None], self.v[None], self.a[None])[0]
         return result
 
     @cached_property
     def tangents(self) -> tuple[Sparse, Sparse]:
-        """d(residual)/dv and d(residual)/dq H, (n_v, n_v), scipy.sparse; the accelerations held."""
+        """d(residual)/dv and d(residual)/dq H, (n_v, n_v), scipy.sparse, at constant accelerations."""
         n, to_csc = self.system.n_v, self.system.pattern.to_csc
         damping, stiffness = self.system.tangent(self.u, self.q, self.v, self.a)
         return to_csc(damping)[:n, :n], to_csc(stiffness)[:n, :n]
 
     def reaction_stiffness(self) -> Sparse:
-        """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, the multipliers held."""
+        """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, at constant multipliers."""
         return reaction_stiffness(self.system, self.u, self.q, self.v, self.multipliers)
 
     def force_inputs(self) -> tuple[Floats, tuple[str, ...]]:
-        """(n_v, m) forces by the inputs of loads and motors, which they are linear in, and their names."""
+        """Derivatives (n_v, m) of the forces by the inputs of loads and motors, and the names of these inputs."""
         columns, names = [], []
         for batch in self.system.batches:
             at = batch.first_input
             for input_ in batch.inputs:
-                places, at = range(at, at + input_.width), at + input_.width
+                indices, at = range(at, at + input_.width), at + input_.width
                 if input_.of_state or input_.of_discrete:
                     continue
-                for k in places:
+                for k in indices:
                     columns.append(self._force_of(batch, k))
-                    names.append(input_.label if input_.width == 1 else f"{input_.label}.{k - places.start}")
+                    names.append(input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}")
         return np.array(columns).reshape(-1, self.system.n_v).T, tuple(names)
 
     def _force_of(self, batch: Batch, k: int) -> Floats:
-        """The force (n_v,) by a unit of input k: the forces are linear in it, so that this is exact."""
+        """The force (n_v,) by a unit of input k; exact, since forces are linear in the input."""
         forces = np.zeros((2, self.system.n_v))
         for value, out in zip((0.0, 1.0), forces, strict=True):
             u = self.u.copy()

@@ -1,4 +1,4 @@
-"""Report: a case linearised, and what to print of it; what stands behind ``femb linearize``."""
+"""Linearisation of a case with a printed report; the functions behind ``femb linearize``."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,25 +33,24 @@ def linearized(
     rotor: str | None = None,
     blocks: bool = False,
 ) -> tuple[StateSpace, str, NineBlocks | None]:
-    """The state space about a state of a model, a text with its eigenvalues, and its nine blocks if asked for.
+    """The state space about a state of a model, a text with its eigenvalues, and nine blocks or None.
 
-    start : by default that of the run. at_rest, state, trim, vary : as of ``femb.operating_point``.
-    blades, rotor : the multi-blade coordinates of a rotor, as of ``femb.multiblade``, and the angle
-    that turns it, by the name of its state or driver. blocks : whether to give the equations of a single free body in
-    nine blocks too.
+    start : by default that of the run. outputs : as of ``femb.linearize``. at_rest, state, trim, vary : as of
+    ``femb.operating_point``. blades : multi-blade coordinates of a rotor, as of ``femb.multiblade``. rotor : name of
+    the state or driver that is the rotor's angle. blocks : whether to compute ``femb.nine_blocks`` of a single free
+    body.
 
-    Raises as femb.linearize, femb.trim, femb.multiblade and
-    femb.nine_blocks.
+    Raises as femb.linearize, femb.trim, femb.multiblade and femb.nine_blocks.
     """
     start = start or (run.start if run is not None else "as_given")
-    point, rested = point_at(prepared(model, start, at_rest, state), trim, vary)
+    point, stopped = point_at(prepared(model, start, at_rest, state), trim, vary)
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs)
     lines = [_heading(space, balance)]
-    largest = max(map(abs, rested.values()), default=0.0)
-    lines += [f"brought to rest: {name}, {u:.4g} per s" for name, u in rested.items() if abs(u) > 1e-9 * largest]
+    largest = max(map(abs, stopped.values()), default=0.0)
+    lines += [f"brought to rest: {name}, {u:.4g} per s" for name, u in stopped.items() if abs(u) > 1e-9 * largest]
     if blades or rotor:
-        azimuth, rate = _turning(balance, blades, rotor)
+        azimuth, rate = _rotor(balance, blades, rotor)
         space = multiblade(space, blades or {}, rate, azimuth)
         lines.append(f"in multi-blade coordinates of a rotor that turns at {rate:.6g} rad/s")
     nine = blocks_at(point) if blocks else None
@@ -69,23 +68,23 @@ def periodic_motion(
     state: Mapping[str, float] | None = None,
     vary: Sequence[str] | None = None,
 ) -> tuple[Periodic, str]:
-    """The motion of a period (s) near a state of a model, and a text with its Floquet multipliers.
+    """The motion of given period (s) near a state of a model, and a text with its Floquet multipliers.
 
     Raises as femb.operating_point and femb.analysis.linear.periodic.
     """
     start = start or (run.start if run is not None else "as_given")
     point, _ = point_at(prepared(model, start, at_rest, state))
-    found = periodic(point.system.starting_at(point.q, point.v), period, vary=vary or None)
-    largest = float(np.max(np.abs(found.multipliers), initial=0.0))
+    motion = periodic(point.system.starting_at(point.q, point.v), period, vary=vary or None)
+    largest = float(np.max(np.abs(motion.multipliers), initial=0.0))
     verdict = "small motions grow" if largest > 1.0 + 1e-6 else "no small motion grows"
     lines = [
-        f"{numbered(len(found.states), 'state')}; periodic motion of {period:.6g} s; {verdict}",
+        f"{numbered(len(motion.states), 'state')}; periodic motion of {period:.6g} s; {verdict}",
         "",
         f"{'multiplier':>14}{'real 1/s':>14}{'imaginary 1/s':>16}",
     ]
-    for value in found.multipliers[found.multipliers.imag >= 0.0]:
+    for value in motion.multipliers[motion.multipliers.imag >= 0.0]:
         lines.append(f"{abs(value):14.6g}{np.log(abs(value)) / period:14.6g}{np.angle(value) / period:16.6g}")
-    return found, "\n".join(lines)
+    return motion, "\n".join(lines)
 
 
 def _heading(space: StateSpace, balance: Balance) -> str:
@@ -97,8 +96,8 @@ def _heading(space: StateSpace, balance: Balance) -> str:
     return f"{counts}; about steady motion ({fastest(balance) if moves(balance) else 'an equilibrium'})"
 
 
-def _turning(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: str | None) -> tuple[float, float]:
-    """The angle and the rate of a rotor. Raises ModelError: an unknown angle, or blades or a rotor alone."""
+def _rotor(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: str | None) -> tuple[float, float]:
+    """The angle (rad) and rate (rad/s) of a rotor. Raises ModelError: an unknown angle, or blades or a rotor alone."""
     if not blades or not rotor:
         raise ModelError(
             f"multi-blade coordinates: got {'blades' if blades else 'a rotor'} alone, wanted the coordinates of all "
@@ -109,13 +108,13 @@ def _turning(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor
     if rotor not in names:
         raise ModelError(f"multi-blade coordinates: no state or driver {rotor!r} turns; there are: {', '.join(names)}")
     k = names.index(rotor)
-    number = next((number for number, place in chart.joints.items() if place == k), -1)
+    number = next((number for number, column in chart.joints.items() if column == k), -1)
     angle = float(point.system.joint_motion(point.q, point.v)[0][number]) if number >= 0 else 0.0
     return angle, float(chart.speeds[k])
 
 
 def _table(space: StateSpace) -> list[str]:
-    """A line for each eigenvalue, those of a pair once, by size."""
+    """A line for each eigenvalue, or conjugate pair, sorted by absolute value."""
     values = space.eigenvalues()
     values = values[values.imag >= 0.0]
     lines = [LINE]

@@ -1,9 +1,9 @@
-"""Equations of small motions about an operating point, in independent coordinates.
+"""Second-order equations of small motions about an operating point, in independent coordinates.
 
     H^T (M alpha + C eta + K xi) + N p = H^T F u
 
-M, C, K are the System's exact tangents, the derivative of the whole balance of forces at the accelerations of the
-point, which need not be zero. Source: docs/theory/linearisation.md, equations (7) and (8).
+M, C, K are the System's exact tangents: derivatives of all forces at the accelerations of the point, which need not be
+zero. Source: docs/theory/linearisation.md, equations (7) and (8).
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from femb.formulations.joint_tree import JointTree
 
 @dataclass(frozen=True, eq=False)
 class SecondOrder:
-    """M w' + C w + K p = F u of the free coordinates; the columns of M, C, K after the free ones are of driven ones.
+    """M w' + C w + K p = F u, P equations; the last D columns of M, C, K are those of driven coordinates.
 
-    mass, damping, stiffness (P, P + D). forces (P, m). chart : what the coordinates are. inputs : names of u.
+    mass, damping, stiffness (P, P + D). forces (P, m). chart : of the coordinates. inputs : names of u.
     """
 
     chart: Chart
@@ -34,9 +34,9 @@ class SecondOrder:
 
 
 def chart_of(point: OperatingPoint) -> Chart:
-    """The chart of a point: the coordinates of its joints where they form trees, else an independent part of all.
+    """The chart of a point: the coordinates of a joint tree, else an independent part of the coordinates of all frames.
 
-    Raises ModelError for driven orientations elsewhere than in equilibrium.
+    Raises ModelError for driven orientations at a point that is no equilibrium.
     """
     system = point.system
     if not system.n_c:
@@ -44,10 +44,10 @@ def chart_of(point: OperatingPoint) -> Chart:
     try:
         tree = JointTree(system)
     except ModelError:
-        tree = None  # closed loops, and joints without coordinates
+        tree = None  # closed loops, or joints without coordinates
     if tree is not None and covers(system, tree):
         return tree_chart(point, tree)
-    if any(isinstance(table, OrientationDriver) for table in system.model.tables["drivers"].values()):
+    if any(isinstance(driver, OrientationDriver) for driver in system.model.tables["drivers"].values()):
         return resting_chart(point)
     return closed_chart(point, frames_chart(point))
 

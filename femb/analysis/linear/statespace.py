@@ -1,4 +1,4 @@
-"""State space: x' = A x + B u, y = C x + D u of small changes, with names; files, and objects of other packages."""
+"""State space x' = A x + B u, y = C x + D u of small changes, with names; export to files and other packages."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +19,9 @@ class StateSpace:
     """A linear system of small changes about an operating point.
 
     A (n, n), B (n, m), C (p, n), D (p, m). states, inputs, outputs : the names of their rows and columns, such as
-    "joints.hinge.angle". SI units: m, rad and their rates; an input in the unit of what it multiplies or prescribes.
+    "joints.hinge.angle". SI units: m, rad and their rates; inputs are factors of loads or motions of drivers.
 
-    Raises ModelError where shapes and names do not fit.
+    Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
 
     A: Floats
@@ -47,7 +47,7 @@ class StateSpace:
         return values[np.lexsort((values.real, values.imag))]
 
     def index(self, kind: str, name: str) -> int:
-        """Row or column of a name among "states", "inputs" or "outputs". Raises ModelError: an unknown one."""
+        """Index of a name; kind : "states", "inputs" or "outputs". Raises ModelError: an unknown name."""
         names: tuple[str, ...] = getattr(self, kind)
         if name not in names:
             raise ModelError(f"state space: no {name!r} among the {kind}; there are: {', '.join(names) or 'none'}")
@@ -70,19 +70,19 @@ class StateSpace:
             import control
         except ImportError as error:
             raise ModelError("python-control is not installed: pip install 'femb[control]'") from error
-        # it takes no dots in names
+        # dots are not allowed in names
         names = {key: [name.replace(".", "_").replace(" ", "_") for name in getattr(self, key)] for key in NAMES}
         return control.ss(self.A, self.B, self.C, self.D, **names)
 
     def write(self, path: str | Path) -> Path:
-        """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; its path.
+        """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; returns the path.
 
-        In a results file they are in the group linear, names as lists of text. Raises ResultError.
+        In a results file they are in the group ``linear``, names as lists of text. Raises ResultError.
         """
         arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
         return write_arrays(path, arrays, FORMATS, group="linear")
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
-        """Read what `write` wrote as .npz. Raises ResultError."""
+        """Read a .npz written by ``write``. Raises ResultError."""
         return cls(**read_arrays(path, "ABCD", NAMES, "state space"))

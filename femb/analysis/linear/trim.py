@@ -1,11 +1,11 @@
-"""Trim: a state of steady motion near the start - an equilibrium, or a steady rotation of bodies and joints.
+"""Trim: a state of steady motion near the start, in equilibrium or in steady rotation of bodies and joints.
 
     w'(p, w) = 0,    K w = 0,    p and w of independent coordinates in axes that move with the bodies
 
 Newton's iteration with the exact stiffness K at the accelerations of each state (femb.analysis.linear.second_order).
-Coordinates that nothing depends on, such as the azimuth of a free rotor, keep their speeds and stay near where they
-are: each step is the shortest. The others come to rest, for forces that change along the motion allow no steady one;
-what would go round and round is no oscillation about the equilibrium, and refused.
+Coordinates on which no force depends, such as the azimuth of a free rotor, keep their speeds, and change little since
+each step is the shortest. The others come to rest: a motion along which forces change is not steady. A coordinate that
+revolves is not oscillating about the equilibrium, and is refused.
 Source: docs/theory/linearisation.md, section 6.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from femb.analysis.linear.balanced import ROUNDING, Balanced
+from femb.analysis.linear.balanced import ROUNDING, ScaledLeastSquares
 from femb.analysis.linear.chart import Chart
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.steady import Balance, why_unsteady
@@ -26,56 +26,56 @@ from femb.numerics.newton import Iteration, largest, newton
 from femb.system.system import System
 
 ITERATIONS = 50
-LARGEST_STEP = 0.3  # rad, or parts of the structure's size, of one iteration
-FOUND = 1e-11  # a step as small as this, in the same units, ends the iteration
-ROUNDED = 1e-7  # and so does one as small as this that grows no smaller
-OVER_THE_TOP = 2.0  # times its frequency about the equilibrium, the rate at which a pendulum begins to go round
+LARGEST_STEP = 0.3  # rad, or relative to the structure's size, of one iteration
+CONVERGED = 1e-11  # a step up to this, in the same units, ends the iteration
+ROUNDED = 1e-7  # and so does a step up to this that no longer decreases
+REVOLVING = 2.0  # speed, relative to the frequency about the equilibrium, above which a pendulum revolves
 
 
 def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
     """A state of steady motion, in equilibrium or in steady rotation, from the start of a model or of a System of it.
 
-    vary : names of states, as `linearize` gives them, that may change: coordinates, or their "rate". By default all
-    coordinates; speeds that nothing depends on stay, the others come to rest. Steady means that the speeds of the
-    independent coordinates - rates of joints, velocities in axes of the bodies - do not change, now and on the way:
-    the motion is followed for half a radian with its loads as they are at time t (s).
+    vary : names of states, as in `linearize`, that may change: coordinates, or their "rate". By default all
+    coordinates; speeds of coordinates on which no force depends stay, the others come to rest. In a steady motion the
+    speeds of the independent coordinates (rates of joints, velocities in axes of the bodies) are constant; this is
+    checked by integration over half a radian with the loads of time t (s).
 
-    Raises ModelError: an unknown name, or what cannot be linearised; SolveError where there is no such state nearby,
-    which names a coordinate that goes round while the forces depend on it: its motion may be periodic.
+    Raises ModelError: an unknown name, or a model that cannot be linearised; SolveError where there is no such state
+    nearby, with the name of a coordinate that revolves while forces depend on it: its motion may be periodic.
     """
     return trimmed(model, vary=vary, t=t).point
 
 
 @dataclass(frozen=True, eq=False)
 class Trimmed:
-    """A steady state, and the speeds that the start has and it has not, by the names of their coordinates."""
+    """A steady state; stopped : the speeds of the start that it does not have, by the names of their coordinates."""
 
     point: OperatingPoint
     balance: Balance
-    rested: dict[str, float]
+    stopped: dict[str, float]
 
 
 def trimmed(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
-    """A steady state as by ``trim``, and what was brought to rest for it."""
+    """The steady state of ``trim``, and the speeds that were set to zero."""
     system = System(model) if isinstance(model, Model) else model
     q, v = _near(system)
     given = Balance.of(OperatingPoint.of(system, q, v, t))
     if vary is not None:
-        balance = _nearest(given, lambda each: _varied(each, vary))
+        balance = _nearest(given, lambda state: _varied(state, vary))
     else:
-        balance = _nearest(given, lambda each: _resting(each, given.chart.speeds, _going_on(given)))
+        balance = _nearest(given, lambda state: _resting(state, given.chart.speeds, _persistent(given)))
         if given.chart.joints:
-            # what nothing depends on in the steady state, though it does at the start, goes on as well
-            wanted = _going_on(given) | ~np.any(balance.depends, axis=0)[: given.chart.free]
-            balance = _nearest(balance, lambda each: _resting(each, given.chart.speeds, wanted))
+            # coordinates without forces in the steady state, though not at the start, keep their speeds as well
+            persistent = _persistent(given) | ~np.any(balance.nonzero_stiffness, axis=0)[: given.chart.free]
+            balance = _nearest(balance, lambda state: _resting(state, given.chart.speeds, persistent))
     why = why_unsteady(balance.point, balance)
     if why:
         raise SolveError(f"no steady motion found near the start: {why}; {_advice(balance)}")
-    return Trimmed(balance.point, balance, {} if vary is not None else _rested(given.chart, balance.chart))
+    return Trimmed(balance.point, balance, {} if vary is not None else _stopped_speeds(given.chart, balance.chart))
 
 
 def _near(system: System) -> tuple[Floats, Floats]:
-    """The start; of beams in the steady motion it describes: they are too stiff to bend in one step."""
+    """The start; with beams, the equilibrium of its steady motion, since beams are too stiff for one step of trim."""
     from femb.analysis.equilibrium import steady_start
 
     if system.layout.beams or system.layout.internal:
@@ -85,44 +85,44 @@ def _near(system: System) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """Changes (P,) of coordinates and of speeds, the forces (P,) left where they are linear, the greatest motion."""
+class TrimStep:
+    """Changes (P,) of coordinates and of speeds, the forces (P,) that remain to first order, the largest motion."""
 
     change: Floats
-    slowed: Floats
-    left: Floats
+    speed_change: Floats
+    remaining: Floats
     extent: float = 0.0
 
 
-def _nearest(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
-    """The steady state nearest to a point; ``stepped`` gives a step from a state. Raises SolveError."""
+def _nearest(balance: Balance, stepped: Callable[[Balance], TrimStep]) -> Balance:
+    """The steady state nearest to a point; stepped : the step from a state. Raises SolveError."""
 
-    def step(balance: Balance) -> Step:
-        result = stepped(balance.made_steady())
+    def step(balance: Balance) -> TrimStep:
+        result = stepped(balance.with_constant_speeds())
         return replace(result, extent=balance.extent(result.change))
 
-    def moved(balance: Balance, change: Floats, _: float) -> Balance:
+    def after(balance: Balance, change: Floats, _: float) -> Balance:
         point = balance.point
         return Balance.of(OperatingPoint.of(point.system, *balance.chart.after(change), point.t))
 
-    def settled(it: Iteration[Balance, Step]) -> bool:
-        if not it.within(FOUND, rounding=ROUNDED):
+    def settled(it: Iteration[Balance, TrimStep]) -> bool:
+        if not it.within(CONVERGED, rounding=ROUNDED):
             return False
         balance = it.x
-        slow = largest(it.residual.slowed) <= 1e-12 * largest(balance.chart.speeds)
-        return balance.point.at_rest or slow or balance.unbalanced(it.residual.left)
+        slow = largest(it.residual.speed_change) <= 1e-12 * largest(balance.chart.speeds)
+        return balance.point.at_rest or slow or balance.unbalanced(it.residual.remaining)
 
     end = newton(
         balance,
         step,
-        lambda it: np.concatenate([it.residual.change, it.residual.slowed]),
-        moved,
+        lambda it: np.concatenate([it.residual.change, it.residual.speed_change]),
+        after,
         settled,
         iterations=ITERATIONS,
         residual_size=lambda step: step.extent,
     )
     balance = end.x
-    if end.converged and not balance.unbalanced(end.residual.left):
+    if end.converged and not balance.unbalanced(end.residual.remaining):
         return balance
     rates = balance.rates[: balance.chart.free]
     k = int(np.argmax(np.abs(rates)))
@@ -132,86 +132,86 @@ def _nearest(balance: Balance, stepped: Callable[[Balance], Step]) -> Balance:
     )
 
 
-def _resting(balance: Balance, given: Floats, going_on: Bools) -> Step:
-    """A step to where speeds do not change.
+def _resting(balance: Balance, given: Floats, persistent: Bools) -> TrimStep:
+    """A step to a state of constant speeds.
 
-    given : the speeds of the start. going_on (P,) : which of a tree's keep them.
+    given : the speeds of the start. persistent (P,) : which coordinates of a tree keep them.
     """
     equations, chart, P = balance.equations, balance.chart, balance.chart.free
     stiffness, damping, speeds = equations.stiffness[:, :P], equations.damping[:, :P], chart.speeds[:P]
     if chart.joints:
-        slowed = np.where(going_on, given[:P], 0.0) - speeds
+        dw = np.where(persistent, given[:P], 0.0) - speeds
     else:
-        # rigid motions of free structures, and whatever else leaves the forces as they are
-        slowed = -balance.stiffness.solve(balance.drift) if balance.drifts() else np.zeros(P)
-    # what rounding leaves of a speed is none
+        # rigid motions of free structures, and other motions that do not change the forces, keep their speeds
+        dw = -balance.stiffness.solve(balance.drift) if balance.drifts() else np.zeros(P)
+    # speeds of the size of rounding are zero
     small = 1e-12 * np.max(np.abs(chart.speeds), initial=0.0)
-    slowed = np.where(np.abs(speeds + slowed) <= small, -speeds, np.where(np.abs(slowed) <= small, 0.0, slowed))
-    left = balance.left - damping @ slowed
-    # an angle that goes round is anywhere: it stays where it is, and its own equation shows at the end if it can
-    moving = bool(chart.joints) and np.any(speeds + slowed)
-    kept = np.flatnonzero(~((speeds + slowed != 0.0) & _turns(balance)[:P])) if moving else np.arange(P)
-    own = np.ix_(kept, kept)
-    solver = Balanced(stiffness[own], balance.stiffness_size[own]) if moving else balance.stiffness
+    dw = np.where(np.abs(speeds + dw) <= small, -speeds, np.where(np.abs(dw) <= small, 0.0, dw))
+    force = balance.imbalance - damping @ dw
+    # an angle that revolves has no steady value: it is not changed, and its equation is checked at the end
+    moving = bool(chart.joints) and np.any(speeds + dw)
+    varied = np.flatnonzero(~((speeds + dw != 0.0) & _angular(balance)[:P])) if moving else np.arange(P)
+    block = np.ix_(varied, varied)
+    solver = ScaledLeastSquares(stiffness[block], balance.stiffness_size[block]) if moving else balance.stiffness
     rounding = ROUNDING * balance.largest_force
-    changed = solver.solve_within(left[kept], LARGEST_STEP, lambda x: balance.extent(_spread(P, kept, x)), rounding)
-    step = _spread(P, kept, changed)
-    return Step(step, slowed, left - stiffness @ step)
+    x = solver.solve_within(force[varied], LARGEST_STEP, lambda x: balance.extent(_spread(P, varied, x)), rounding)
+    step = _spread(P, varied, x)
+    return TrimStep(step, dw, force - stiffness @ step)
 
 
 def _spread(P: int, columns: Ints | Sequence[int], x: Floats) -> Floats:
-    whole = np.zeros(P)
-    whole[columns] = x
-    return whole
+    result = np.zeros(P)
+    result[columns] = x
+    return result
 
 
-def _varied(balance: Balance, vary: Sequence[str]) -> Step:
-    """The same where what varies is given by name."""
+def _varied(balance: Balance, vary: Sequence[str]) -> TrimStep:
+    """A step to a state of constant speeds by changes of the named states."""
     equations, chart, P = balance.equations, balance.chart, balance.chart.free
     columns = [_column(chart, name) for name in vary]
     size = np.hstack([balance.stiffness_size[:, :P], np.abs(equations.damping[:, :P])])[:, columns]
     slopes = np.hstack([equations.stiffness[:, :P], equations.damping[:, :P]])[:, columns]
-    changed = Balanced(slopes, size).solve_within(
-        balance.left, LARGEST_STEP, lambda x: balance.extent(_spread(2 * P, columns, x)[:P])
+    x = ScaledLeastSquares(slopes, size).solve_within(
+        balance.imbalance, LARGEST_STEP, lambda x: balance.extent(_spread(2 * P, columns, x)[:P])
     )
-    whole = _spread(2 * P, columns, changed)
-    if balance.extent(whole[:P]) < FOUND and balance.extent(whole[P:]) < FOUND * balance.extent(chart.speeds):
-        whole[P:] = 0.0
-    return Step(whole[:P], whole[P:], balance.left - slopes @ changed)
+    change = _spread(2 * P, columns, x)
+    if balance.extent(change[:P]) < CONVERGED and balance.extent(change[P:]) < CONVERGED * balance.extent(chart.speeds):
+        change[P:] = 0.0
+    return TrimStep(change[:P], change[P:], balance.imbalance - slopes @ x)
 
 
-def _going_on(balance: Balance) -> Bools:
-    """(P,) which coordinates of a tree keep their speeds: angles that go round, and what nothing depends on."""
+def _persistent(balance: Balance) -> Bools:
+    """(P,) which coordinates of a tree keep their speeds: angles that revolve, and those on which no force depends."""
     chart, P = balance.chart, balance.chart.free
     frequency2 = np.abs(np.diag(balance.equations.stiffness)) / np.diag(balance.equations.mass)
-    kept: Bools = _turns(balance)[:P] & (chart.speeds[:P] ** 2 > OVER_THE_TOP**2 * frequency2)
-    kept |= ~np.any(balance.depends, axis=0)[:P]
-    return kept
+    result: Bools = _angular(balance)[:P] & (chart.speeds[:P] ** 2 > REVOLVING**2 * frequency2)
+    result |= ~np.any(balance.nonzero_stiffness, axis=0)[:P]
+    return result
 
 
-def _turns(balance: Balance) -> Bools:
-    """(P + D,) which coordinates turn something."""
+def _angular(balance: Balance) -> Bools:
+    """(P + D,) which coordinates rotate a frame."""
     layout = balance.point.system.layout
     frames = zip(layout.frames, layout.frame_v, strict=True)
     spins = [j + k for frame, j in frames for k in range(3, frame.freedom)]
-    turns: Bools = np.any(balance.chart.H[spins] != 0.0, axis=0)
-    internal = {each.name for each in layout.internal}
-    return turns & [name not in internal for name in (*balance.chart.names, *balance.chart.driven)]
+    rotates: Bools = np.any(balance.chart.H[spins] != 0.0, axis=0)
+    internal = {coordinate.name for coordinate in layout.internal}
+    return rotates & [name not in internal for name in (*balance.chart.names, *balance.chart.driven)]
 
 
 def _advice(balance: Balance) -> str:
-    """What to try where there is no steady motion: the period of an angle that goes round while forces depend on it."""
+    """Advice where there is no steady motion, with the period of an angle that revolves while forces depend on it."""
     chart = balance.chart
     names = (*chart.names, *chart.driven)
     allowed = 1e-6 * np.max(np.abs(chart.speeds), initial=0.0)
-    moves = _turns(balance) & np.any(balance.depends, axis=0) & (np.abs(chart.speeds) > allowed)
-    rounds = np.where(moves, np.abs(chart.speeds), 0.0)
-    k = int(np.argmax(rounds)) if len(rounds) else -1
-    if k < 0 or rounds[k] == 0.0:
+    forced = _angular(balance) & np.any(balance.nonzero_stiffness, axis=0) & (np.abs(chart.speeds) > allowed)
+    rates = np.where(forced, np.abs(chart.speeds), 0.0)
+    k = int(np.argmax(rates)) if len(rates) else -1
+    if k < 0 or rates[k] == 0.0:
         return "start nearer, or let more vary"
     return (
-        f"{names[k]} turns at {rounds[k]:.4g} rad/s and the forces change with it, so that the motion may be periodic: "
-        f"look for one with the period {2.0 * np.pi / rounds[k]:.6g} s (femb.periodic, --periodic), or start "
+        f"{names[k]} turns at {rates[k]:.4g} rad/s and the forces change with it, so that the motion may be periodic: "
+        f"look for one with the period {2.0 * np.pi / rates[k]:.6g} s (femb.periodic, --periodic), or start "
         "at rest"
     )
 
@@ -223,9 +223,9 @@ def _column(chart: Chart, name: str) -> int:
     return chart.names.index(word) + (chart.free if name.endswith(" rate") else 0)
 
 
-def _rested(given: Chart, found: Chart) -> dict[str, float]:
-    """Speeds of the start that the steady state has not."""
-    after = dict(zip(found.names, found.speeds, strict=False))
-    largest = float(np.max(np.abs(given.speeds), initial=0.0))
-    before = zip(given.names, given.speeds, strict=False)
-    return {name: float(u) for name, u in before if abs(after.get(name, u) - u) > 1e-9 * largest}
+def _stopped_speeds(start: Chart, steady: Chart) -> dict[str, float]:
+    """Speeds of the start that the steady state does not have."""
+    after = dict(zip(steady.names, steady.speeds, strict=False))
+    largest = float(np.max(np.abs(start.speeds), initial=0.0))
+    speeds = zip(start.names, start.speeds, strict=False)
+    return {name: float(u) for name, u in speeds if abs(after.get(name, u) - u) > 1e-9 * largest}
