@@ -30,11 +30,11 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     A message goes to ``progress``. Starts a second process, which no other function of femb does. Raises ModelError
     with every problem of the model.
     """
-    from femb.numerics.compile import cache_place, is_compiled
+    from femb.numerics.compile import is_compiled, kernel_cache
 
     if is_compiled() or not any(item.slow_to_compile for item in model.items()):
         return
-    if cache_place().folder is None:
+    if kernel_cache().folder is None:
         # A second process could not hand on what it compiles.
         if progress is not None:
             progress.message("compiling kernels, 15 to 30 s: they cannot be kept")
