@@ -63,11 +63,13 @@ class OwnAxes:
     @classmethod
     def of_tree(cls, tree: "JointTree") -> "OwnAxes":
         """Of the free roots of a joint tree: their quaternion is the attitude, as they hang on the inertial axes."""
-        roots = [frame for frame in tree.frames if frame.joint is None and frame.turn == SPHERICAL]
+        roots = [frame for frame in tree.frames if frame.joint is None and frame.rotation == SPHERICAL]
         places = [(root.angles.start, root.u.start) for root in roots]
         inertial = [place for place, root in zip(places, roots, strict=True) if not root.body_velocity]
         turns = [
-            range(frame.u.start + len(frame.strokes), frame.u.stop) for frame in tree.frames if frame.turn != SPHERICAL
+            range(frame.u.start + len(frame.strokes), frame.u.stop)
+            for frame in tree.frames
+            if frame.rotation != SPHERICAL
         ]
         return cls(tree.coordinates, places, inertial, [k for turn in turns for k in turn])
 

@@ -92,4 +92,4 @@ def covers(system: "System", tree: JointTree) -> bool:
     layout, places = system.layout, tree.joint_speeds
     held = {row for driver in layout.drivers.values() if driver.coordinate in places for row in driver.rows}
     held |= {latch.row for latch in layout.latches if latch.coordinate in places}
-    return set(tree.kept) <= held
+    return set(tree.retained_rows) <= held
