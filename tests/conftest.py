@@ -26,9 +26,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
     if hasattr(config, "workerinput") or workers < 2 or not whole or config.option.collectonly:
         return
-    from femb.numerics.compile import cache_place
+    from femb.numerics.compile import kernel_cache
 
-    folder = cache_place().folder
+    folder = kernel_cache().folder
     if folder is None or (folder / "compiled_for_tests").exists():
         return
     terminal = config.pluginmanager.get_plugin("terminalreporter")

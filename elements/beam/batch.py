@@ -89,7 +89,7 @@ class BeamBatch(Batch):
         out = np.zeros(private.count * private.n**2)
         places = (private.offset, private.stride)
         self._check(matrices(*self._elements, *places, q, q, self.fixed, False, out, out, out))
-        return [(private.places, private.matrices(out))]
+        return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a

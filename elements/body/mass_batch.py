@@ -39,7 +39,7 @@ class MassBatch(Batch):
         private = PrivateBlocks(self.index[:, 1:2], (6,))
         out = np.zeros(private.count * private.n**2)
         mass_kernels.mass(self.index, self.data, private.offset, private.stride, q, out)
-        return [(private.places, private.matrices(out))]
+        return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without gravity, where the residual is M a

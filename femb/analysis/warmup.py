@@ -29,11 +29,11 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     Sends a message to ``progress``. Starts a second process; no other function of femb does. Raises ModelError with
     every problem of the model.
     """
-    from femb.numerics.compile import cache_place, is_compiled
+    from femb.numerics.compile import is_compiled, kernel_cache
 
     if is_compiled() or not any(item.slow_to_compile for item in model.items()):
         return
-    if cache_place().folder is None:
+    if kernel_cache().folder is None:
         # Without a cache a second process cannot pass on its kernels.
         if progress is not None:
             progress.message("compiling kernels, 15 to 30 s: they cannot be kept")

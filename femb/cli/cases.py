@@ -15,12 +15,12 @@ from femb.cli.report import located, reported
 @QUIET
 def warmup(quiet: bool) -> None:
     """Compile the kernels of beams now, in two processes, so that no run has to."""
-    from femb.numerics.compile import cache_place, is_compiled
+    from femb.numerics.compile import is_compiled, kernel_cache
 
     with reported():
         importlib.import_module("femb.analysis.warmup").main([])
         if not quiet and is_compiled():
-            click.echo(f"compiled kernels are in {cache_place().folder}")
+            click.echo(f"compiled kernels are in {kernel_cache().folder}")
 
 
 @click.command()

@@ -1,9 +1,9 @@
-"""Formulations: the coordinates in which one System's equations are written and integrated.
+"""Formulations: the coordinates in which the equations of a System are written and integrated.
 
-A formulation shows a stepper the members of ``femb.formulations.contract``; "velocity" is the System itself. What is
-not done in a formulation's own coordinates (output, reactions, events, latches) is done in the System's, ``system``:
-``to_system(q, v)`` takes s states there, and ``from_system(q, v)`` takes one back. Adding a formulation is one file and
-an entry in ``FORMULATIONS``, and its name in ``femb.base.options.FORMULATIONS``.
+A formulation implements ``femb.formulations.contract``; "velocity" is the System itself. Output, reactions, events and
+latches are evaluated in the coordinates of the System, ``system``: ``to_system(q, v)`` converts s states,
+``from_system(q, v)`` converts one state back. A new formulation needs one file, an entry in ``FORMULATIONS`` and its
+name in ``femb.base.options.FORMULATIONS``.
 """
 
 from collections.abc import Callable
@@ -45,5 +45,5 @@ FORMULATIONS: "dict[str, Callable[[System], Formulation]]" = {
 
 
 def make_formulation(system: "System", name: str) -> "Formulation":
-    """The system in the coordinates of one of ``FORMULATIONS``. Raises ModelError where it cannot be written so."""
+    """The system in the coordinates of one of ``FORMULATIONS``. Raises ModelError if it does not apply to the model."""
     return FORMULATIONS[name](system)

@@ -1,5 +1,4 @@
-"""Solver of bordered systems given as scipy.sparse matrices, with the interface of
-``femb.system.block_lu.LinearSolver``."""
+"""Solver for bordered scipy.sparse matrices, with the interface of ``femb.system.block_lu.LinearSolver``."""
 
 from typing import Any
 
@@ -10,13 +9,13 @@ from femb.base.types import Floats
 from femb.system.block_lu import DEPENDENT, SingularError
 
 
-class Factors:
+class SparseFactors:
     """LU factors of one matrix. Raises SingularError."""
 
     def __init__(self, matrix: Any) -> None:
         try:
             self._lu = splu(csc_array(matrix))
-        except RuntimeError as error:  # scipy's word for an exactly singular matrix
+        except RuntimeError as error:  # scipy raises it for an exactly singular matrix
             raise SingularError from error
 
     def solve(self, x: Floats) -> Floats:
@@ -28,9 +27,9 @@ class Factors:
 class BorderedSolver:
     """Factorises and multiplies matrices (n, n)."""
 
-    def factorise(self, matrix: Any, dependent: float = DEPENDENT) -> Factors:
-        """Factors of the matrix, which has no dependent rows, whatever ``dependent``; raises SingularError."""
-        return Factors(matrix)
+    def factorise(self, matrix: Any, dependent: float = DEPENDENT) -> SparseFactors:
+        """Factors of a matrix without dependent rows; ``dependent`` is ignored. Raises SingularError."""
+        return SparseFactors(matrix)
 
     def shifted(self, mass: Any, damping: Any, stiffness: Any, mu: complex, reach: complex | None = None) -> Any:
         """mu M + C + reach K; reach is 1/mu by default."""

@@ -1,16 +1,16 @@
-"""The contract of a formulation: what steppers and the time loop use of a System in whatever coordinates.
+"""The contract of a formulation: the interface of a System in any coordinates to steppers and the time loop.
 
-A formulation writes the equations of motion of one System in coordinates q (n_q,) and speeds v (n_v,) of its own, with
-n_c multipliers. ``Formulation`` is what explicit steppers and the time loop use, ``ImplicitFormulation`` adds the
-residual and its matrices. A stepper says by the type of its first argument which of the two it integrates; the methods
-that integrate a formulation follow from that.
+A formulation writes the equations of motion of one System in its own coordinates q (n_q,) and speeds v (n_v,), with
+n_c multipliers. Explicit steppers and the time loop use ``Formulation``; ``ImplicitFormulation`` adds the residual and
+its matrices. The type of the first argument of a stepper tells which of the two it needs; the methods that integrate a
+formulation follow from it.
 
-Arrays of s states at once are (s, n_q), (s, n_v), (s, n_c); a method says where it takes one state, (n_q,) and so on.
-u (n_u,) are the inputs of the System (loads, motions of drivers), v' the accelerations: rates of the speeds, whatever
-these are (velocities, rates of quaternions, momenta). Nothing changes in an evaluation.
+Arrays of s states are (s, n_q), (s, n_v), (s, n_c); methods for one state take (n_q,) and so on, as their docstrings
+tell. u (n_u,) are the inputs of the System (loads, motions of drivers). v' are the rates of the speeds, which may be
+velocities, rates of quaternions or momenta. An evaluation changes nothing.
 
-What is not done in a formulation's own coordinates - output, reactions, events, latches - is done in those of
-``system``, to which ``to_system`` leads and from which ``from_system`` leads back.
+Output, reactions, events and latches are evaluated in the coordinates of ``system``: ``to_system`` converts states to
+these coordinates, ``from_system`` converts them back.
 """
 
 from collections.abc import Sequence
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from femb.system.system import System
 
 Coordinates: TypeAlias = tuple[Ints, Ints, Ints, Ints]
-"""Places of what is linear in q and in v, and of quaternions in q with their angular velocities in v."""
+"""Indices in q and v of coordinates whose rates are speeds; indices of quaternions in q and angular velocities in v."""
 
 
 @runtime_checkable
 class Formulation(Protocol):
-    """A System as explicit steppers and the time loop see it."""
+    """The interface of a System to explicit steppers and the time loop."""
 
     # Sizes, start and inputs
 
     @property
     def system(self) -> "System":
-        """The System whose equations these are, in the same discrete state; a System's is itself."""
+        """The System, in the same discrete state; for a System, itself."""
         ...
 
     @property
@@ -50,7 +50,7 @@ class Formulation(Protocol):
 
     @property
     def layout(self) -> "Layout":
-        """Where the named items are among the coordinates of the System."""
+        """The indices of named items in the coordinates of the System."""
         ...
 
     @property
@@ -70,12 +70,12 @@ class Formulation(Protocol):
 
     @property
     def q0(self) -> Floats:
-        """Coordinates (n_q,) at the start; not to be changed."""
+        """Coordinates (n_q,) at the start; read-only."""
         ...
 
     @property
     def v0(self) -> Floats:
-        """Speeds (n_v,) at the start; not to be changed."""
+        """Speeds (n_v,) at the start; read-only."""
         ...
 
     @property
@@ -85,20 +85,20 @@ class Formulation(Protocol):
 
     @property
     def inputs_of_state(self) -> bool:
-        """Whether an input depends on more than time: it is then to be evaluated again at every state."""
+        """Whether an input depends on the state, not only on time."""
         ...
 
     def inputs_at(self, t: float, q: Floats, v: Floats, /) -> Floats:
-        """u (n_u,) at time t (s) and one state; turns of joints are counted from the last ``at``.
+        """u (n_u,) at time t (s) and one state; joint angles are unwrapped from those of the last ``at``.
 
-        Raises InputError where an input is not finite, SolveError where a user's function fails.
+        Raises InputError if an input is not finite, SolveError if a user's function fails.
         """
         ...
 
     # Equations of motion
 
     def forward(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
-        """v' (n_v,) and multipliers (n_c,) at one state, constraints held on accelerations. Raises TrialError."""
+        """v' (n_v,) and multipliers (n_c,) at one state, with constraints on accelerations. Raises TrialError."""
         ...
 
     def acceleration(self, u: Floats, q: Floats, v: Floats, /) -> Floats:
@@ -106,7 +106,7 @@ class Formulation(Protocol):
         ...
 
     def rates(self, q: Floats, v: Floats, /) -> Floats:
-        """q' (s, n_q), linear in v in all formulations but those with momenta."""
+        """q' (s, n_q); linear in v except for momenta."""
         ...
 
     def second_rates(self, q: Floats, v: Floats, a: Floats, /) -> Floats:
@@ -114,36 +114,36 @@ class Formulation(Protocol):
         ...
 
     def tangents(self, q: Floats, dq: Floats, /) -> Floats:
-        """The speeds (s, n_v) with which one q (n_q,) changes at the rates dq (s, n_q)."""
+        """The speeds (s, n_v) at which one q (n_q,) has the rates dq (s, n_q)."""
         ...
 
     def normalise(self, q: Floats, /) -> float:
-        """Scale the quaternions in one q (n_q,) to unit length, in place; the largest |p.p - 1| before."""
+        """Scale the quaternions in one q (n_q,) to unit length, in place; returns the largest |p.p - 1| on entry."""
         ...
 
     def projected(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
-        """q (n_q,), v (n_v,) on the constraints by the smallest change, from a state near them. Raises TrialError."""
+        """q (n_q,), v (n_v,) projected onto the constraints, with the smallest change. Raises TrialError."""
         ...
 
     def power(self, u: Floats, q: Floats, v: Floats, /, multipliers: Floats | None = None) -> Floats:
-        """(s,) W of loads, dampers and, with multipliers (s, n_c), drivers, for u (s, n_u)."""
+        """Power (s,) W of loads, dampers and, with multipliers (s, n_c), drivers, for u (s, n_u)."""
         ...
 
     def error_scale(self, rtol: float, atol: Tolerances, /) -> tuple[ErrorScale, ErrorScale]:
-        """Of q and of v: what ``femb.numerics.kinematics.error_norm`` takes before the error."""
+        """The arguments of ``femb.numerics.kinematics.error_norm`` that precede the error, for q and for v."""
         ...
 
     # Singular configurations
 
     @property
     def singular_batches(self) -> "Sequence[Batch]":
-        """Elements that have singular configurations; without them ``check_singularities`` need not be called."""
+        """Elements that have singular configurations; if empty, ``check_singularities`` need not be called."""
         ...
 
     def check_singularities(self, t: float, q: Floats, v: Floats, /, last: bool = False) -> None:
-        """Refuse a step from t with these states, the first the one it starts from, if it meets a singular one.
+        """Test the states of a step from t (s), its start first, for singular configurations.
 
-        Raises TrialError where a shorter step can come nearer, SingularityError where none can or the step is ``last``.
+        Raises TrialError if a shorter step can come nearer, SingularityError if none can or the step is the ``last``.
         """
         ...
 
@@ -158,7 +158,7 @@ class Formulation(Protocol):
         ...
 
     def from_system(self, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
-        """q (n_q,), v (n_v,) of one state of the System that is on the constraints."""
+        """q (n_q,), v (n_v,) of one state of the System that satisfies the constraints."""
         ...
 
     def state(self, t: float, q: Floats, v: Floats, /) -> "State":
@@ -168,45 +168,45 @@ class Formulation(Protocol):
     # Discrete states
 
     def at(self, q: Floats, /) -> Self:
-        """The same formulation after an accepted step to q (n_q,): turns of joints are counted from there."""
+        """The same formulation after an accepted step to q (n_q,): joint angles are unwrapped from those at q."""
         ...
 
     def with_discrete(self, discrete: "DiscreteState", /) -> Self:
-        """The same formulation in another discrete state, in which n_c may be another."""
+        """The same formulation in another discrete state; n_c may change."""
         ...
 
 
 @runtime_checkable
 class ImplicitFormulation(Formulation, Protocol):
-    """A System as implicit steppers see it.
+    """The interface of a System to implicit steppers.
 
-    A Newton iteration has speeds and multipliers for its unknowns, n = n_v + n_c; coordinates follow from speeds by
+    The unknowns of a Newton iteration are speeds and multipliers, n = n_v + n_c; coordinates follow from speeds by
     ``coordinates``.
     """
 
     @property
     def coordinates(self) -> Coordinates:
-        """How coordinates follow from speeds: see ``Coordinates``. The kernels of steppers integrate by them."""
+        """The relation of coordinates and speeds by which the kernels of steppers integrate; see ``Coordinates``."""
         ...
 
     @property
     def corotated_frames(self) -> tuple[Ints, Ints]:
-        """Frames that stiff members are on: places of their quaternions in q (F,), and (F, 2) places in v of two
-        vectors that turn with the frame, -1 where there is none.
+        """Frames that flexible elements couple: indices of their quaternions in q (F,), and (F, 2) indices in v of two
+        vectors that rotate with the frame, -1 for none.
 
-        Matrices of one attitude are used at another by turning the right-hand side back and the solution along.
+        Matrices of one attitude are used at another by rotating the right-hand side back and the solution forth.
         """
         ...
 
     @property
     def solver(self) -> "Solver":
-        """Of the ``matrices``."""
+        """The linear solver of the ``matrices``."""
         ...
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, /) -> Floats:
-        """(s, n) what is zero in a motion: the residual with the forces of constraints, and constraints on velocities.
+        """(s, n): the residual of the equations of motion with constraint forces, and constraints on velocities.
 
-        u (s, n_u), a (s, n_v) for v'. Raises TrialError.
+        u (s, n_u), a (s, n_v) are v'. Raises TrialError.
         """
         ...
 
@@ -216,13 +216,13 @@ class ImplicitFormulation(Formulation, Protocol):
         ...
 
     def projected(self, u: Floats, q: Floats, v: Floats, /, factors: "Factors | None" = None) -> tuple[Floats, Floats]:
-        """As in ``Formulation``; factors : of an iteration matrix at a state nearby, whose metric then counts."""
+        """As in ``Formulation``; factors : of an iteration matrix at a nearby state, used as metric of the change."""
         ...
 
 
 @runtime_checkable
 class WithStiffJacobian(Protocol):
-    """A formulation that can give the stiff part of the derivative of its rates, for collocation methods."""
+    """A formulation with the stiff part of the derivative of its rates, for collocation methods."""
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats, /) -> Floats:
         """(n_q + n_v, n_q + n_v) d(q', v')/d(q, v) at one state, of stiff forces alone."""

@@ -1,19 +1,19 @@
-"""Joint tree: the frames of a System hung on each other by its joints, with a coordinate for each free direction.
+"""Joint tree: the frames of a System connected by its joints, with a coordinate for each degree of freedom.
 
-Every moving frame has a parent: another frame, the ground, or, for a free root, the inertial axes, on which it hangs by
-a "joint" of six free directions. Where a joint joins its first and second end, the axes and the point of the second are
+Every moving frame has a parent: another frame, the ground, or, for a free root, the inertial axes with six degrees of
+freedom. The axes and points of the first and the second end of a joint satisfy
 
     A_second = A_first C,    x_second = x_first + A_first d
 
-with strokes d along those axes that no row of the joint holds, and C of one of the kinds
+with strokes d along the axes that no row of the joint constrains, and C of one of the kinds
 
     locked      C = Z                        no coordinate
     revolute    C = R_z(a) Z                 an angle
     universal   C = R_z(a) Z R_z(b)          two angles
     spherical   C of a quaternion            four coordinates; speeds: relative angular velocity, axes of the second
 
-Beams couple frames by forces alone: their nodes are free roots, on which other frames may hang. Coordinates of a frame
-are its strokes, then its angles; after all frames come the internal coordinates. Parents come before children.
+Beams couple frames only by forces: their nodes are free roots, which may be parents of other frames. The coordinates of
+a frame are its strokes, then its angles; internal coordinates follow after all frames. Parents come before children.
 Source: docs/theory/reduced_order.md, sections 2 and 3.
 """
 
@@ -29,27 +29,25 @@ from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
 from femb.formulations.tree_frame import Root, TreeFrame, end_pose, free_directions, packed
-from femb.formulations.tree_search import hung
+from femb.formulations.tree_search import ordered_frames
 from femb.layout.layout import Station
 from femb.numerics import rotations
 from femb.system.system import System
 
 Swept: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
-"""What a sweep over the tree gives: q and v of the System, and T, T', B, B' of every frame; see ``JointTree.sweep``."""
+"""The result of ``JointTree.sweep``: q and v of the System, and T, T', B, B' of every frame."""
 
 
 class JointTree:
     """The tree of a system.
 
-    frames : TreeFrame in order. n_q, n_u : numbers of coordinates and speeds. coordinates : places of positions, angles
+    frames : TreeFrame in order. n_q, n_u : numbers of coordinates and speeds. coordinates : indices of strokes, angles
     and internal coordinates in q and u, of quaternions in q and angular velocities in u, as
-    ``femb.numerics.kinematics`` takes them.
-    kept : numbers of the layout's rows that are of no joint of the tree: of drivers and latches. place (m,) : where
-    each joint coordinate of the System is in q.
+    ``femb.numerics.kinematics`` takes them. retained_rows : numbers of the layout's rows that belong to no joint of the
+    tree but to drivers and latches. coordinate_index (m,) : index in q of every joint coordinate of the System, or -1.
 
-    formulation : the name it is for, in messages. analysis : whether that is a function of its own, for which no other
-    formulation can be taken. Raises ModelError naming the joints that close a loop, and those that leave no directions
-    free that could be coordinates.
+    formulation : name for messages. analysis : whether it is a user's function, for which another formulation is no
+    remedy. Raises ModelError naming joints that close a loop or whose degrees of freedom have no coordinates.
     """
 
     def __init__(
@@ -64,7 +62,7 @@ class JointTree:
     # The tree
 
     def _roots(self) -> list[int]:
-        """Frames in the order in which they are taken as free roots."""
+        """Candidates for free roots, in order of preference."""
         bodies = self.layout.bodies
         if self.root.body is not None and self.root.body not in bodies:
             raise ModelError(f"root: got body {self.root.body!r}, which is not in the model")
@@ -81,26 +79,26 @@ class JointTree:
         n_q = n_u = 0
         self.frames: list[TreeFrame] = []
         rows: set[int] = set()
-        for frame, parent, name in hung(self.layout, self._roots(), self._refused):
-            places = n_q, n_u
-            made = self._free(frame, places) if name is None else self._by_joint(frame, parent, name, places)
-            self.frames.append(made)
-            n_q, n_u = made.q.stop, made.u.stop
+        for frame, parent, name in ordered_frames(self.layout, self._roots(), self._refused):
+            first = n_q, n_u
+            added = self._free(frame, first) if name is None else self._by_joint(frame, parent, name, first)
+            self.frames.append(added)
+            n_q, n_u = added.q.stop, added.u.stop
             if name is not None:
                 rows |= set(self.layout.joints[name].rows[: len(self._item(name).rows)])
         count = len(self.layout.internal)
         self.internal = (slice(n_q, n_q + count), slice(n_u, n_u + count))
         self.n_q, self.n_u = n_q + count, n_u + count
-        self.kept = [k for k in range(len(self.layout.rows)) if k not in rows]
+        self.retained_rows = [k for k in range(len(self.layout.rows)) if k not in rows]
         self.index, self.data, self.fixed = packed(self.frames, self.layout)
         self._list_coordinates()
 
-    def _free(self, frame: int, places: tuple[int, int]) -> TreeFrame:
-        """A frame that hangs on nothing."""
+    def _free(self, frame: int, first: tuple[int, int]) -> TreeFrame:
+        """A free root."""
         point, velocity = np.zeros(3), False
         body = next((name for name, number in self.layout.bodies.items() if number == frame), None)
-        turns = self.layout.frames[frame].freedom == 6
-        if turns and body is not None and self.root.body in (None, body):
+        has_axes = self.layout.frames[frame].freedom == 6
+        if has_axes and body is not None and self.root.body in (None, body):
             velocity = self.root.velocity == "body"
             given = self.root.point
             if isinstance(given, str):
@@ -108,39 +106,39 @@ class JointTree:
                 given = rigid.center_of_mass if given != "origin" and isinstance(rigid, RigidBody) else point
             point = np.asarray(given, dtype=float)
         ends = Station(-1), Station(frame, point)
-        turn = SPHERICAL if turns else POINT_MASS
-        return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), turn, np.eye(3), *places, velocity)
+        rotation = SPHERICAL if has_axes else POINT_MASS
+        return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), rotation, np.eye(3), *first, velocity)
 
     def _item(self, name: str) -> Any:
         return self.system.model.tables["joints"][name]
 
-    def _by_joint(self, frame: int, parent: int, name: str, places: tuple[int, int]) -> TreeFrame:
-        """A frame that hangs on another or on the ground: its free directions are those that no row holds."""
+    def _by_joint(self, frame: int, parent: int, name: str, first: tuple[int, int]) -> TreeFrame:
+        """A frame with a parent frame or the ground: no row constrains its degrees of freedom."""
         joint, item = self.layout.joints[name], self._item(name)
         try:
-            strokes, turn = free_directions(item)
+            strokes, rotation = free_directions(item)
         except ValueError as error:
             raise self._refused(f"joints.{name} ({item.kind}) {error}") from error
-        zero = item.at_zero(np.eye(3)) if turn == UNIVERSAL else np.eye(3)
-        if turn == LOCKED:
+        zero = item.at_zero(np.eye(3)) if rotation == UNIVERSAL else np.eye(3)
+        if rotation == LOCKED:
             zero = self._locked(joint)
         if self.layout.frames[frame].freedom == 3:
-            turn = POINT_MASS
+            rotation = POINT_MASS
         backward = joint.first.frame == frame
         ends = (joint.second, joint.first) if backward else (joint.first, joint.second)
-        return TreeFrame(frame, parent, name, backward, *ends, strokes, turn, zero, *places)
+        return TreeFrame(frame, parent, name, backward, *ends, strokes, rotation, zero, *first)
 
     def _locked(self, joint: Any) -> Floats:
-        """Z of ends that do not turn: their x axes may point in opposite directions."""
+        """Z of ends without relative rotation: their x axes may point in opposite directions."""
         ends = [end_pose(self.layout, end, self.system.q0)[1] for end in (joint.first, joint.second)]
         first, second = (rotations.rotation_matrix(end)[:, X] for end in ends)
         sign = 1.0 if first @ second > 0.0 else -1.0
         return np.diag([sign, sign, 1.0])
 
-    # Tables and places
+    # Tables and indices
 
     def _same_signs(self) -> None:
-        """Quaternions of frames get the signs they have in the System at the start, through those of Z."""
+        """Choose the signs of Z so that quaternions of frames have the same signs as in the System at the start."""
         Q = self.to_system(self.coordinates_at(self.system.q0)[None], np.zeros((1, self.n_u)))[0][0]
         signs = np.ones(len(self.frames) + 1)
         for k, frame in enumerate(self.frames):
@@ -151,47 +149,47 @@ class JointTree:
 
     def _list_coordinates(self) -> None:
         linear: list[tuple[int, int]] = []
-        balls: list[tuple[int, int]] = []
-        self.place: Ints = np.full(self.system.coordinates_of_joints.count, -1)
+        spherical: list[tuple[int, int]] = []
+        self.coordinate_index: Ints = np.full(self.system.coordinates_of_joints.count, -1)
         for frame in self.frames:
-            plain = frame.q.stop - frame.q.start - (4 if frame.turn == SPHERICAL else 0)
-            linear += [(frame.q.start + k, frame.u.start + k) for k in range(plain)]
-            if frame.turn == SPHERICAL:
-                balls.append((frame.q.stop - 4, frame.u.stop - 3))
+            count = frame.q.stop - frame.q.start - (4 if frame.rotation == SPHERICAL else 0)
+            linear += [(frame.q.start + k, frame.u.start + k) for k in range(count)]
+            if frame.rotation == SPHERICAL:
+                spherical.append((frame.q.stop - 4, frame.u.stop - 3))
             if frame.joint is not None:
-                self._place_joint(frame)
+                self._index_joint(frame)
         linear += [(self.internal[0].start + k, self.internal[1].start + k) for k in range(len(self.layout.internal))]
-        of_linear, of_balls = (np.array(each, dtype=np.int64).reshape(-1, 2).T for each in (linear, balls))
-        # kernels want their arguments contiguous
-        linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_balls))
+        of_linear, of_spherical = (np.array(pairs, dtype=np.int64).reshape(-1, 2).T for pairs in (linear, spherical))
+        # kernels need contiguous arguments
+        linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_spherical))
         self.coordinates: Coordinates = linear_q, linear_v, quaternion_q, omega_v
 
-    def _place_joint(self, each: TreeFrame) -> None:
-        assert each.joint is not None
-        joint = self.layout.joints[each.joint]
-        angle = each.angles.start
+    def _index_joint(self, frame: TreeFrame) -> None:
+        assert frame.joint is not None
+        joint = self.layout.joints[frame.joint]
+        angle = frame.angles.start
         for number, coordinate in zip(range(joint.part.start, joint.part.stop), joint.coordinates, strict=True):
             if not coordinate.is_angle:
-                self.place[number] = each.q.start + each.strokes.index(coordinate.first[0])
-            elif each.turn in (REVOLUTE, UNIVERSAL):
-                self.place[number] = angle
+                self.coordinate_index[number] = frame.q.start + frame.strokes.index(coordinate.first[0])
+            elif frame.rotation in (REVOLUTE, UNIVERSAL):
+                self.coordinate_index[number] = angle
                 angle += 1
 
     @cached_property
     def joint_speeds(self) -> dict[int, int]:
-        """Places in u of the speeds of joint coordinates, by the number of the coordinate."""
+        """Indices in u of the speeds of joint coordinates, by the number of the coordinate."""
         speed_of = dict(zip(self.coordinates[0].tolist(), self.coordinates[1].tolist(), strict=True))
-        return {k: speed_of[int(place)] for k, place in enumerate(self.place) if place >= 0}
+        return {k: speed_of[int(index)] for k, index in enumerate(self.coordinate_index) if index >= 0}
 
     @cached_property
-    def internal_places(self) -> tuple[Ints, Ints]:
-        """Where internal coordinates are in the System's q and v."""
+    def internal_index(self) -> tuple[Ints, Ints]:
+        """Indices of internal coordinates in the System's q and v."""
         return self.layout.internal_q, self.layout.internal_v
 
     # Kinematics
 
     def sweep(self, q: Floats, u: Floats) -> Swept:
-        """From s states q (s, n_q), u (s, n_u), root to tips: the System's q and v, and for every frame, with
+        """At s states q (s, n_q), u (s, n_u), from root to tips: the System's q and v, and for every frame, with
 
             v_i = T_i v_parent + B_i u_i,
 
@@ -201,7 +199,7 @@ class JointTree:
         Q, V = np.empty((count, self.system.n_q)), np.empty((count, self.system.n_v))
         T, T1, B, B1 = np.zeros((4, count, n, 6, 6))
         sweep(self.index, self.data, self.fixed, q, u, Q, V, T, T1, B, B1)
-        internal_q, internal_v = self.internal_places
+        internal_q, internal_v = self.internal_index
         Q[:, internal_q], V[:, internal_v] = q[:, self.internal[0]], u[:, self.internal[1]]
         return Q, V, T, T1, B, B1
 
@@ -210,12 +208,12 @@ class JointTree:
         return self.sweep(q, u)[:2]
 
     def coordinates_at(self, Q: Floats, angles: Floats | None = None) -> Floats:
-        """q (n_q,) of the System's Q (system.n_q,); exact where Q is on the constraints.
+        """q (n_q,) of the System's Q (system.n_q,); exact if Q satisfies the constraints.
 
-        angles (m,) : of all joint coordinates, to count turns from; by default those of the system's discrete state.
+        angles (m,) : joint coordinates from which angles are unwrapped; by default those of the discrete state.
         """
         q = np.empty(self.n_q)
-        q[self.internal[0]] = Q[self.internal_places[0]]
+        q[self.internal[0]] = Q[self.internal_index[0]]
         for frame in self.frames:
             (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (frame.above, frame.below))
             if frame.backward:
@@ -223,30 +221,30 @@ class JointTree:
             p = rotations.multiply(rotations.conjugate(p_a), p_b)
             q[frame.q.start : frame.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(frame.strokes)]
             C = rotations.rotation_matrix(p)
-            if frame.turn == REVOLUTE:
+            if frame.rotation == REVOLUTE:
                 C = C @ frame.zero.T
                 q[frame.angles] = np.arctan2(C[Y, X], C[X, X])
-            elif frame.turn == UNIVERSAL:
+            elif frame.rotation == UNIVERSAL:
                 q[frame.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
-            elif frame.turn == SPHERICAL:
+            elif frame.rotation == SPHERICAL:
                 q[frame.angles] = rotations.normalise(p)
-        numbers = np.flatnonzero(self.place >= 0)
-        places = self.place[numbers]
+        numbers = np.flatnonzero(self.coordinate_index >= 0)
+        in_q = self.coordinate_index[numbers]
         reference = self.system.discrete.angles if angles is None else angles
         picked = self.system.coordinates_of_joints.picked(numbers)
-        q[places] = picked.unwrapped(q[places], reference[numbers])
+        q[in_q] = picked.unwrapped(q[in_q], reference[numbers])
         return q
 
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""
         u = np.empty(self.n_u)
-        u[self.internal[1]] = V[self.internal_places[1]]
+        u[self.internal[1]] = V[self.internal_index[1]]
         _, _, T, _, B, _ = self.sweep(q[None], np.zeros((1, self.n_u)))
         velocity = np.zeros((len(self.frames), 6))
         for k, frame in enumerate(self.frames):
             j, freedom = self.layout.frame_v[frame.frame], self.layout.frames[frame.frame].freedom
             velocity[k, :freedom] = V[j : j + freedom]
-            left = velocity[k] - (T[0, k] @ velocity[frame.parent] if frame.parent >= 0 else 0.0)
+            relative = velocity[k] - (T[0, k] @ velocity[frame.parent] if frame.parent >= 0 else 0.0)
             count = frame.u.stop - frame.u.start
-            u[frame.u] = np.linalg.lstsq(B[0, k, :freedom, :count], left[:freedom], rcond=None)[0]
+            u[frame.u] = np.linalg.lstsq(B[0, k, :freedom, :count], relative[:freedom], rcond=None)[0]
         return u

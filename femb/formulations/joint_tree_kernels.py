@@ -1,14 +1,14 @@
-"""Kernels over a joint tree: poses and velocities from root to tips, with the matrices they are made of.
+"""Kernels over a joint tree: poses and velocities from root to tips, and the matrices T and B.
 
-With A the axes and r the position of a frame, rho = r_i - r_parent, a the joint's end at the frame less r_i, E the axes
-of the strokes, S the relative angular velocity in the frame's axes by the speeds of the turn, and W = A_i S:
+With A the axes and r the position of a frame, rho = r_i - r_parent, a the vector from r_i to the joint's end at the
+frame, E the axes of the strokes, S u_turn the relative angular velocity in the frame's axes, and W = A_i S:
 
     v_i = v_parent - rho~ A_parent w_parent + E u_strokes + a~ W u_turn,      w_i = A_i^T A_parent w_parent + S u_turn
 
-index (n, 14) int: PARENT, or a negative number -1-f for pose f of ``fixed``; places of the frame in the System's q and
-v; its velocities, 6 or 3; kind of TURN; 1 if the frame is the joint's first end; places of its coordinates and speeds;
-1 for each stroke x, y, z; number of strokes and of speeds; 1 if strokes have their speeds in the frame's axes. data
-(n, 18): offset and quaternion of the joint's end ABOVE, at the parent, then BELOW, at the frame, and quaternion of Z.
+index (n, 14) int: PARENT, or -1-f for pose f of ``fixed``; first index of the frame in the System's q and v; number of
+its velocities, 6 or 3; kind of ROTATION; 1 if the frame is at the joint's first end; first index of its coordinates and
+speeds; 1 for each stroke x, y, z; numbers of strokes and of speeds; 1 if the speeds of strokes are in the frame's axes.
+data (n, 18): offset and quaternion of the joint's end ABOVE, at the parent, then BELOW, at the frame; quaternion of Z.
 Source: docs/theory/reduced_order.md, equations (5) to (9).
 """
 
@@ -30,15 +30,15 @@ from femb.numerics.vector3 import (
 )
 
 LOCKED, REVOLUTE, UNIVERSAL, SPHERICAL, POINT_MASS = range(5)
-PARENT, FRAME_Q, FRAME_V, SIZE, TURN, BACKWARD, FIRST_Q, FIRST_U, STROKE_X, _, _, STROKES, SPEEDS, BODY_VELOCITY = (
-    range(14)
-)
-ABOVE, ABOVE_TURN, BELOW, BELOW_TURN, ZERO = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 14), slice(14, 18)
+PARENT, FRAME_Q, FRAME_V, SIZE, ROTATION, BACKWARD, FIRST_Q, FIRST_U, STROKE_X = range(9)
+STROKES, SPEEDS, BODY_VELOCITY = range(11, 14)
+ABOVE, ABOVE_QUATERNION = slice(0, 3), slice(3, 7)
+BELOW, BELOW_QUATERNION, ZERO = slice(7, 10), slice(10, 14), slice(14, 18)
 
 
 @inlined
 def relative(kind, Z, q, i, u, j, p, C, S, S1):
-    """Quaternion p and axes C, first to second end; S and its rate S1 (3, 3): second's axes, by the speeds at u[j:]."""
+    """Quaternion p, axes C: second to first end; S and its rate S1 (3, 3), axes of the second end; for q[i:], u[j:]."""
     z = np.zeros(4)
     for m in range(3):
         for n in range(3):
@@ -88,7 +88,7 @@ def reverse(C, u, j, S, S1):
 
 @kernel
 def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
-    """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero before."""
+    """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero on entry."""
     n = index.shape[0]
     A, p, w = np.empty((n + 1, 3, 3)), np.empty((n + 1, 4)), np.zeros((n + 1, 3))
     r, v = np.empty((n + 1, 3)), np.zeros((n + 1, 3))
@@ -96,20 +96,20 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     P, D, C, S, S1, X, Y, E, E1, W, W1 = M[0], M[1], M[2], M[3], M[4], M[5], M[6], M[7], M[8], M[9], M[10]
     d, d1, a, a1, x, y, rho, rho1, rel = F[0], F[1], F[2], F[3], F[4], F[5], F[6], F[7], F[8]
     pc, pd, pe = np.empty(4), np.empty(4), np.empty(4)
-    above_at, below_at, below = data[:, ABOVE], data[:, BELOW], data[:, BELOW_TURN]
+    above_at, below_at, below = data[:, ABOVE], data[:, BELOW], data[:, BELOW_QUATERNION]
     for s in range(q.shape[0]):
         for k in range(n):
-            h, kind, backward = index[k, PARENT], index[k, TURN], index[k, BACKWARD]
+            h, kind, backward = index[k, PARENT], index[k, ROTATION], index[k, BACKWARD]
             i, j, strokes = index[k, FIRST_Q], index[k, FIRST_U], index[k, STROKES]
-            turning = index[k, SPEEDS] - strokes
+            rotational = index[k, SPEEDS] - strokes
             first = j + strokes
             if h < 0:
                 pose(h, q[s], fixed, r[n], A[n])
                 for m in range(4):
                     p[n, m] = fixed[-1 - h, 3 + m]
                 h = n
-            rotation(data[k, ABOVE_TURN], P)
-            rotation(data[k, BELOW_TURN], D)
+            rotation(data[k, ABOVE_QUATERNION], P)
+            rotation(data[k, BELOW_QUATERNION], D)
             relative(kind, data[k, ZERO], q[s], i + strokes, u[s], first, pc, C, S, S1)
             at = 0
             for m in range(3):
@@ -125,10 +125,10 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                 rel[m] = 0.0
                 for o in range(3):
                     S[m, o], S1[m, o] = X[m, o], Y[m, o]
-                    if o < turning:
+                    if o < rotational:
                         rel[m] += X[m, o] * u[s, first + o]
             # attitude: p_k = p_h p_above (p_C, or back) p_below*
-            hamilton_into(p[h], data[k, ABOVE_TURN], pd)
+            hamilton_into(p[h], data[k, ABOVE_QUATERNION], pd)
             for m in range(4):
                 sign = 1.0 if m == 0 else -1.0
                 pe[m] = sign * below[k, m]
@@ -195,12 +195,12 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                         v[k, m] += E[m, o] * u[s, j + at]
                         B[s, k, m, at], B1[s, k, m, at] = E[m, o], E1[m, o]
                     at += 1
-            if turning > 0:
+            if rotational > 0:
                 turn(A[k], rel, x)
                 cross(a, x, y)
                 for m in range(3):
                     v[k, m] += y[m]
-                for o in range(turning):
+                for o in range(rotational):
                     for m in range(3):
                         f, g = (m + 1) % 3, (m + 2) % 3
                         B[s, k, m, strokes + o] = a[f] * W[g, o] - a[g] * W[f, o]
@@ -221,11 +221,11 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                         if kind != POINT_MASS:
                             T[s, k, 3 + m, 3 + o] = X[m, o]
                             T1[s, k, 3 + m, 3 + o] = rel[g] * X[f, o] - rel[f] * X[g, o]
-            place, rate = index[k, FRAME_Q], index[k, FRAME_V]
+            fq, fv = index[k, FRAME_Q], index[k, FRAME_V]
             for m in range(3):
-                Q[s, place + m], V[s, rate + m] = r[k, m], v[k, m]
+                Q[s, fq + m], V[s, fv + m] = r[k, m], v[k, m]
             if index[k, SIZE] == 6:
                 for m in range(4):
-                    Q[s, place + 3 + m] = p[k, m]
+                    Q[s, fq + 3 + m] = p[k, m]
                 for m in range(3):
-                    V[s, rate + 3 + m] = w[k, m]
+                    V[s, fv + 3 + m] = w[k, m]

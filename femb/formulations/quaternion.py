@@ -1,12 +1,12 @@
-"""Augmented form in quaternion coordinates: the thesis's equations, with a multiplier a quaternion.
+"""Augmented form in quaternion coordinates: the equations of the thesis, with one multiplier for each quaternion.
 
     [ M_q  A^T  J_q^T ] [ q''      ]   [ f_q      ]
     [ A    0    0     ] [ lambda_E ] = [ -2 p'.p' ],     M_q = G^T M G,  A = blockdiag(2 p^T),  J_q = J G
     [ J_q  0    0     ] [ lambda   ]   [ gamma    ]
 
-with v = G(q) q' (angular velocities 2 rate_body(p) p'), which is the velocity form pulled back: since
-rate_body(p') p' = 0, v' = G q'', and nothing is derived twice. f_q is that of Lagrange's equations. M_q is singular or
-nearly so; each quaternion is eliminated together with its multiplier, inside the block of its frame
+with v = G(q) q' (angular velocities 2 rate_body(p) p'). The equations are those of the velocity form, transformed by G:
+v' = G q'', because rate_body(p') p' = 0. f_q is the force of Lagrange's equations. M_q is singular or nearly singular;
+each quaternion is eliminated together with its multiplier, inside the block of its frame
 (``femb.formulations.quaternion_solver``). Source: docs/theory/quaternion_form.md, equations (1) to (15); Choi, USC
 thesis 2014, equation (57).
 """
@@ -26,33 +26,33 @@ from femb.system.system import System
 
 
 class QuaternionForm(Transformed):
-    """A System seen by a stepper in coordinates q and their rates q', both (n_q,), with n_c multipliers.
+    """A System in coordinates q and their rates q', both (n_q,), with n_c multipliers.
 
-    Multipliers are lambda_E of every quaternion, in the order of the frames, then those of joints. To a stepper all
-    coordinates are alike: it knows of quaternions only by their rows among the constraints, and that they turn.
+    Multipliers are lambda_E of every quaternion, in the order of the frames, then those of joints. A stepper treats
+    all coordinates alike; quaternions differ by their constraint rows and by ``corotated_frames``.
 
     consistent : the rows of the constraint are (2 p^T, 2 p'.p'). False gives the pair printed in the thesis, 2 p^T
-    with p'.p', whose solution leaves the unit sphere (d2(p.p)/dt2 = p'.p'); it is here to be shown, not used.
+    with p'.p', whose solution leaves the unit sphere (d2(p.p)/dt2 = p'.p'), for demonstration only.
 
-    Rows of joints that depend on others are left out with multipliers of zero.
+    Dependent rows of joints are excluded; their multipliers are zero.
     """
 
     def __init__(self, system: System, consistent: bool = True) -> None:
         super().__init__(system)
         self.consistent = consistent
         self.n_q = self.n_v = system.n_q
-        self._places = system.coordinates
-        quaternion_q = self._places[2]
+        self._system_coordinates = system.coordinates
+        quaternion_q = self._system_coordinates[2]
         self.n_p = len(quaternion_q)
         self.n_c = self.n_p + system.n_c
-        everything = np.arange(self.n_q)
-        nothing = np.zeros(0, dtype=everything.dtype)
-        self.coordinates = (everything, everything, nothing, nothing)
-        # quaternions and their rates turn with every frame, translations with those that stiff members are on
-        on_members = np.isin(quaternion_q, system.corotated_frames[0])
-        first = np.where(on_members, quaternion_q - 3, -1)
+        all_coordinates = np.arange(self.n_q)
+        none = np.zeros(0, dtype=all_coordinates.dtype)
+        self.coordinates = (all_coordinates, all_coordinates, none, none)
+        # quaternions and their rates rotate with every frame, velocities only with frames that flexible elements couple
+        coupled = np.isin(quaternion_q, system.corotated_frames[0])
+        first = np.where(coupled, quaternion_q - 3, -1)
         self.corotated_frames = (quaternion_q, np.stack([first, quaternion_q], axis=1))
-        self.solver = QuaternionSolver(system.solver, self._places)
+        self.solver = QuaternionSolver(system.solver, self._system_coordinates)
         self.q0 = system.q0
         self.v0 = system.rates(system.q0[None], system.v0[None])[0]
 
@@ -61,8 +61,8 @@ class QuaternionForm(Transformed):
     def forward(self, u: Floats, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
         """q'' (n_q,) and the multipliers (n_c,) of (4).
 
-        lambda_E (N m) is omega . dT/domega of the frame (7), twice the kinetic energy of rotation for a free body at
-        its mass centre. Raises TrialError where the matrix is singular.
+        lambda_E (N m) is omega . dT/domega of the frame (7), twice the kinetic energy of rotation for a frame at the
+        mass centre of a free body. Raises TrialError if the matrix is singular.
         """
         system = self.system
         v = self.velocities(q[None], rate[None])
@@ -77,8 +77,8 @@ class QuaternionForm(Transformed):
         except SingularError as error:
             raise TrialError("the bordered matrix is singular") from error
         out = np.empty(self.n_q + self.n_c)
-        turning = -1.0 if self.consistent else -0.5
-        second_rates(*self._places, q, rate, momentum, v[0], turning, x[0], out)
+        ratio = -1.0 if self.consistent else -0.5
+        second_rates(*self._system_coordinates, q, rate, momentum, v[0], ratio, x[0], out)
         return out[: self.n_q], out[self.n_q :]
 
     def _product(self, data: Floats, v: Floats) -> Floats:
@@ -87,7 +87,7 @@ class QuaternionForm(Transformed):
         return system.solver.multiply(data, np.concatenate([v, np.zeros(system.n_c)]) if system.n_c else v)
 
     def equations(self, u: Floats, q: Floats, rate: Floats, second: Floats, multipliers: Floats) -> Floats:
-        """(s, n_q + n_c): what (8) says is zero, rows of constraints on velocities."""
+        """(s, n_q + n_c): residual (8), with constraint rows on velocities."""
         system = self.system
         v, a = self.velocities(q, rate), self.velocities(q, second)
         forces = system.equations(u, q, v, a, np.ascontiguousarray(multipliers[:, self.n_p :]))
@@ -95,13 +95,13 @@ class QuaternionForm(Transformed):
         for k in range(len(q)):
             momenta[k] = self._product(system.mass_data(q[k]), v[k])
         out = np.empty((len(q), self.n_q + self.n_c))
-        pull_back(*self._places, q, rate, v, momenta, multipliers, forces, out)
+        pull_back(*self._system_coordinates, q, rate, v, momenta, multipliers, forces, out)
         return out
 
     def matrices(
         self, u: Floats, q: Floats, rate: Floats, multipliers: Floats
     ) -> tuple[PulledBack, PulledBack, PulledBack]:
-        """Mass, damping and iteration tangent of the ``equations`` (9): those of the velocity form, pulled back."""
+        """Mass, damping and iteration tangent of the ``equations`` (9), those of the velocity form transformed by G."""
         v = self.velocities(q[None], rate[None])[0]
         parts = self.system.matrices(u, q, v, np.ascontiguousarray(multipliers[self.n_p :]))
         return self.pulled_back(q, v, *parts)
@@ -109,35 +109,35 @@ class QuaternionForm(Transformed):
     def pulled_back(
         self, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
     ) -> tuple[PulledBack, PulledBack, PulledBack]:
-        """The like of block data of the velocity form at q and velocities v (n_v,); changes ``stiffness``."""
-        found = Basis(np.empty((self.n_p, 4)), *np.empty((2, self.n_p, 3)))
-        basis(*self._places[2:], q, v, self._product(mass, v), found.p, found.omega, found.spin)
-        add_change_of_map(self.solver.runs, found.omega, mass, damping, stiffness)
-        return PulledBack(mass, found), PulledBack(damping, found), PulledBack(stiffness, found)
+        """The same from block data of the velocity form at q and v (n_v,); changes ``stiffness`` in place."""
+        frames = Basis(np.empty((self.n_p, 4)), *np.empty((2, self.n_p, 3)))
+        basis(*self._system_coordinates[2:], q, v, self._product(mass, v), frames.p, frames.omega, frames.spin)
+        add_change_of_map(self.solver.runs, frames.omega, mass, damping, stiffness)
+        return PulledBack(mass, frames), PulledBack(damping, frames), PulledBack(stiffness, frames)
 
     # States
 
     def to_system(self, q: Floats, rate: Floats) -> tuple[Floats, Floats]:
-        """q and v in velocity coordinates of s states."""
+        """q and v of the System at s states."""
         return q, self.velocities(q, rate)
 
     def accelerations_to_system(self, q: Floats, rate: Floats, second: Floats) -> Floats:
-        """v' in velocity coordinates of s states with q'' = second: G q'', since G' q' is zero."""
+        """v' of the System at s states with q'' = second: G q'', because G' q' is zero."""
         return self.velocities(q, second)
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """q and q' of one state in velocity coordinates."""
+        """q and q' of one state of the System."""
         return q, self.system.rates(q[None], v[None])[0]
 
     def at(self, q: Floats) -> "QuaternionForm":
-        """The same form with the turns of its joints as they are after a step to q."""
+        """The same form after a step to q, from which joint angles are unwrapped."""
         system = self.system.at(q)
         return self if system is self.system else self.with_discrete(system.discrete)
 
     def velocities(self, q: Floats, rate: Floats) -> Floats:
-        """v (s, n_v) of s states: G q', over p.p, so that a quaternion's length does not matter."""
+        """v (s, n_v) of s states: G q' over p.p, independent of the length of quaternions."""
         out = np.empty((len(q), self.system.n_v))
-        kinematics.tangents(*self._places, q, rate, out)
+        kinematics.tangents(*self._system_coordinates, q, rate, out)
         return out
 
     def rates(self, q: Floats, rate: Floats) -> Floats:
@@ -153,11 +153,11 @@ class QuaternionForm(Transformed):
         return dq.copy()
 
     def normalise(self, q: Floats) -> float:
-        """Scale quaternions to unit length, in place; not in the demonstration of the printed equations."""
+        """Scale quaternions to unit length, in place, unless ``consistent`` is False; returns the largest |p.p - 1|."""
         return self.system.normalise(q) if self.consistent else 0.0
 
     def projected(self, u: Floats, q: Floats, rate: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
-        """q and q' (n_q,) on the constraints, with the same velocities but for what joints take from them."""
+        """q and q' (n_q,) projected onto the constraints; velocities change only along the rows of joints."""
         if not self.consistent:
             return q, rate
         v = self.velocities(q[None], rate[None])[0]
@@ -172,6 +172,6 @@ class QuaternionForm(Transformed):
         return self.system.power(u, q, self.velocities(q, rate), joints)
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
-        """That of the coordinates, also for their rates, with the absolute tolerances over ``atol.time``."""
+        """Groups and tolerances of the coordinates; for rates the absolute tolerances are divided by ``atol.time``."""
         start, size, scale, relative = self.system.error_scale(rtol, atol)[0]
         return (start, size, scale, relative), (start, size, scale / atol.time, relative)

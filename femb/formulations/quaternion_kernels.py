@@ -1,4 +1,4 @@
-"""Kernels of the form in quaternion coordinates: the velocity form's blocks pulled back by omega = 2 rate_body(p) p'.
+"""Kernels of the form in quaternion coordinates: blocks of the velocity form transformed by omega = 2 rate_body(p) p'.
 
 Arrays linear_q, linear_v, quaternion_q, omega_v are those of ``femb.numerics.kinematics``; n_q coordinates, n_v
 velocities, n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: docs/theory/quaternion_form.md, (5) to
@@ -11,10 +11,10 @@ from femb.numerics.vector3 import body_part, hamilton, quaternion_times
 
 
 @kernel
-def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, turning, x, out):
-    """out (n_q + n_c,): q'' and all multipliers from x (n,), v' and those of joints, at one state.
+def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, ratio, x, out):
+    """out (n_q + n_c,): q'' and all multipliers from x (n,), v' and multipliers of joints, at one state.
 
-    v, momentum (n,) : velocities and M v, for the multipliers of quaternions (7). turning : p.p'' over p'.p', -1.
+    v, momentum (n,) : velocities and M v, for the multipliers of quaternions (7). ratio : p.p'' over p'.p', -1.
     """
     n_q, n_p, n_v = q.size, quaternion_q.size, v.size
     for k in range(linear_q.size):
@@ -23,7 +23,7 @@ def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, 
         i, j = quaternion_q[k], omega_v[k]
         p0, p1, p2, p3 = q[i], q[i + 1], q[i + 2], q[i + 3]
         square = dq[i] * dq[i] + dq[i + 1] * dq[i + 1] + dq[i + 2] * dq[i + 2] + dq[i + 3] * dq[i + 3]
-        radial = turning * square / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
+        radial = ratio * square / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
         a, b, c = 0.5 * x[j], 0.5 * x[j + 1], 0.5 * x[j + 2]
         out[i], out[i + 1], out[i + 2], out[i + 3] = hamilton(p0, p1, p2, p3, radial, a, b, c)
         out[n_q + k] = v[j] * momentum[j] + v[j + 1] * momentum[j + 1] + v[j + 2] * momentum[j + 2]
@@ -33,9 +33,10 @@ def second_rates(linear_q, linear_v, quaternion_q, omega_v, q, dq, momentum, v, 
 
 @kernel
 def pull_back(linear_q, linear_v, quaternion_q, omega_v, q, dq, v, momenta, multipliers, forces, out):
-    """out (s, n_q + n_c): the equations of a step in quaternion coordinates (8) of s states.
+    """out (s, n_q + n_c): the residual in quaternion coordinates (8) at s states.
 
-    forces (s, n) : those of the velocity form. momenta (s, n) : M v. multipliers (s, n_c) : n_p, then those of joints.
+    forces (s, n) : residual of the velocity form. momenta (s, n) : M v. multipliers (s, n_c) : of the n_p quaternions,
+    then of joints.
     """
     n_q, n_p, n_v = q.shape[1], quaternion_q.size, v.shape[1]
     for s in range(q.shape[0]):
@@ -59,7 +60,7 @@ def pull_back(linear_q, linear_v, quaternion_q, omega_v, q, dq, v, momenta, mult
 
 @kernel
 def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):
-    """Of all frames with axes at one state: unit p (n_p, 4), omega and the momenta conjugate to it (n_p, 3)."""
+    """Sets, for all frames with axes at one state, unit p (n_p, 4), omega and the conjugate momenta spin (n_p, 3)."""
     for k in range(quaternion_q.size):
         i, j = quaternion_q[k], omega_v[k]
         f = (q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3]) ** -0.5
@@ -75,8 +76,8 @@ def add_change_of_map(runs, omega, mass, damping, stiffness):
     """Add to the tangent C omega~ / 2 + M omega.omega / 4 in the columns of angular velocities (15): the change of
     omega and of its rate with p, without the part of the rate that depends on accelerations.
 
-    Block data; runs (r, 4) : rows of a block in the three columns of a frame's angular velocity, by the place of the
-    first entry, the numbers from row to row, the number of rows, and the frame.
+    Block data; runs (r, 4) : the three columns of a frame's angular velocity in one block: offset of the first entry,
+    stride from row to row, number of rows, and the frame.
     """
     for r in range(runs.shape[0]):
         w = omega[runs[r, 3]]
@@ -91,8 +92,8 @@ def add_change_of_map(runs, omega, mass, damping, stiffness):
 
 @kernel
 def add_radial_change(runs, omega, factor, damping, data):
-    """data += factor C omega omega^T in the columns of angular velocities (15): from the elimination of the row of each
-    quaternion's length. Arguments as in ``add_change_of_map``."""
+    """data += factor C omega omega^T in the columns of angular velocities (15), from the elimination of the length of
+    each quaternion. Arguments as in ``add_change_of_map``."""
     for r in range(runs.shape[0]):
         w = omega[runs[r, 3]]
         for i in range(runs[r, 2]):
@@ -110,14 +111,14 @@ def solve_bordered(
 ):  # fmt: skip
     """Solve in place for x (n_q + n_c,), with each quaternion and its multiplier eliminated in its own block.
 
-    p, omega, spin : ``basis``. start to diagonal_scale : as ``femb.numerics.block_kernels.solve`` takes them. mass,
-    damping : block data of the velocity form. reach : what p changes by for one of p', 1/mu in most methods.
-    work (3, n), of the numbers that x is of.
+    p, omega, spin : from ``basis``. start to diagonal_scale : as ``femb.numerics.block_kernels.solve`` takes them.
+    mass, damping : block data of the velocity form. reach : change of p for a unit change of p', 1/mu in most methods.
+    work (3, n), real or complex as x.
     """
     y, z, product = work[0], work[1], work[2]
     n_p = quaternion_q.size
     n_q = linear_q.size + 4 * n_p
-    joints = n_q + n_p - n_v  # from a row of joints here to that of the velocity form
+    joints = n_q + n_p - n_v  # index of a row of joints here less its index in the velocity form
     for k in range(linear_q.size):
         y[linear_v[k]] = x[linear_q[k]]
     off_sphere = False
@@ -127,7 +128,7 @@ def solve_bordered(
         x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
         a, b, c = body_part(p0, p1, p2, p3, x0, x1, x2, x3)
         y[j], y[j + 1], y[j + 2] = 0.5 * a, 0.5 * b, 0.5 * c
-        # until the velocities are known, half of the radial force is kept where the first component was
+        # half of the radial force replaces the first component until the velocities are known
         x[i] = 0.5 * (p0 * x0 + p1 * x1 + p2 * x2 + p3 * x3)
         off_sphere = off_sphere or x[n_q + k] != 0.0
     for k in range(n_v, y.size):
@@ -154,7 +155,7 @@ def solve_bordered(
         a, b, c = y[j], y[j + 1], y[j + 2]
         half = x[i]
         radial = 0.5 * x[n_q + k] - 0.25 * reach * (w[0] * a + w[1] * b + w[2] * c)
-        # change of omega: that of p' and, through the map, that of p
+        # change of omega by p' and, through the map, by p
         z[j] += reach * (0.5 * (w[1] * c - w[2] * b) - radial * w[0])
         z[j + 1] += reach * (0.5 * (w[2] * a - w[0] * c) - radial * w[1])
         z[j + 2] += reach * (0.5 * (w[0] * b - w[1] * a) - radial * w[2])
@@ -175,7 +176,7 @@ def multiply_pulled(
 ):  # fmt: skip
     """out (n_q + n_c,) = G^T A G x with the block data A of the velocity form, at unit quaternions p (n_p, 4).
 
-    Rows and columns of quaternions' lengths are not part of it. work (2, n).
+    Rows and columns of the lengths of quaternions are excluded. work (2, n).
     """
     y, product = work[0], work[1]
     n_p = quaternion_q.size

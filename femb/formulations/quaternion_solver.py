@@ -1,8 +1,8 @@
 """Block elimination in quaternion coordinates: each quaternion and its multiplier within the block of its frame.
 
-In the basis [p | rate_body(p)^T / 2] of each quaternion the row of its length has a pivot in the radial component and
-its multiplier one in the radial force. Both are taken exactly, and leave the blocks of the velocity form with the
-changes of the map G: docs/theory/quaternion_form.md, equations (9) to (15).
+In the basis [p | rate_body(p)^T / 2] of each quaternion, the pivot of the row of its length is the radial component,
+and the pivot of its multiplier is the radial force. Eliminating both exactly leaves the blocks of the velocity form
+with the derivatives of the map G: docs/theory/quaternion_form.md, equations (9) to (15).
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from femb.system.block_lu import DEPENDENT, Factorisation, LinearSolver
 
 @dataclass(frozen=True)
 class Basis:
-    """Frames with axes at one state: unit quaternions p (n_p, 4), omega (n_p, 3), the momenta conjugate to it."""
+    """Frames with axes at one state: unit quaternions p (n_p, 4), omega and its conjugate momenta spin (n_p, 3)."""
 
     p: Floats
     omega: Floats
@@ -27,7 +27,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class PulledBack:
-    """A matrix in quaternion coordinates, as block data of the velocity form at a state."""
+    """A matrix in quaternion coordinates, stored as block data of the velocity form and the basis at a state."""
 
     data: Floats
     basis: Basis
@@ -35,7 +35,7 @@ class PulledBack:
 
 @dataclass(frozen=True)
 class Shifted:
-    """mu M + C + reach K with the borders of the quaternions; data may be complex, and its factors overwrite it."""
+    """mu M + C + reach K with the borders of the quaternions; data may be complex, and factors overwrite it."""
 
     data: Any
     mass: Floats
@@ -45,7 +45,7 @@ class Shifted:
 
 
 class QuaternionFactors:
-    """Factors of a ``Shifted``. ``of_velocities``: those of the velocity form's blocks."""
+    """Factors of a ``Shifted``. ``of_velocities``: factors of the blocks of the velocity form."""
 
     def __init__(self, solver: "QuaternionSolver", matrix: Shifted, dependent: float) -> None:
         self.of_velocities: Factorisation = solver.velocity_solver.factorise(matrix.data, dependent)
@@ -74,20 +74,20 @@ class QuaternionSolver:
         """(r, 4): the columns of angular velocities in every block, as ``add_change_of_map`` takes them."""
         pattern, omega_v = self.velocity_solver.pattern, self.coordinates[3]
         size, (earlier, later) = np.diff(pattern.block_start), pattern.edges.T
-        # each block has one angular velocity at most
+        # a block contains at most one angular velocity
         frame, column = np.full(len(size), -1), np.zeros(len(size), dtype=np.int64)
         block = pattern.block_of[omega_v]
         frame[block], column[block] = np.arange(len(omega_v)), omega_v - pattern.block_start[block]
         rows = np.concatenate([np.arange(len(size)), later, earlier])
         columns = np.concatenate([np.arange(len(size)), earlier, later])
-        place = np.concatenate([pattern.diagonal, pattern.upper, pattern.lower]) + column[columns]
-        found: Ints = np.stack([place, size[columns], size[rows], frame[columns]], axis=1)
-        return np.ascontiguousarray(found[frame[columns] >= 0])
+        first = np.concatenate([pattern.diagonal, pattern.upper, pattern.lower]) + column[columns]
+        runs: Ints = np.stack([first, size[columns], size[rows], frame[columns]], axis=1)
+        return np.ascontiguousarray(runs[frame[columns] >= 0])
 
     def shifted(
         self, mass: PulledBack, damping: PulledBack, stiffness: PulledBack, mu: complex, reach: complex | None = None
     ) -> Shifted:
-        """mu M + C + reach K with its borders, of the numbers that mu is of; reach is 1/mu by default."""
+        """mu M + C + reach K with its borders, real or complex as mu; reach is 1/mu by default."""
         if reach is None:
             reach = 1.0 / mu
         data = self.velocity_solver.shifted(mass.data, damping.data, stiffness.data, mu, reach)
@@ -96,11 +96,11 @@ class QuaternionSolver:
         return Shifted(data, mass.data, damping.data, basis, reach)
 
     def factorise(self, matrix: Shifted, dependent: float = DEPENDENT) -> QuaternionFactors:
-        """Factors of the matrix, which must not be used afterwards; raises SingularError."""
+        """Factors of the matrix, which they overwrite. Raises SingularError."""
         return QuaternionFactors(self, matrix, dependent)
 
     def multiply(self, matrix: PulledBack, x: Floats) -> Floats:
-        """A x (n_q + n_c,), without rows and columns of quaternions' lengths."""
+        """A x (n_q + n_c,), without the rows and columns of the lengths of quaternions."""
         out = np.empty(len(x))
         places = self.velocity_solver.places
         multiply_pulled(*self.coordinates, matrix.basis.p, *places, matrix.data, self._work, x, out)

@@ -1,20 +1,20 @@
-"""Relative-coordinate kinematics of trees: partial velocities and their time derivatives, exact.
+"""Kinematics of trees in relative coordinates: partial velocities and their exact time derivatives.
 
-Body k hangs on body ``parent[k]`` (-1 the inertial frame); between them are a translation s_k and a rotation:
+The parent of body k is body ``parent[k]`` (-1: the inertial frame); the joint is a translation s_k and a rotation:
 
     r_P = r_h + A_h (q_k + s_k),    r_k = r_P + A_k r_arm,    A_k = A_h R_k^T,    w_k = w_h + A_h what_k
 
 with r_h, r_k the mass centres, q_k (parent axes) and r_arm (body axes) constant, A body to inertial. The speeds of a
-joint are sdot (3, parent axes) and three for its rotation, which may be chosen in three ways (``Speeds``):
+joint are sdot (3, parent axes) and three for its rotation, in one of three choices (``Speeds``):
 
-    "fixed"    what_k, relative angular velocity in axes that are fixed in the parent
+    "fixed"    what_k, relative angular velocity in axes fixed in the parent
     "body"     R_k what_k, the same in body axes
     "angles"   rates of the 1-2-3 angles theta_k, R_k = R_3 R_2 R_1
 
-Where the joint's axes are not those of the bodies, A_h and A_k are the joint's axes in the parent and in the body.
+If the joint's axes differ from those of the bodies, A_h and A_k are the joint's axes in the parent and in the body.
 
-Velocities are then V u and W u, accelerations V u' + V' u and W u' + W' u. All functions accept complex entries, so
-that they can be differentiated by a complex step. Sources: docs/theory/relative.md; Kamman, *Multibody Dynamics -
+Velocities are V u and W u, accelerations V u' + V' u and W u' + W' u. All functions accept complex entries, for
+differentiation by a complex step. Sources: docs/theory/relative.md; Kamman, *Multibody Dynamics -
 Accelerations Using Relative Coordinates*, equations (1) to (10).
 """
 
@@ -37,9 +37,10 @@ SPEEDS: tuple[Speeds, ...] = ("fixed", "body", "angles")
 
 @dataclass(frozen=True)
 class Velocities:
-    """r, v: mass centres, inertial, m and m/s; A (n, 3, 3): body to inertial; w (n, 3): angular velocity, inertial
-    axes, rad/s; joint, joint_rate (n, 3): the joint points P; hat (n, 3): relative angular velocity, parent axes;
-    inner, outer (n, 3, 3): the joint's axes in the parent and in the body, as columns, inertial."""
+    """Poses and velocities of n bodies. r, v (n, 3): mass centres, inertial axes, m and m/s; A (n, 3, 3): body to
+    inertial; w (n, 3): angular velocity, inertial axes, rad/s; joint, joint_rate (n, 3): the joint points P;
+    hat (n, 3): relative angular velocity, parent axes; inner, outer (n, 3, 3): the joint's axes fixed in the parent and
+    in the body, columns in inertial components."""
 
     r: Floats
     A: Floats
@@ -54,8 +55,8 @@ class Velocities:
 
 @dataclass(frozen=True)
 class Partials:
-    """V, W (n, 3, 6 n) with v = V u, w = W u in inertial axes, and their time derivatives; gimbal_distance (n,): of
-    each joint, |cos theta_2| for angle rates (0 is lock), one otherwise."""
+    """Partial velocities: V, W (n, 3, 6 n) with v = V u, w = W u in inertial axes, and their time derivatives;
+    gimbal_distance (n,): of each joint, |cos theta_2| for angle rates (0 at lock), one otherwise."""
 
     V: Floats
     W: Floats
@@ -65,15 +66,15 @@ class Partials:
 
 
 def velocities(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Speeds) -> Velocities:
-    """Positions, attitudes and velocities of all bodies at speeds u (6 n,), from the root to the tips, in one pass."""
+    """Positions, attitudes and velocities of all bodies at speeds u (6 n,), in one sweep from the root to the tips."""
     u, R = np.asarray(u).reshape(tree.n, 6), placement.rotations()
     s = np.asarray(placement.s)
     shape, kind = (tree.n, 3), np.result_type(u, R, s, float)
     r, v, w, P, Pdot, hat = (np.zeros(shape, dtype=kind) for _ in range(6))
     A, inner, outer = (np.zeros((tree.n, 3, 3), dtype=kind) for _ in range(3))
-    still = np.zeros(3)
+    zero = np.zeros(3)
     for k, h in enumerate(tree.parent):
-        A_h, w_h, r_h, v_h = (A[h], w[h], r[h], v[h]) if h >= 0 else (np.eye(3), still, still, still)
+        A_h, w_h, r_h, v_h = (A[h], w[h], r[h], v[h]) if h >= 0 else (np.eye(3), zero, zero, zero)
         inner[k] = A_h @ tree.parent_axes[k]
         outer[k] = inner[k] @ R[k].T
         A[k] = outer[k] @ tree.body_axes[k].T
@@ -87,13 +88,13 @@ def velocities(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: S
         else:
             d, sliding = d + slide @ s[k], slide @ u[k, :3]
             P[k], Pdot[k] = r_h + d, v_h + np.cross(w_h, d) + sliding
-            sliding = still
+            sliding = zero
         r[k], v[k] = P[k] + arm, Pdot[k] + np.cross(w[k], arm) + sliding
     return Velocities(r, A, v, w, P, Pdot, hat, inner, outer)
 
 
 def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Speeds) -> Partials:
-    """V, W and their derivatives along the motion with speeds u (6 n,); zero for joints not on a body's path.
+    """V, W and their derivatives at speeds u (6 n,); zero for joints that are not on the path to a body.
 
     docs/theory/relative.md, equations (4) to (8).
     """
@@ -109,13 +110,13 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
             A_p, A_rate = -motion.outer[j], -spins[j] @ motion.outer[j]
         else:
             A_p, A_rate = motion.inner[j], spins[h] @ motion.inner[j]
-        slide, turn = slice(6 * j, 6 * j + 3), slice(6 * j + 3, 6 * j + 6)
+        slide, rotation = slice(6 * j, 6 * j + 3), slice(6 * j + 3, 6 * j + 6)
         for k in range(j, tree.n):
             if j not in tree.path(k):
                 continue
             V[k, :, slide], V_rate[k, :, slide] = A_p, A_rate
-            V[k, :, turn], V_rate[k, :, turn] = -rho[j, k] @ F, -rho_rate[j, k] @ F - rho[j, k] @ F_rate
-            W[k, :, turn], W_rate[k, :, turn] = F, F_rate
+            V[k, :, rotation], V_rate[k, :, rotation] = -rho[j, k] @ F, -rho_rate[j, k] @ F - rho[j, k] @ F_rate
+            W[k, :, rotation], W_rate[k, :, rotation] = F, F_rate
     distance = np.ones(tree.n) if speeds != "angles" else gimbal_distance(placement.angles)
     return Partials(V, W, V_rate, W_rate, distance)
 
@@ -123,21 +124,21 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
 def accelerations(
     tree: RelativeTree, placement: Placement, u: ArrayLike, u_rate: ArrayLike, speeds: Speeds
 ) -> tuple[Floats, Floats]:
-    """(n, 3) accelerations of mass centres and (n, 3) angular ones, inertial axes, without forming matrices.
+    """Accelerations (n, 3) of mass centres, m/s2, and angular accelerations (n, 3), rad/s2, inertial axes.
 
-    V' u is the same recursion at speed rates zero; m/s2, rad/s2.
+    A recursion without matrices; with u_rate = 0 it gives V' u and W' u.
     """
     motion = velocities(tree, placement, u, speeds)
     spins = _spins(motion)
     rates, second = np.asarray(u).reshape(tree.n, 6), np.asarray(u_rate).reshape(tree.n, 6)
     a, alpha = np.zeros_like(motion.v), np.zeros_like(motion.w)
-    still = np.zeros(3)
+    zero = np.zeros(3)
     for k, h in enumerate(tree.parent):
-        w_p, a_p, alpha_p, r_p = (motion.w[h], a[h], alpha[h], motion.r[h]) if h >= 0 else (still, still, still, still)
+        w_p, a_p, alpha_p, r_p = (motion.w[h], a[h], alpha[h], motion.r[h]) if h >= 0 else (zero, zero, zero, zero)
         F, F_rate = _rotation_columns(tree, placement, motion, spins, k, rates[k, 3:], speeds)
         alpha[k] = alpha_p + F @ second[k, 3:] + F_rate @ rates[k, 3:]
         d, arm, w = motion.joint[k] - r_p, motion.r[k] - motion.joint[k], motion.w[k]
-        # what slides is carried by the body, or by the parent
+        # the sliding axes are fixed in the body, or in the parent
         axes, carrier = (-motion.outer[k], w) if tree.slides_in_body[k] else (motion.inner[k], w_p)
         a[k] = a_p + np.cross(alpha_p, d) + np.cross(w_p, np.cross(w_p, d))
         a[k] += np.cross(carrier, 2.0 * axes @ rates[k, :3]) + axes @ second[k, :3]
@@ -146,9 +147,9 @@ def accelerations(
 
 
 def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
-    """[V; A^T W] (6 n, 6 n) and its derivative: a body after another, angular velocities in body axes.
+    """[V; A^T W] (6 n, 6 n) of all bodies in turn, with angular velocities in body axes, and its derivative.
 
-    The matrix that independent speeds are multiplied with in reduced equations of motion; equation (8).
+    The null-space matrix of the reduced equations of motion, equation (8).
     """
     A_T = np.swapaxes(motion.A, 1, 2)
     n = len(A_T)
@@ -164,9 +165,9 @@ def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
 def _relative_velocity(
     tree: RelativeTree, placement: Placement, R: Floats, k: int, rate: Floats, speeds: Speeds
 ) -> Floats:
-    if tree.two[k]:
-        own, carried = (rate[0], rate[1]) if tree.two[k] == 1 else (rate[1], rate[0])
-        result: Floats = own * np.array([0.0, 0.0, 1.0]) + carried * R[2]
+    if tree.universal[k]:
+        about_parent, about_body = (rate[0], rate[1]) if tree.universal[k] == 1 else (rate[1], rate[0])
+        result: Floats = about_parent * np.array([0.0, 0.0, 1.0]) + about_body * R[2]
         return result
     if speeds == "fixed":
         return rate
@@ -180,11 +181,11 @@ def _rotation_columns(
 ) -> tuple[Floats, Floats]:
     """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds. Equations (5) to (7)."""
     inner, outer, w_p, w = motion.inner[j], motion.outer[j], spins[tree.parent[j]], spins[j]
-    if tree.two[j]:
-        still = 0.0 * inner[:, 2]
-        axes = np.stack([inner[:, 2], outer[:, 2], still], axis=1)
-        change = np.stack([w_p @ axes[:, 0], w @ axes[:, 1], still], axis=1)
-        order = [0, 1, 2] if tree.two[j] == 1 else [1, 0, 2]
+    if tree.universal[j]:
+        zero = 0.0 * inner[:, 2]
+        axes = np.stack([inner[:, 2], outer[:, 2], zero], axis=1)
+        change = np.stack([w_p @ axes[:, 0], w @ axes[:, 1], zero], axis=1)
+        order = [0, 1, 2] if tree.universal[j] == 1 else [1, 0, 2]
         return axes[:, order], change[:, order]
     if speeds == "fixed":
         return inner, w_p @ inner
@@ -204,5 +205,5 @@ def _angles(placement: Placement, speeds: Any) -> Floats:
 
 
 def _spins(motion: Velocities) -> Floats:
-    """w~ (n + 1, 3, 3) of all bodies, and last, where the parent is -1, of the inertial frame."""
+    """w~ (n + 1, 3, 3) of all bodies and, as the last (parent -1), of the inertial frame."""
     return cross_matrix(np.vstack([motion.w, np.zeros(3)]))

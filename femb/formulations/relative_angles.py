@@ -1,4 +1,4 @@
-"""1-2-3 angles of relative attitudes: rotation, map of rates and its rate, and gimbal lock.
+"""1-2-3 angles of relative attitudes: rotation matrix, map of rates and its time derivative, gimbal lock.
 
 Complex entries are accepted. Source: docs/theory/relative.md, equations (9) to (12).
 """
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 
-# Below this gimbal distance |cos theta_2| angle rates are not solved for: they would lose half of their digits.
+# Below this gimbal distance |cos theta_2| angle rates are not computed: they would lose half of their digits.
 GIMBAL = 1e-8
 
 
@@ -51,7 +51,7 @@ def rate_map_rate(theta: ArrayLike, rate: ArrayLike) -> Floats:
 
 
 def gimbal_distance(theta: ArrayLike) -> Floats:
-    """|cos theta_2| (...), the determinant of ``rate_map`` but for its sign: 0 at lock, 1 farthest from it."""
+    """|cos theta_2| (...), the absolute value of the determinant of ``rate_map``: 0 at lock, at most 1."""
     result: Floats = np.abs(np.cos(np.real(np.asarray(theta)[..., 1])))
     return result
 
@@ -59,7 +59,7 @@ def gimbal_distance(theta: ArrayLike) -> Floats:
 def angle_rates(theta: ArrayLike, hat: ArrayLike) -> Floats:
     """thetadot (..., 3) of relative angular velocities (..., 3) in parent axes.
 
-    Raises SolveError with the distance from gimbal lock where that is below ``GIMBAL``.
+    Raises SolveError if the distance from gimbal lock is below ``GIMBAL``.
     """
     theta = np.asarray(theta)
     distance = gimbal_distance(theta)

@@ -1,7 +1,8 @@
-"""The tree of joints of a System in the columns that ``femb.formulations.relative`` takes, and their names.
+"""The joint tree of a System as a ``RelativeTree``, and the names of its coordinates and speeds.
 
-Every joint has six: its strokes and turns are the components of the relative translation and rotation that no row
-holds, in axes of the joint. Source: docs/theory/relative.md, sections 1 to 4.
+A RelativeTree has six columns for every joint; the joint's strokes and angles are those components of the relative
+translation and rotation, in axes of the joint, that no row constrains.
+Source: docs/theory/relative.md, sections 1 to 4.
 """
 
 import numpy as np
@@ -18,9 +19,9 @@ from femb.system.system import System
 class RelativeColumns:
     """The columns of a model.
 
-    names (n,) : bodies and nodes of beams, parents first. parents (n,) : the place of the one that each hangs on, -1
-    the ground or the inertial frame. coordinates, speeds : their names. choice : "fixed", "body" or "angles".
-    tree : joints with six columns each, of which ``select`` (6 n, n_v) takes those that are free.
+    names (n,) : bodies and nodes of beams, parents first. parents (n,) : index of the parent in ``names``, -1 for the
+    ground or the inertial frame. coordinates, speeds : their names. choice : "fixed", "body" or "angles". tree : has
+    six columns for every joint; ``select`` (6 n, n_v) maps the speeds to these columns.
     """
 
     def __init__(self, system: System, choice: Speeds) -> None:
@@ -46,21 +47,21 @@ class RelativeColumns:
         inner, outer = np.tile(np.eye(3), (2, count, 1, 1))
         for k, frame in enumerate(frames):
             if frame.joint is None:
-                continue  # a free root: its translation is that of its mass centre, its turn that of its axes
+                continue  # a free root: translation of its mass centre, rotation of its axes
             if frame.parent >= 0:
                 joint[k] = frame.above.offset - self._centers[frame.parent]
                 inner[k] = rotations.rotation_matrix(frame.above.rotation)
             else:
-                place, turn = self.layout.pose(frame.above)
-                joint[k], inner[k] = place, rotations.rotation_matrix(turn)
+                joint[k], quaternion = self.layout.pose(frame.above)
+                inner[k] = rotations.rotation_matrix(quaternion)
             arm[k] = self._centers[k] - frame.below.offset
             outer[k] = rotations.rotation_matrix(frame.below.rotation)
-        two = [(2 if frame.backward else 1) if frame.turn == UNIVERSAL else 0 for frame in frames]
+        universal = [(2 if frame.backward else 1) if frame.rotation == UNIVERSAL else 0 for frame in frames]
         slides = [float(frame.backward) for frame in frames]
-        return RelativeTree(self.names, self.parents, joint, arm, inner, outer, slides, two)
+        return RelativeTree(self.names, self.parents, joint, arm, inner, outer, slides, universal)
 
     def _number(self) -> None:
-        """Names and places of coordinates and speeds; ``select`` (6 n, n_v) takes the speeds to all of the tree's."""
+        """Set the names of coordinates and speeds, and ``select``."""
         coordinates: list[str] = []
         speeds: list[str] = []
         columns: list[tuple[int, float]] = []
@@ -69,28 +70,28 @@ class RelativeColumns:
         for k, frame in enumerate(self.joints.frames):
             self._parts.append((len(coordinates), len(speeds)))
             title = f"bodies.{self.names[k]}" if frame.joint is None else f"joints.{frame.joint}"
-            plain = labels.get(k, [])
+            own_names = labels.get(k, [])
             for number, axis in enumerate(frame.strokes):
-                name = plain[number] if number < len(plain) else f"{title}.{'xyz'[axis]}"
+                name = own_names[number] if number < len(own_names) else f"{title}.{'xyz'[axis]}"
                 coordinates.append(name)
                 speeds.append(f"{name} rate")
                 columns.append((6 * k + axis, 1.0))
-            names = plain[len(frame.strokes) :]
-            if frame.turn in (REVOLUTE, UNIVERSAL):
+            names = own_names[len(frame.strokes) :]
+            if frame.rotation in (REVOLUTE, UNIVERSAL):
                 coordinates += names
                 speeds += [f"{name} rate" for name in names]
                 sign = -1.0 if frame.backward else 1.0
-                columns += [(6 * k + 3 + (2 if frame.turn == REVOLUTE else i), sign) for i in range(len(names))]
-            elif frame.turn == SPHERICAL:
+                columns += [(6 * k + 3 + (2 if frame.rotation == REVOLUTE else i), sign) for i in range(len(names))]
+            elif frame.rotation == SPHERICAL:
                 if self.choice == "angles":
-                    own = [f"{title}.theta_{i}" for i in (1, 2, 3)]
-                    coordinates += own
-                    speeds += [f"{name} rate" for name in own]
+                    names = [f"{title}.theta_{i}" for i in (1, 2, 3)]
+                    coordinates += names
+                    speeds += [f"{name} rate" for name in names]
                 else:
                     coordinates += [f"{title}.quaternion_{i}" for i in range(4)]
                     speeds += [f"{title}.omega_{axis}" for axis in "xyz"]
                 columns += [(6 * k + 3 + i, 1.0) for i in range(3)]
-        internal = [f"{each.table}.{each.label}: {each.quantity.name}" for each in self.layout.internal]
+        internal = [f"{item.table}.{item.label}: {item.quantity.name}" for item in self.layout.internal]
         self._internal = len(coordinates), len(speeds), len(internal)
         self.coordinates, self.speeds = (*coordinates, *internal), (*speeds, *(f"{name} rate" for name in internal))
         self.select = np.zeros((6 * len(self.names), len(self.speeds)))
@@ -98,7 +99,7 @@ class RelativeColumns:
             self.select[row, column] = sign
 
     def _joint_labels(self) -> dict[int, list[str]]:
-        """Names of joints' own coordinates, strokes first, by frame."""
+        """Names of the coordinates of joints, strokes first, by index of the frame."""
         result: dict[int, list[str]] = {}
         for k, frame in enumerate(self.joints.frames):
             if frame.joint is None:
@@ -106,9 +107,9 @@ class RelativeColumns:
             coordinates = self.layout.joints[frame.joint].coordinates
             slides = {c.first[0]: c.name for c in coordinates if not c.is_angle}
             angles = [c.name for c in coordinates if c.is_angle]
-            if frame.turn == UNIVERSAL and not angles:
+            if frame.rotation == UNIVERSAL and not angles:
                 angles = ["first_angle", "second_angle"]
-            if frame.turn == REVOLUTE and not angles:
+            if frame.rotation == REVOLUTE and not angles:
                 angles = ["angle"]
             names = [slides.get(axis, "xyz"[axis]) for axis in frame.strokes] + angles
             result[k] = [f"joints.{frame.joint}.{name}" for name in names]

@@ -1,6 +1,6 @@
-"""The equations of motion of a tree of joints in speeds after Kamman: a formulation for explicit methods.
+"""Equations of motion of a joint tree in relative coordinates after Kamman: a formulation for explicit methods.
 
-With the partial velocities V, W of mass centres and bodies Kane's equations are those of the System multiplied by them,
+Kane's equations with the partial velocities V of mass centres and W of bodies are
 
     V^T (F - m a) + W^T (T - J alpha - w x J w) = 0,    v = V u,  w = W u,  a = V u' + V' u,  alpha = W u' + W' u
 
@@ -26,8 +26,8 @@ from femb.numerics.newton import largest, newton
 if TYPE_CHECKING:
     from femb.system.system import System
 
-# What is left of driven and latched coordinates by a projection, in their units.
-CLOSED, PASSES = 1e-13, 10
+# Projection onto the retained rows: tolerance in the units of the rows, and number of iterations.
+PROJECTION_TOLERANCE, PROJECTION_ITERATIONS = 1e-13, 10
 
 
 class RelativeEquations(RelativeCoordinates):
@@ -37,16 +37,16 @@ class RelativeEquations(RelativeCoordinates):
         super().__init__(system, choice)
         self.breakpoints, self.inputs_of_state = system.breakpoints, system.inputs_of_state
         self.singular_batches = system.singular_batches
-        self._keep()
+        self._select_rows()
         if not self.n_v:
             raise ModelError("relative_kinematics: the joints leave nothing free to move")
 
-    def _keep(self) -> None:
-        """Rows of drivers and of engaged latches, which are kept as constraints."""
+    def _select_rows(self) -> None:
+        """Select the rows of drivers and of engaged latches, which are retained as constraints."""
         engaged = self.system.discrete.engaged
         idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
-        rows = [row for row in self.joints.kept if row not in idle]
-        self._kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
+        rows = [row for row in self.joints.retained_rows if row not in idle]
+        self._retained: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
 
     def _motion(self, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats]:
@@ -58,20 +58,20 @@ class RelativeEquations(RelativeCoordinates):
         H2, H2_rate = np.zeros((2, self.system.n_v, self.n_v))
         for k, frame in enumerate(self.joints.frames):
             j, freedom = self.layout.frame_v[frame.frame], self.layout.frames[frame.frame].freedom
-            line, turn = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
+            linear, angular = slice(6 * k, 6 * k + 3), slice(6 * k + 3, 6 * k + 6)
             # from the mass centre to the frame's origin: v - w x A c = v + A c~ (A^T w)
             lever = motion.A[k] @ rotations.cross_matrix(self._centers[k])
             lever_rate = rotations.cross_matrix(motion.w[k]) @ lever
-            H2[j : j + 3] = rows[line] + lever @ rows[turn]
-            H2_rate[j : j + 3] = rates[line] + lever @ rates[turn] + lever_rate @ rows[turn]
+            H2[j : j + 3] = rows[linear] + lever @ rows[angular]
+            H2_rate[j : j + 3] = rates[linear] + lever @ rates[angular] + lever_rate @ rows[angular]
             if freedom == 6:
-                H2[j + 3 : j + 6], H2_rate[j + 3 : j + 6] = rows[turn], rates[turn]
+                H2[j + 3 : j + 6], H2_rate[j + 3 : j + 6] = rows[angular], rates[angular]
         _, j, count = self._internal
         H2[self.layout.internal_v, np.arange(j, j + count)] = 1.0
         return motion, parts, H2, H2_rate
 
     def balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats, Floats, Floats]:
-        """What ``forward`` solves: motion, partials, inertia, force, kept rows and their right-hand side."""
+        """The equations of ``forward``: motion, partials, inertia, force, retained rows and their right-hand side."""
         motion, parts, H2, H2_rate = self._motion(q, v)
         Q, V = np.empty((1, self.system.n_q)), np.empty((1, self.system.n_v))
         self._fill(motion, q, v, Q[0], V[0])
@@ -80,8 +80,8 @@ class RelativeEquations(RelativeCoordinates):
         force = -H2.T @ self.system.residual(u[None], Q, V, bias[None])[0]
         rows, gamma = np.zeros((0, self.n_v)), np.zeros(0)
         if self.n_c:
-            J = self.system.jacobian(u, Q[0])[self._kept]
-            gamma = self.system.constraints(u[None], Q, V)[1][0, self._kept] - J @ bias
+            J = self.system.jacobian(u, Q[0])[self._retained]
+            gamma = self.system.constraints(u[None], Q, V)[1][0, self._retained] - J @ bias
             rows = J @ H2
         return motion, parts, inertia, force, rows, gamma
 
@@ -109,10 +109,10 @@ class RelativeEquations(RelativeCoordinates):
         """u' (n_v,)."""
         return self.forward(u, q, v)[0]
 
-    # What steppers ask of a formulation
+    # Other members of the contract
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) of the System at time t and a state."""
+        """u (n_u,) of the System at time t (s) and one state."""
         Q, V = self.to_system(q[None], v[None])
         return self.system.at(Q[0]).inputs_at(t, Q[0], V[0])
 
@@ -121,55 +121,56 @@ class RelativeEquations(RelativeCoordinates):
         full = None
         if multipliers is not None:
             full = np.zeros((len(multipliers), self.system.n_c))
-            full[:, self._kept] = multipliers
+            full[:, self._retained] = multipliers
         return self.system.power(u, *self.to_system(q, v), full)
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies and joints at an instant."""
+        """The named bodies and joints at time t (s) and one state."""
         Q, V = self.to_system(q[None], v[None])
         return self.system.state(t, Q[0], V[0])
 
     def at(self, q: Floats) -> Self:
-        """The same with the turns of its joints as they are after a step to q."""
+        """The same equations after a step to q, from which joint angles are unwrapped."""
         other = copy(self)
         other.system = self.system.at(self.to_system(q[None], np.zeros((1, self.n_v)))[0][0])
         return other
 
     def with_discrete(self, discrete: DiscreteState) -> Self:
-        """The same in another discrete state."""
+        """The same equations in another discrete state."""
         other = copy(self)
         other.system = self.system.with_discrete(discrete)
-        other._keep()
+        other._select_rows()
         return other
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Look for postures that a motion cannot go on through."""
+        """Test the states of a step for singular configurations; see ``Formulation``."""
         self.system.check_singularities(t, *self.to_system(q, v), last)
 
     def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """q and v where drivers and latches want them, by the smallest change weighted with the inertia."""
+        """q and v projected onto the rows of drivers and latches in the metric of the inertia."""
 
         def gaps(q: Floats) -> Floats:
-            result: Floats = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self._kept]
+            result: Floats = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self._retained]
             return result
 
         def retract(q: Floats, x: Floats, part: float) -> Floats:
-            moved: Floats = q + part * self.rates(q[None], x[None])[0]
-            self.normalise(moved)
-            return moved
+            new: Floats = q + part * self.rates(q[None], x[None])[0]
+            self.normalise(new)
+            return new
 
         q = newton(
             q,
             gaps,
-            lambda it: self._closing(u, it.x, it.residual),
+            lambda it: self._correction(u, it.x, it.residual),
             retract,
-            lambda it: it.within(CLOSED),
-            iterations=PASSES,
+            lambda it: it.within(PROJECTION_TOLERANCE),
+            iterations=PROJECTION_ITERATIONS,
             residual_size=largest,
         ).x
-        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self._kept]
-        return q, v + self._closing(u, q, rates)
+        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self._retained]
+        return q, v + self._correction(u, q, rates)
 
-    def _closing(self, u: Floats, q: Floats, left: Floats) -> Floats:
+    def _correction(self, u: Floats, q: Floats, gap: Floats) -> Floats:
+        """The smallest change of speeds, in the metric of the inertia, that changes the retained rows by -gap."""
         _, _, inertia, _, rows, _ = self.balance(u, q, np.zeros(self.n_v))
-        return self.solved(inertia, np.zeros(self.n_v), rows, -left, q)[0]
+        return self.solved(inertia, np.zeros(self.n_v), rows, -gap, q)[0]

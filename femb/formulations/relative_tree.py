@@ -1,4 +1,4 @@
-"""A tree of bodies in relative coordinates, and where they are. Source: docs/theory/relative.md, section 1."""
+"""A tree of bodies in relative coordinates, and its placement. Source: docs/theory/relative.md, section 1."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +13,16 @@ from femb.formulations.relative_angles import rotation_123
 
 @dataclass(frozen=True)
 class RelativeTree:
-    """names (n); parent (n,), -1 the inertial frame, parents before children; joint (n, 3): q_k, from the parent's mass
-    centre to the joint's frame, parent axes, m; arm (n, 3): from the joint to the mass centre, body axes, m.
+    """The constants of a tree of n bodies: names (n); parent (n,), -1 for the inertial frame, parents before children;
+    joint (n, 3): q_k, from the parent's mass centre to the joint, parent axes, m; arm (n, 3): from the joint to the
+    mass centre, body axes, m.
 
     parent_axes, body_axes (n, 3, 3) : the joint's axes as columns, in axes of the parent and of the body; by default
     the same. slides_in_body (n,) bool : whether the joint's point slides along the body's axes, not the parent's:
-    r_k = r_P + A_k (r_arm - s_k). two (n,) : 1 where the speeds of the turn are rates about z of the parent's and
-    then of the body's axes, 2 about the body's and then the parent's, whatever speeds are chosen; 0 elsewhere.
+    r_k = r_P + A_k (r_arm - s_k). universal (n,) : 1 if the first two speeds of the rotation are rates about z
+    of the parent's and then of the body's axes, for all choices of speeds; 2 for the opposite order; else 0.
 
-    Raises ModelError for shapes, and for parents that do not come first (as in a closed loop).
+    Raises ModelError for wrong shapes, and for parents that do not precede their children (as in a closed loop).
     """
 
     names: tuple[str, ...]
@@ -31,7 +32,7 @@ class RelativeTree:
     parent_axes: Any = None
     body_axes: Any = None
     slides_in_body: Any = None
-    two: Any = None
+    universal: Any = None
 
     def __post_init__(self) -> None:
         names, n = tuple(self.names), len(self.names)
@@ -39,12 +40,12 @@ class RelativeTree:
             ("parent_axes", np.tile(np.eye(3), (n, 1, 1))),
             ("body_axes", np.tile(np.eye(3), (n, 1, 1))),
             ("slides_in_body", np.zeros(n)),
-            ("two", np.zeros(n)),
+            ("universal", np.zeros(n)),
         ):
             if getattr(self, word) is None:
                 object.__setattr__(self, word, default)
         shapes = {"joint": (n, 3), "arm": (n, 3), "parent_axes": (n, 3, 3), "body_axes": (n, 3, 3)}
-        shapes |= {"slides_in_body": (n,), "two": (n,)}
+        shapes |= {"slides_in_body": (n,), "universal": (n,)}
         problems = [
             Problem(("bodies", word), text)
             for word, shape in shapes.items()
@@ -72,21 +73,21 @@ class RelativeTree:
 
     @property
     def n(self) -> int:
-        """Number of bodies; speeds are 6 a body, translation first."""
+        """Number of bodies; each has 6 speeds, translation first."""
         return len(self.names)
 
     def path(self, k: int) -> list[int]:
         """Bodies from the root to k, k included."""
-        found = [k]
-        while self.parent[found[-1]] >= 0:
-            found.append(self.parent[found[-1]])
-        return found[::-1]
+        path = [k]
+        while self.parent[path[-1]] >= 0:
+            path.append(self.parent[path[-1]])
+        return path[::-1]
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the bodies are: s (n, 3), m, and either angles (n, 3), rad, or relative attitudes R (n, 3, 3), parent to
-    body components, for speeds that are not angle rates."""
+    """Relative coordinates of the bodies: s (n, 3), m, and angles (n, 3), rad, or relative attitudes R (n, 3, 3),
+    parent to body components, for speeds that are not angle rates."""
 
     s: Floats
     angles: Any = None

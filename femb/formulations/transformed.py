@@ -1,4 +1,4 @@
-"""What formulations in other coordinates than the System's have in common: all that follows from its q and v."""
+"""Base class of formulations in other coordinates than the System's: methods that evaluate the System."""
 
 from copy import copy
 from typing import Self
@@ -10,7 +10,7 @@ from femb.system.system import System
 
 
 class Transformed:
-    """Base of formulations in coordinates q and speeds, rates or momenta v of their own."""
+    """Base of formulations with their own coordinates q and speeds, rates or momenta v."""
 
     def __init__(self, system: System) -> None:
         self.system, self.model, self.layout = system, system.model, system.layout
@@ -18,7 +18,7 @@ class Transformed:
         self.inputs_of_state = system.inputs_of_state
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """q and v in velocity coordinates of s states."""
+        """q and v of the System at s states."""
         raise NotImplementedError
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -30,30 +30,30 @@ class Transformed:
         return self.forward(u, q, v)[0]
 
     def system_at(self, q: Floats) -> System:
-        """The System with the turns of its joints as they are at q, where coordinates say more of them than its own."""
+        """The System with the unwrapped joint angles at q, if q contains joint angles; else the System."""
         return self.system
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies, beams and joints at an instant."""
-        return self.system_at(q).state(t, *(each[0] for each in self.to_system(q[None], v[None])))
+        """The named bodies, beams and joints at time t (s) and one state."""
+        return self.system_at(q).state(t, *(array[0] for array in self.to_system(q[None], v[None])))
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
-        """u (n_u,) at time t and a state."""
+        """u (n_u,) at time t (s) and one state."""
         system = self.system_at(q)
         if not self.inputs_of_state:
             return system.inputs_at(t, system.q0, system.v0)
-        return system.inputs_at(t, *(each[0] for each in self.to_system(q[None], v[None])))
+        return system.inputs_at(t, *(array[0] for array in self.to_system(q[None], v[None])))
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Look for postures that a motion cannot go on through."""
+        """Test the states of a step for singular configurations; see ``Formulation``."""
         self.system.check_singularities(t, *self.to_system(q, v), last)
 
     def with_discrete(self, discrete: DiscreteState) -> Self:
         """The same form in another discrete state."""
         other = copy(self)
         other.system = self.system.with_discrete(discrete)
-        other._take(self.system.discrete)
+        other._update_discrete(self.system.discrete)
         return other
 
-    def _take(self, before: DiscreteState) -> None:
-        """Take over the discrete state that the system now has."""
+    def _update_discrete(self, previous: DiscreteState) -> None:
+        """Update the form after a change of the system's discrete state; ``previous`` is the old one."""

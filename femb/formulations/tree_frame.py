@@ -1,4 +1,4 @@
-"""How frames of a joint tree hang: free roots, and the directions that the rows of a joint leave free."""
+"""Parent joint of each frame of a joint tree, free roots, and the degrees of freedom of a joint from its rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,10 @@ from femb.base.values import array_problem, shown
 from femb.elements.joint.rows import LOCK, PARALLEL, X, Y, Z
 from femb.formulations.joint_tree_kernels import (
     ABOVE,
-    ABOVE_TURN,
+    ABOVE_QUATERNION,
     BACKWARD,
     BELOW,
-    BELOW_TURN,
+    BELOW_QUATERNION,
     BODY_VELOCITY,
     FIRST_Q,
     FIRST_U,
@@ -24,28 +24,28 @@ from femb.formulations.joint_tree_kernels import (
     PARENT,
     POINT_MASS,
     REVOLUTE,
+    ROTATION,
     SIZE,
     SPEEDS,
     SPHERICAL,
     STROKE_X,
     STROKES,
-    TURN,
     UNIVERSAL,
     ZERO,
 )
 from femb.layout.layout import Layout, Station
 from femb.numerics import rotations
 
-# Coordinates and speeds of a turn.
-TURNS = {LOCKED: (0, 0), REVOLUTE: (1, 1), UNIVERSAL: (2, 2), SPHERICAL: (4, 3), POINT_MASS: (0, 0)}
+# Numbers of coordinates and speeds of a rotation.
+ROTATION_SIZES = {LOCKED: (0, 0), REVOLUTE: (1, 1), UNIVERSAL: (2, 2), SPHERICAL: (4, 3), POINT_MASS: (0, 0)}
 
 
 @dataclass(frozen=True)
 class Root:
-    """How free bodies move: the point of them whose position and velocity are coordinates and speeds.
+    """Coordinates of free bodies: the point whose position and velocity are coordinates and speeds.
 
     point : "origin" of the body's frame, its "center_of_mass", or (3,) m in its axes, such as that of a hinge.
-    velocity : in "inertial" or in "body" axes. body : by name, the one that its tree hangs on; by default the first.
+    velocity : in "inertial" or in "body" axes. body : name of the root body; by default the first body of the tree.
 
     Raises ModelError.
     """
@@ -66,13 +66,13 @@ class Root:
 
 @dataclass(frozen=True, eq=False)
 class TreeFrame:
-    """A frame of the tree: its number in the layout, and how it hangs on its parent.
+    """A frame of the tree: its number in the layout, and the joint to its parent.
 
-    parent : place in the tree, -1 where it hangs on the ground or is free. joint : name, None of a free root.
-    backward : whether the frame is the joint's first end. above, below : the joint's ends at the parent and at the
-    frame, axes the joint's. strokes : axes of the first end that it slides along. turn : LOCKED, REVOLUTE, UNIVERSAL,
-    SPHERICAL or POINT_MASS (which has no axes). zero : Z. first_q, first_u : places of its first coordinate and speed.
-    body_velocity : whether the strokes' speeds are the velocity in axes of the frame.
+    parent : index in the tree, -1 for the ground or a free root. joint : name, None for a free root.
+    backward : whether the frame is at the joint's first end. above, below : the joint's ends at the parent and at the
+    frame, with the joint's axes. strokes : axes of the first end along which it slides. rotation : LOCKED, REVOLUTE,
+    UNIVERSAL, SPHERICAL or POINT_MASS (without axes). zero : Z. first_q, first_u : index of its first coordinate and
+    speed. body_velocity : whether the speeds of the strokes are the velocity in axes of the frame.
     """
 
     frame: int
@@ -82,7 +82,7 @@ class TreeFrame:
     above: Station
     below: Station
     strokes: tuple[int, ...]
-    turn: int
+    rotation: int
     zero: Floats
     first_q: int
     first_u: int
@@ -90,44 +90,44 @@ class TreeFrame:
 
     @property
     def q(self) -> slice:
-        """The places of its coordinates: strokes, then angles."""
-        return slice(self.first_q, self.first_q + len(self.strokes) + TURNS[self.turn][0])
+        """Its coordinates: strokes, then angles."""
+        return slice(self.first_q, self.first_q + len(self.strokes) + ROTATION_SIZES[self.rotation][0])
 
     @property
     def u(self) -> slice:
-        """The places of its speeds."""
-        return slice(self.first_u, self.first_u + len(self.strokes) + TURNS[self.turn][1])
+        """Its speeds."""
+        return slice(self.first_u, self.first_u + len(self.strokes) + ROTATION_SIZES[self.rotation][1])
 
     @property
     def angles(self) -> slice:
-        """The places of its angles, or its quaternion, among the coordinates."""
+        """Its angles, or its quaternion, in the coordinates."""
         return slice(self.q.start + len(self.strokes), self.q.stop)
 
 
 def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
-    """Strokes and kind of turn that a joint leaves free, by its rows. Raises ValueError where they are no coordinates.
+    """Strokes and kind of rotation that the rows of a joint leave free. Raises ValueError if these have no coordinates.
 
     Source: docs/theory/reduced_order.md, section 2.
     """
     words = {row[0] for row in item.rows}
     if not words <= {"point", "dot1", "dot2"}:
         raise ValueError("has no coordinates that make one")
-    held = {row[1] for row in item.rows if row[0] == "dot2"}
-    strokes = () if "point" in words else tuple(k for k in (X, Y, Z) if k not in held)
-    across = {row for row in item.rows if row[0] == "dot1"}
-    if not across:
+    constrained = {row[1] for row in item.rows if row[0] == "dot2"}
+    strokes = () if "point" in words else tuple(k for k in (X, Y, Z) if k not in constrained)
+    between_axes = {row for row in item.rows if row[0] == "dot1"}
+    if not between_axes:
         return strokes, SPHERICAL
-    if across == {("dot1", Z, Z)}:
+    if between_axes == {("dot1", Z, Z)}:
         return strokes, UNIVERSAL
-    if across == set(PARALLEL):
+    if between_axes == set(PARALLEL):
         return strokes, REVOLUTE
-    if across in ({*PARALLEL, ("dot1", X, Y)}, set(LOCK)):
+    if between_axes in ({*PARALLEL, ("dot1", X, Y)}, set(LOCK)):
         return strokes, LOCKED
     raise ValueError("has no angles that make one")
 
 
 def end_pose(layout: Layout, station: Station, Q: Floats) -> tuple[Floats, Floats]:
-    """Point (3,) and quaternion (4,) of a joint's end at the System's Q; of a free root's, the inertial axes."""
+    """Point (3,) and quaternion (4,) of a joint's end at the System's Q; the inertial axes for a negative frame."""
     if station.frame < 0:
         return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
     frame, i = layout.frames[station.frame], layout.frame_q[station.frame]
@@ -142,7 +142,7 @@ def end_pose(layout: Layout, station: Station, Q: Floats) -> tuple[Floats, Float
 def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:
     """index (n, 14), data (n, 18) and poses of fixed frames, as ``joint_tree_kernels`` take them.
 
-    The last of the poses is the inertial axes, on which free roots hang.
+    The last of the poses is the inertial axes, the parent of free roots.
     """
     index, data = np.zeros((len(frames), 14), dtype=np.int64), np.zeros((len(frames), 18))
     fixed = np.vstack([layout.fixed, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
@@ -153,11 +153,11 @@ def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Float
         elif frame.parent < 0:
             row[PARENT] = layout.frame_q[frame.above.frame]
         row[FRAME_Q], row[FRAME_V] = layout.frame_q[frame.frame], layout.frame_v[frame.frame]
-        row[SIZE], row[TURN], row[BACKWARD] = layout.frames[frame.frame].freedom, frame.turn, frame.backward
+        row[SIZE], row[ROTATION], row[BACKWARD] = layout.frames[frame.frame].freedom, frame.rotation, frame.backward
         row[FIRST_Q], row[FIRST_U], row[STROKES] = frame.first_q, frame.first_u, len(frame.strokes)
         row[[STROKE_X + axis for axis in frame.strokes]] = 1
         row[SPEEDS], row[BODY_VELOCITY] = frame.u.stop - frame.u.start, frame.body_velocity
-        numbers[ABOVE], numbers[ABOVE_TURN] = frame.above.offset, frame.above.rotation
-        numbers[BELOW], numbers[BELOW_TURN] = frame.below.offset, frame.below.rotation
+        numbers[ABOVE], numbers[ABOVE_QUATERNION] = frame.above.offset, frame.above.rotation
+        numbers[BELOW], numbers[BELOW_QUATERNION] = frame.below.offset, frame.below.rotation
         numbers[ZERO] = rotations.from_matrix(frame.zero)
     return index, data, fixed

@@ -1,4 +1,4 @@
-"""Names of the coordinates of a joint tree: of states of a linearisation and of the reduced form's matrices."""
+"""Names of the coordinates of a joint tree, for states of a linearisation and matrices of the reduced form."""
 
 from collections.abc import Mapping
 
@@ -15,31 +15,31 @@ def coordinate_names(tree: JointTree) -> list[str]:
     layout = tree.layout
     names = [""] * tree.n_u
     bodies = {frame: f"bodies.{name}" for name, frame in layout.bodies.items()}
-    for each in tree.frames:
-        owner = f"joints.{each.joint}" if each.joint else bodies.get(each.frame, layout.frames[each.frame].label)
-        words = ["xyz"[k] if each.joint is None else f"stroke_{'xyz'[k]}" for k in each.strokes]
-        turns = each.u.stop - each.u.start - len(words)
+    for frame in tree.frames:
+        owner = f"joints.{frame.joint}" if frame.joint else bodies.get(frame.frame, layout.frames[frame.frame].label)
+        words = ["xyz"[k] if frame.joint is None else f"stroke_{'xyz'[k]}" for k in frame.strokes]
+        turns = frame.u.stop - frame.u.start - len(words)
         words += [f"turn_{'xyz'[k]}" for k in range(turns)]
-        names[each.u] = [f"{owner}.{word}" for word in words]
-    for number, place in tree.joint_speeds.items():
+        names[frame.u] = [f"{owner}.{word}" for word in words]
+    for number, index in tree.joint_speeds.items():
         joint = next(name for name, joint in layout.joints.items() if joint.part.start <= number < joint.part.stop)
-        where = layout.joints[joint]
-        names[place] = f"joints.{joint}.{where.coordinates[number - where.part.start].name}"
-    names[tree.internal[1]] = [each.name for each in layout.internal]
+        coordinates, part = layout.joints[joint].coordinates, layout.joints[joint].part
+        names[index] = f"joints.{joint}.{coordinates[number - part.start].name}"
+    names[tree.internal[1]] = [coordinate.name for coordinate in layout.internal]
     return names
 
 
 def position_names(tree: JointTree) -> tuple[str, ...]:
-    """Names (n_q,) of all of q; of a spherical joint or a free body the turn is a quaternion."""
-    names, out = coordinate_names(tree), [""] * tree.n_q
+    """Names (n_q,) of the coordinates q; the rotation of a spherical joint or a free body is a quaternion."""
+    names, result = coordinate_names(tree), [""] * tree.n_q
     for frame in tree.frames:
-        own = names[frame.u]
-        if frame.q.stop - frame.q.start > len(own):
-            title = own[-1].rpartition(".")[0]
-            own = [*own[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
-        out[frame.q] = own
-    out[tree.internal[0]] = names[tree.internal[1]]
-    return tuple(out)
+        frame_names = names[frame.u]
+        if frame.q.stop - frame.q.start > len(frame_names):
+            title = frame_names[-1].rpartition(".")[0]
+            frame_names = [*frame_names[:-3], *(f"{title}.quaternion_{k}" for k in range(4))]
+        result[frame.q] = frame_names
+    result[tree.internal[0]] = names[tree.internal[1]]
+    return tuple(result)
 
 
 def speed_names(tree: JointTree) -> tuple[str, ...]:
@@ -50,19 +50,19 @@ def speed_names(tree: JointTree) -> tuple[str, ...]:
 def given_by_name(
     word: str, values: ArrayLike | Mapping[str, float] | None, start: Floats, names: tuple[str, ...]
 ) -> Floats:
-    """An array of numbers by name, of all of them, or of the start."""
+    """A copy of ``start`` (n,) with values by name, or an array (n,) of all values. Raises ModelError."""
     if values is None:
         return start.copy()
     if isinstance(values, Mapping):
-        out = start.copy()
+        result = start.copy()
         for name, value in values.items():
             if name not in names:
                 raise ModelError(f"reduced_matrices: {word}: got {shown(name)}, wanted names of {', '.join(names)}")
-            out[names.index(name)] = value
-        return out
-    found = as_numbers(values)
-    if found is None or found.shape != start.shape:
+            result[names.index(name)] = value
+        return result
+    array = as_numbers(values)
+    if array is None or array.shape != start.shape:
         raise ModelError(
             f"reduced_matrices: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
         )
-    return found.copy()
+    return array.copy()

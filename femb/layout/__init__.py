@@ -1,1 +1,1 @@
-"""Numbering: frames, degrees of freedom and rows of constraints, and the contracts of elements."""
+"""Numbering of frames, degrees of freedom and constraint rows, and the contract of elements."""

@@ -1,16 +1,16 @@
-"""Connections: which bodies and beams of a model are connected with each other, by whatever it is."""
+"""Connected parts of a model: sets of bodies and beams that beams, joints, springs, pulls or drivers connect."""
 
 from femb.layout.layout import Layout
 
-# So many parts, and so many names of each, are listed in full.
+# Largest numbers of parts, and of names of a part, that a message lists.
 PARTS, NAMES = 12, 8
 
 
 def parts(layout: Layout) -> list[list[str]]:
     """Names, as ``bodies.hub`` or ``beams.boom``, of the bodies and beams of each connected part.
 
-    Beams, springs, pulls, joints and drivers connect; whatever is on a fixed frame is connected with all that is. Fixed
-    frames themselves are not listed.
+    Beams, springs, pulls, joints and drivers connect. Everything connected with a fixed frame is one part; fixed frames
+    themselves are not listed.
     """
     parent = list(range(len(layout.frames)))
 
@@ -25,24 +25,24 @@ def parts(layout: Layout) -> list[list[str]]:
     for frames in (fixed, *couplings, *layout.rows):
         for k in frames[1:]:
             parent[root(k)] = root(frames[0])
-    found: dict[int, list[str]] = {}
+    by_root: dict[int, list[str]] = {}
     for name, frame in layout.bodies.items():
         if layout.frames[frame].freedom:
-            found.setdefault(root(frame), []).append(f"bodies.{name}")
+            by_root.setdefault(root(frame), []).append(f"bodies.{name}")
     for name, beam in layout.beams.items():
-        found.setdefault(root(beam.stations[0].frame), []).append(f"beams.{name}")
-    return list(found.values())
+        by_root.setdefault(root(beam.stations[0].frame), []).append(f"beams.{name}")
+    return list(by_root.values())
 
 
 def unconnected(layout: Layout) -> list[str]:
-    """Lines that list the parts of a model that nothing connects with each other; none if it is all of one piece."""
-    found = parts(layout)
-    if len(found) < 2:
+    """Lines of a message that list the unconnected parts of a model; none if the model is one part."""
+    names_of_parts = parts(layout)
+    if len(names_of_parts) < 2:
         return []
     listed = [
         ", ".join(names[:NAMES]) + (f" and {len(names) - NAMES} more" if len(names) > NAMES else "")
-        for names in found[:PARTS]
+        for names in names_of_parts[:PARTS]
     ]
-    if len(found) > PARTS:
-        listed.append(f"and {len(found) - PARTS} more")
-    return [f"{len(found)} parts that nothing connects with each other:", *(f"  {each}" for each in listed)]
+    if len(names_of_parts) > PARTS:
+        listed.append(f"and {len(names_of_parts) - PARTS} more")
+    return [f"{len(names_of_parts)} parts that nothing connects with each other:", *(f"  {line}" for line in listed)]

@@ -1,7 +1,7 @@
-"""Discrete state: what changes from step to step or at events, and never in an evaluation.
+"""Discrete state: quantities that change only after a step or at an event, never during an evaluation.
 
-Angles of joints are known within a turn; which turn is a matter of history, kept here for accepted states. A latch is
-engaged or not, and holds its joint where it was engaged.
+Coordinates give the angles of joints modulo 2 pi; the unwrapped angles of the last accepted state are stored here. A
+latch is engaged or not; while engaged it keeps its joint coordinate at the value at which it was engaged.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from femb.base.types import Floats
 
 @dataclass(frozen=True, eq=False)
 class DiscreteState:
-    """angles (m,) of the joint coordinates at the last accepted state, unwrapped; engaged (k,) of the latches, one or
-    zero, and held (k,) the coordinates they hold."""
+    """angles (m,) : joint coordinates at the last accepted state, unwrapped, rad or m. engaged (k,) : one for engaged
+    latches, else zero. held (k,) : the values of the coordinates that engaged latches keep, rad or m."""
 
     angles: Floats
     engaged: Floats

@@ -1,4 +1,4 @@
-"""Places: where positions, quaternions and internal coordinates are among the coordinates and velocities."""
+"""Indices of positions, quaternions and internal coordinates in the vectors of coordinates and velocities."""
 
 import numpy as np
 
@@ -8,19 +8,20 @@ from femb.layout.layout import Layout
 from femb.numerics import rotations
 
 
-def turned_places(first: Ints) -> Ints:
-    """(F, 2) for ``DofIndex.corotated_frames`` of frames whose translational velocities begin at first (F,)."""
+def corotated_vectors(first: Ints) -> Ints:
+    """(F, 2) for ``DofIndex.corotated_frames``, for frames with the first velocity at index first (F,)."""
     return np.stack([first, np.full(len(first), -1)], axis=1)
 
 
 class DofIndex:
-    """Numbers of components by kind of quantity.
+    """Indices of components by kind of quantity.
 
-    coordinates : places in q and in v of what is linear, then of quaternions and of angular velocities, as the kernels
-    of ``femb.numerics.kinematics`` take them. corotated_frames : of frames that stiff members are on, places of
-    quaternions in q (F,) and (F, 2) of the first velocity and, where velocities are rates of quaternions, the first of
-    those; else -1. A Newton iteration turns their forces back to the attitude of its matrices; those of others it
-    leaves as they are, so that their sum, the change of linear momentum, is kept to rounding.
+    coordinates : indices in q and in v of positions and internal coordinates, then of quaternions in q and of angular
+    velocities in v, as the kernels of ``femb.numerics.kinematics`` take them. corotated_frames : of the frames that
+    flexible elements couple, indices of quaternions in q (F,), and (F, 2) of two vectors in v that rotate with the
+    frame: the velocity, and the rate of the quaternion in formulations that have it as velocity; else -1. A Newton
+    iteration rotates the forces on these frames back to the attitude of its matrices. Forces on other frames are not
+    rotated, so that their sum, the change of linear momentum, is exact to rounding.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -37,17 +38,16 @@ class DofIndex:
             layout.frame_q[poses] + 3,
             layout.frame_v[poses] + 3,
         )
-        members = {frame for frames, _ in layout.couplings for frame in frames}
-        turned = np.array([frame in members for frame in range(len(freedom))], dtype=bool) & poses
-        self.corotated_frames = (layout.frame_q[turned] + 3, turned_places(layout.frame_v[turned]))
+        coupled = {frame for frames, _ in layout.couplings for frame in frames}
+        corotated = np.array([frame in coupled for frame in range(len(freedom))], dtype=bool) & poses
+        self.corotated_frames = (layout.frame_q[corotated] + 3, corotated_vectors(layout.frame_v[corotated]))
         # groups of components for the error norm, by kind of quantity: positions, quaternions, internal coordinates
         self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.internal_q)
         self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.internal_v)
 
     def rigid_velocities(self, q: Floats) -> Floats:
-        """(6, n_v): velocities of all frames in unit translations along, then rotations about, the inertial axes.
-
-        Rotations are about the origin.
+        """(6, n_v): velocities of all frames in rigid motions: unit translations along the inertial axes, then unit
+        rotations about them through the origin.
         """
         out = np.zeros((6, self.layout.n_v))
         for k, frame in enumerate(self.layout.frames):
@@ -60,21 +60,21 @@ class DofIndex:
         return out
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
-        """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
+        """The leading arguments of ``kinematics.error_norm``, before the error, for q and for v."""
         position, quaternion, _ = atol.values(rtol)
         internal, angles = internal_tolerances(self.layout, atol, rtol)
         result = []
-        for groups, turn, of_angle, time in ((self._groups_q, 4, -1, 1.0), (self._groups_v, 3, 1, atol.time)):
+        for groups, count, angle, time in ((self._groups_q, 4, -1, 1.0), (self._groups_v, 3, 1, atol.time)):
             points, attitudes, _ = (len(group) for group in groups)
-            sizes = np.repeat((3, turn), (points, attitudes))
+            sizes = np.repeat((3, count), (points, attitudes))
             scale = np.repeat((position, quaternion), (points, attitudes))
-            sizes = np.concatenate([sizes, np.where(angles, of_angle, 1)])
+            sizes = np.concatenate([sizes, np.where(angles, angle, 1)])
             result.append((np.concatenate(groups), sizes, np.concatenate([scale, internal]) / time, rtol))
         return result[0], result[1]
 
 
 def internal_tolerances(layout: Layout, atol: Tolerances, rtol: float) -> tuple[Floats, Bools]:
-    """Absolute tolerances (S,) of the internal coordinates by their quantities, and (S,) which of them are angles."""
+    """Absolute tolerances (S,) of the internal coordinates, and (S,) whether they are angles."""
     values = dict(zip(TOLERANCES, atol.values(rtol), strict=True))
-    tolerances = [values[each.quantity.tolerance] for each in layout.internal]
-    return np.array(tolerances, dtype=float), np.array([each.quantity.unit == "rad" for each in layout.internal], bool)
+    tolerances = [values[item.quantity.tolerance] for item in layout.internal]
+    return np.array(tolerances, dtype=float), np.array([item.quantity.unit == "rad" for item in layout.internal], bool)

@@ -1,13 +1,13 @@
-"""The contract of batches: what evaluates all elements of one class together.
+"""The contract of batches: a batch evaluates all elements of one class together.
 
-A description, ``femb.elements.item.Item``, builds the batches of its class, and ``System`` calls them.
+The descriptions, ``femb.elements.item.Item``, build the batches of their class, and ``System`` calls them.
 
-The equations are M a + h + f + J^T lambda = f_applied. Batches give all but the forces of constraints, which come from
-one ``femb.elements.joint.constraint_set.ConstraintSet``: J v + Phi_t = dPhi/dt, and J a = gamma is d2Phi/dt2 = 0
+The equations are M a + h + f + J^T lambda = f_applied. Batches give all terms except the constraint forces, which one
+``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, and J a = gamma is d2Phi/dt2 = 0
 (docs/theory/constraints.md).
 
-A batch evaluates all elements of one class together. Arrays q (s, n_q), v, a, out (s, n_v) hold s states at once,
-u (s, n_u) the inputs. Nothing in a batch changes in an evaluation. Optional methods have defaults.
+Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation does not change a batch.
+Optional methods have defaults.
 """
 
 from collections.abc import Callable
@@ -23,38 +23,38 @@ from femb.layout.discrete import DiscreteState
 
 
 class TrialError(SolveError):
-    """A trial state at which the equations cannot be evaluated; a shorter step may stay clear of it."""
+    """The equations cannot be evaluated at a trial state; a shorter step may avoid it."""
 
 
 class FoldedError(TrialError):
-    """An element turned by 180 degrees: a shorter step, or more elements."""
+    """An element is rotated by 180 degrees: needs a shorter step, or more elements."""
 
 
 class InputError(TrialError):
-    """A load that is not a finite number, or that cannot be computed at a trial state."""
+    """An input that is not finite, or that cannot be computed at a trial state."""
 
 
 def raised(label: str, t: float, error: Exception) -> InputError:
     """The error for an exception in a user's function, to be raised from it.
 
-    A shorter step may stay clear of it, or comes as near to it as the clock can tell.
+    As a TrialError it makes the stepper try shorter steps, down to the smallest one.
     """
     return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
 def breakpoints_of(function: Any) -> tuple[float, ...]:
-    """The instants (s) at which a profile or a user's function of time is not smooth; a user's need not say any."""
+    """The instants (s) at which a profile or a user's function of time is not smooth, if it has ``breakpoints``."""
     result: tuple[float, ...] = getattr(function, "breakpoints", ())
     return result
 
 
 @dataclass(frozen=True)
 class Input:
-    """``width`` numbers of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``.
+    """``width`` components of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``.
 
-    With ``of_discrete`` it is function(discrete), of the discrete state (femb.layout.discrete): constant within a step.
-    differentiated : whether what is ``of_state`` holds its own derivatives, which the batch's tangents take; where a
-    user's function left them out, the value is a WithoutDerivatives. label says in messages what it is.
+    of_discrete : it is function(discrete) of the discrete state (femb.layout.discrete), constant within a step.
+    differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
+    use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
     """
 
     width: int
@@ -72,14 +72,14 @@ class Input:
 
     @staticmethod
     def of_law(law: "Callable[[float, Any], Any]", label: str) -> "Input":
-        """The value of a user's function of time and state, and two derivatives: zeros where it gives none."""
+        """The value of a user's function of time and state, and its two derivatives, zero if it gives none."""
         return Input(
             3, lambda t, state: with_derivatives(law(t, state)), of_state=True, label=label, differentiated=True
         )
 
 
 class WithoutDerivatives(tuple[float, ...]):
-    """A value and zeros in the place of derivatives that are not known."""
+    """A value with zeros for its unknown derivatives."""
 
 
 def with_derivatives(value: Any) -> Any:
@@ -90,21 +90,21 @@ def with_derivatives(value: Any) -> Any:
 class Batch:
     """All elements of one class, evaluated together."""
 
-    # What multiplies the batch's loads, in order: functions of time, or of time and state.
+    # The components of u that the batch uses, in order.
     inputs: "tuple[Input, ...]" = ()
-    # Whether all batches of this class become one by ``joined``, since a call costs more than what it computes.
+    # Whether ``joined`` makes all batches of this class one: a call costs more than its computation.
     joins: ClassVar[bool] = False
-    # first input in u, set by the system when it numbers the inputs
+    # Index of the first input in u; the system sets it.
     first_input: int = 0
-    # Whether vibrations of the elements go on for ever, or nearly, for want of damping.
+    # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
-    # As of the items.
+    # As ``Item.slow_to_compile``.
     slow_to_compile: ClassVar[bool] = False
-    # Whether the stiffness or the damping may change at once, as where bodies come into contact or begin to slide.
+    # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
-    # Uniform acceleration (3,) m/s2, inertial axes, by which its mass is weighed; None of batches without mass.
+    # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.
     gravity: Floats | None = None
-    # Where the batch's equations end, a femb.layout.singularity.Singularity for each vector of singularity_vectors.
+    # Singular configurations: a femb.layout.singularity.Singularity for each vector of singularity_vectors.
     singularities: tuple[Any, ...] = ()
 
     @staticmethod
@@ -113,7 +113,7 @@ class Batch:
         raise NotImplementedError
 
     def allocate(self, pattern: Any) -> None:
-        """Look up where the batch's blocks are in the matrices."""
+        """Look up the offsets of the batch's blocks in the matrices."""
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         """out += M a + h + f - f_applied."""
@@ -124,10 +124,10 @@ class Batch:
         self.force_tangent(u, q, v, damping, stiffness)
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Functions (s, k) of the state that are zero where the stiffness changes at once, and their rates.
+        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates.
 
-        Steps end where one of them passes through zero. Of an element without such a place k is 0, as it is where the
-        change is spread over a range that steps can follow.
+        Steps end where one of them passes through zero. k = 0 for elements whose stiffness never jumps, or changes
+        over a range that steps resolve.
         """
         return np.empty((len(q), 0)), np.empty((len(q), 0))
 
@@ -142,10 +142,10 @@ class Batch:
         return []
 
     def mass_changes(self, q: Floats) -> "list[tuple[Ints, Floats]]":
-        """The change of the elements' mass matrices M at one state; nothing where they are constant.
+        """Derivatives of the elements' mass matrices M at one state; none if they are constant.
 
-        Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and D (e, g, g,
-        g), with D[:, i, j, k] the change of M_ij with q along column k of H.
+        A pair for each group of e equal elements: indices (e, g) of their velocities, negative for fixed frames, and
+        D (e, g, g, g), with D[:, i, j, k] the derivative of M_ij along column k of H.
         """
         return []
 
@@ -153,31 +153,31 @@ class Batch:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
 
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s,) += potential energy that depends on inputs, such as that of unwrapped angles."""
+        """out (s,) += potential energy that depends on inputs, for example on unwrapped angles."""
 
     def records(self, frames: Any, batches: "list[Batch]") -> dict[str, Floats]:
-        """Arrays (k, ...) by path in the result file at output instants (``femb.results.frames.Frames``).
+        """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.results.frames.Frames).
 
-        batches : all batches of the system, for what others add to the values.
+        batches : all batches of the system, for contributions of others to the values.
         """
         return {}
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n_v) += force that does work on the system: loads and dampers, not gravity or springs."""
+        """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
 
     def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += what loads along beams add to the section forces at both ends of all n elements."""
+        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements."""
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
-        """out (s,) += energy that the inputs make of the potential energy (a heated part's is of what is left of its
-        strain), which they have then done as work."""
+        """out (s,) += change of the potential energy caused by inputs (for example by thermal strain), counted as
+        work of the inputs."""
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Vectors (s, k, m) that must not vanish in a motion, and their rates; k as in ``singularities``."""
+        """Vectors (s, k, m) that must not vanish during a motion, and their rates; k as in ``singularities``."""
         raise NotImplementedError
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add d(residual)/dv and d(residual)/dq H, exact, at one state to block data."""
+        """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data."""
         self.force_tangent(u, q, v, damping, stiffness)
 
     def weighed(self, gravity: Floats) -> Self:
@@ -201,18 +201,18 @@ class Batch:
         return self
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add d(residual)/dv and d(residual)/dq H, exact, of forces that do not depend on accelerations.
+        """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations.
 
-        Elements without mass give it in place of ``matrices`` and ``tangent``.
+        Elements without mass implement it instead of ``matrices`` and ``tangent``.
         """
         raise NotImplementedError(f"{type(self).__name__} has no exact tangent")
 
 
 class ForceBatch(Batch):
-    """Elements without mass, which exert forces: a part of a potential, and the rest, which does work on the system."""
+    """Elements without mass that exert forces: elastic ones, with a potential, and the rest, without."""
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        """out (s, n_v) += elastic times the forces of the potential, and rest times the others, as in ``residual``."""
+        """out (s, n_v) += elastic times the forces with a potential + rest times the others; signs of ``residual``."""
         raise NotImplementedError
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
@@ -223,12 +223,12 @@ class ForceBatch(Batch):
 
 
 def merged(batches: list[Batch]) -> list[Batch]:
-    """The batches, with those of a class that ``joins`` made one."""
-    found: list[Batch] = []
+    """The batches, with one joined batch for every class that ``joins``."""
+    single: list[Batch] = []
     groups: dict[type, list[Batch]] = {}
     for batch in batches:
         if batch.joins:
             groups.setdefault(type(batch), []).append(batch)
         else:
-            found.append(batch)
-    return found + [group[0].joined(group) for group in groups.values()]
+            single.append(batch)
+    return single + [group[0].joined(group) for group in groups.values()]

@@ -1,20 +1,20 @@
-"""Internal coordinates: scalar unknowns that an element brings besides the positions and quaternions of frames.
+"""Internal coordinates: scalar unknowns of an element in addition to the positions and quaternions of frames.
 
-An axial strain at a beam's node is one; the amplitude of a mode or the angle of a rotor inside a body are others. The
-machinery numbers them, integrates them, scales their errors and names them, and knows nothing else about them.
+Examples are the axial strain at a node of a beam, the amplitude of a mode, the angle of a rotor inside a body. Layout,
+steppers and results number, integrate and name them and scale their errors; they need no other information.
 """
 
 from dataclasses import dataclass
 
-# The absolute tolerance of a run that bounds the error, by the unit of the coordinate.
+# The absolute tolerance of a run that applies, by the unit of the coordinate.
 TOLERANCE = {"m": "position", "rad": "quaternion", "-": "strain"}
 
 
 @dataclass(frozen=True)
 class InternalQuantity:
-    """What an internal coordinate is: its name, as in "boom, node 1: strain", and its unit.
+    """The quantity of an internal coordinate: its name, as in "boom, node 1: strain", and its unit.
 
-    unit : "m", "rad" or "-"; the error is held to the tolerance of positions, of quaternions or of strains.
+    unit : "m", "rad" or "-", with the tolerance of positions, of quaternions or of strains. Raises ValueError.
     """
 
     name: str
@@ -26,7 +26,7 @@ class InternalQuantity:
 
     @property
     def tolerance(self) -> str:
-        """The field of ``femb.base.options.Tolerances`` that holds for it."""
+        """The field of ``femb.base.options.Tolerances`` that applies."""
         return TOLERANCE[self.unit]
 
 
@@ -34,8 +34,8 @@ class InternalQuantity:
 class InternalCoordinate:
     """One internal coordinate of an item.
 
-    label : where it is, with the name of the item, such as "boom, node 1". quantity : what it is. owner : the moving
-    frame in whose block of the matrices it is; None for a block of its own. table : of the item.
+    label : the name of the item and the position in it, such as "boom, node 1". quantity : its name and unit. owner :
+    the moving frame whose block of the matrices contains it; None for a separate block. table : of the item.
     """
 
     label: str
@@ -45,5 +45,5 @@ class InternalCoordinate:
 
     @property
     def name(self) -> str:
-        """As states of a linearisation are named: "boom, node 1.strain"."""
+        """Its name as a state of a linearisation: "boom, node 1.strain"."""
         return f"{self.label}.{self.quantity.name}"

@@ -1,10 +1,10 @@
-"""Layout: names to frames, frames to slices of q and v, constraints to rows, and the blocks they are eliminated in.
+"""Layout: numbers of named items, frames, coordinates and constraint rows, and their blocks in the matrices.
 
 A *frame* is a position and, unless it belongs to a point mass, axes; an *internal coordinate* is a scalar unknown of an
-element (``femb.layout.internal``). Each moving frame is a *block* together with the internal coordinates that it owns;
-one without owner is a block by itself. Elements couple blocks, and blocks are numbered along the branches of these
-couplings. A *row* is one equation of constraint between two frames, with one multiplier; rows between the same two
-frames are a block too, after all blocks of velocities (``femb.layout.rows``).
+element (``femb.layout.internal``). A moving frame and the internal coordinates that it owns form a *block*; an internal
+coordinate without owner is a block. Elements couple blocks, and blocks are numbered along the branches of these
+couplings. A *row* is one constraint equation between two frames, with one multiplier; rows between the same two
+frames form a block too. Blocks of rows follow all blocks of velocities (``femb.layout.rows``).
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,10 @@ from femb.numerics import rotations
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A body or a beam node in its start pose; ``moving`` is 6 velocities, 3 for a point, 0 for the ground."""
+    """A body or a beam node in its start pose: position (m) from ``Layout.origin``, quaternion frame to inertial.
+
+    freedom : number of velocities: 6, 3 for a point, 0 for a fixed frame.
+    """
 
     label: str
     position: Floats
@@ -34,7 +37,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Station:
-    """A point with axes carried by a frame: offset (3,) m in its axes, rotation (4,) frame to station."""
+    """A point with axes fixed to a frame: offset (3,) m in the frame's axes, rotation (4,) station to frame."""
 
     frame: int
     offset: Floats = field(default_factory=lambda: np.zeros(3))
@@ -42,20 +45,20 @@ class Station:
 
     @property
     def on_frame(self) -> bool:
-        """Whether the station is the frame itself."""
+        """Whether the station coincides with the frame."""
         return not self.offset.any() and bool(np.all(self.rotation == (1.0, 0.0, 0.0, 0.0)))
 
     @cached_property
     def axes(self) -> Floats:
-        """(3, 3) the station's axes as columns, in those of the frame."""
+        """(3, 3) the station's axes as columns, in the frame's axes."""
         return rotations.rotation_matrix(self.rotation)
 
 
 @dataclass(frozen=True, eq=False)
 class BeamLayout:
-    """A beam's nodes as stations, and the numbers of its internal coordinates, by the word that states and results use.
+    """A beam's nodes as stations, and the numbers of its internal coordinates by their name in states and results.
 
-    Of e elements, internal["strain"] (e, 2) are those of the axial strain at both ends of every element.
+    For e elements, internal["strain"] (e, 2) are the numbers of the axial strains at both ends of every element.
     """
 
     stations: list[Station]
@@ -71,8 +74,8 @@ class BeamLayout:
 class JointLayout:
     """A joint's ends as stations whose axes are the joint's, the numbers of its rows, and its coordinates.
 
-    part : where its coordinates are among those of all joints. same_way : axes of both ends that its rows keep
-    parallel, but for their sense.
+    part : slice of its coordinates in those of all joints. same_way : the axes that its rows keep parallel but that
+    could point in opposite directions.
     """
 
     first: Station
@@ -85,7 +88,7 @@ class JointLayout:
 
 @dataclass(frozen=True, eq=False)
 class LatchLayout:
-    """A latch, the number of the joint coordinate it holds, and that of its row."""
+    """A latch, the number of the joint coordinate that it locks, and the number of its row."""
 
     item: Any
     coordinate: int
@@ -94,10 +97,10 @@ class LatchLayout:
 
 @dataclass(frozen=True, eq=False)
 class DriverLayout:
-    """A driver's two ends, the numbers of its rows and the inputs that they follow, and the names of the components of
-    its force, one a row.
+    """A driver's two ends, the numbers of its rows, the inputs that prescribe their motion, and the names of the
+    components of its force, one for each row.
 
-    coordinate : where the joint's coordinate that it drives is among those of all joints; -1 if it drives none.
+    coordinate : number of the joint coordinate that it drives among those of all joints; -1 if it drives none.
     """
 
     first: Station
@@ -112,14 +115,13 @@ class Layout:
     """Collects frames, internal coordinates, rows and couplings from the elements; ``finish`` numbers them.
 
     After ``finish``: n_q coordinates, n_v velocities, n_c rows; frame_q, frame_v (F,) offsets of every frame in q and
-    v, or -1-i and -1 for the fixed frame ``fixed[i]``; internal_q, internal_v (S,) places of every internal coordinate;
-    row_c (n_c,) place of every row among the multipliers; block_start (B+1,) of the blocks in v and, after it, the
-    multipliers; edges, the coupled pairs of blocks; eliminated_after, for blocks of multipliers those that must be
-    eliminated before; is_tree, whether couplings and constraints form trees; has_loops, whether constraints close
-    loops.
+    v, or -1-i and -1 for the fixed frame ``fixed[i]``; internal_q, internal_v (S,) indices of internal coordinates;
+    row_c (n_c,) the multiplier of every row; block_start (B+1,) first index of every block in (v, multipliers); edges,
+    the coupled pairs of blocks; eliminated_after, for every block of multipliers the blocks that must be eliminated
+    before it; is_tree, whether couplings and constraints form trees; has_loops, whether constraints close loops.
 
-    origin (3,) m : the point of inertial space that positions, those in q among them, are counted from; see Placement.
-    What comes from a user, or goes to one, is from the inertial origin.
+    origin (3,) m : the inertial point from which positions, also those in q, are measured; see Placement. Input and
+    output of users are measured from the inertial origin.
     """
 
     def __init__(self) -> None:
@@ -139,7 +141,7 @@ class Layout:
         self.origin: Floats = np.zeros(3)
 
     def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
-        """A new frame in its start pose; freedom is 6, 3 (a point, without axes) or 0 (fixed)."""
+        """The number of a new frame in its start pose; freedom is 6, 3 (a point, without axes) or 0 (fixed)."""
         self.frames.append(Frame(label, position, quaternion, freedom))
         return len(self.frames) - 1
 
@@ -148,8 +150,8 @@ class Layout:
     ) -> int:
         """The number of a new internal coordinate; see ``InternalCoordinate``.
 
-        owner : it is eliminated together with this frame; on its own if that is None or fixed. shared : all elements
-        that ask for this quantity at this frame get the same coordinate.
+        owner : the frame with which it is eliminated; None or a fixed frame gives it a separate block. shared : all
+        elements that request this quantity at this frame get the same coordinate.
         """
         if shared and owner is not None:
             known = self._shared.setdefault((quantity, owner), len(self.internal))
@@ -160,21 +162,21 @@ class Layout:
         return len(self.internal) - 1
 
     def couple(self, frames: Iterable[int], internal: Iterable[int] = ()) -> None:
-        """State that an element couples these frames and internal coordinates with each other."""
+        """Declare that an element couples these frames and internal coordinates."""
         self.couplings.append((tuple(frames), tuple(internal)))
 
     def couple_by_spring(self, frames: Iterable[int]) -> None:
-        """State that a spring or dashpot couples these frames: they are not one structure for the start velocities."""
+        """Declare that a spring or dashpot couples these frames: for start velocities they are separate structures."""
         self.spring_couplings.append((tuple(frames), ()))
 
     def add_row(self, label: str, first: int, second: int) -> int:
-        """A new equation of constraint between two frames."""
+        """The number of a new constraint equation between two frames."""
         self.rows.append((first, second))
         self.row_labels.append(label)
         return len(self.rows) - 1
 
     def inertial_frame(self) -> int:
-        """A fixed frame at the origin with the inertial axes, which is no body; made when it is first asked for."""
+        """The number of the fixed frame at the inertial origin with inertial axes; the first call adds it."""
         if self._inertial is None:
             axes = np.array([1.0, 0.0, 0.0, 0.0])
             self._inertial = self.add_frame("the inertial frame", -self.origin, axes, freedom=0)
@@ -191,7 +193,7 @@ class Layout:
 
     @property
     def extent(self) -> float:
-        """Largest distance (m) of a frame from the origin that positions are counted from, at the start."""
+        """Largest distance (m) of a frame from ``origin`` at the start."""
         return max((float(np.linalg.norm(frame.position)) for frame in self.frames), default=0.0)
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
@@ -209,34 +211,34 @@ class Layout:
                 block_of_frame[k] = len(members)
                 members.append((k, []))
         block_of_internal = np.empty(len(self.internal), dtype=int)
-        for k, each in enumerate(self.internal):
-            if each.owner is None:
+        for k, coordinate in enumerate(self.internal):
+            if coordinate.owner is None:
                 block_of_internal[k] = len(members)
                 members.append((None, [k]))
             else:
-                block_of_internal[k] = block_of_frame[each.owner]
-                members[block_of_frame[each.owner]][1].append(k)
+                block_of_internal[k] = block_of_frame[coordinate.owner]
+                members[block_of_frame[coordinate.owner]][1].append(k)
         if not members:
             raise ModelError("the model has nothing that can move")
         pairs = set()
         for frames, internal in (*self.couplings, *self.spring_couplings):
-            touched = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
-            touched |= {int(block_of_internal[k]) for k in internal}
-            pairs |= {(a, b) for a in touched for b in touched if a < b}
-        held = [(int(block_of_frame[a]), int(block_of_frame[b])) for a, b in self.rows]
-        joined = {(min(each), max(each)) for each in held if min(each) >= 0}
+            coupled = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
+            coupled |= {int(block_of_internal[k]) for k in internal}
+            pairs |= {(a, b) for a in coupled for b in coupled if a < b}
+        constrained = [(int(block_of_frame[a]), int(block_of_frame[b])) for a, b in self.rows]
+        joined = {(min(pair), max(pair)) for pair in constrained if min(pair) >= 0}
         order, closed = _tree_order(len(members), pairs | joined)
-        place = np.empty(len(members) + 1, dtype=int)
-        place[order] = np.arange(len(members))
-        place[-1] = -1  # of the ground
+        number = np.empty(len(members) + 1, dtype=int)
+        number[order] = np.arange(len(members))
+        number[-1] = -1  # the ground
         owners = [members[b][0] for b in order]
         freedom = [1 if owner is None else self.frames[owner].freedom for owner in owners]
-        rows = RowBlocks([(int(place[a]), int(place[b])) for a, b in held], freedom)
+        rows = RowBlocks([(int(number[a]), int(number[b])) for a, b in constrained], freedom)
         self.is_tree, self.has_loops = not closed and rows.is_tree, not rows.is_tree
-        self.edges = [(int(place[a]), int(place[b])) for a, b in sorted(pairs)] + rows.edges
+        self.edges = [(int(number[a]), int(number[b])) for a, b in sorted(pairs)] + rows.edges
         self.eliminated_after = rows.after
         self._number([members[b] for b in order], rows.sizes)
-        self.n_c, self.row_c = len(self.rows), rows.place
+        self.n_c, self.row_c = len(self.rows), rows.index
 
     def _number(self, members: list[tuple[int | None, list[int]]], row_sizes: Ints) -> None:
         self.frame_q: Ints = np.empty(len(self.frames), dtype=np.int64)
@@ -274,21 +276,21 @@ class Layout:
         return q
 
     def velocity_labels(self) -> list[str]:
-        """What each velocity is, for messages: 'hub: velocity x', ..."""
+        """Names (n_v,) of the velocities for messages: 'hub: velocity x', ..."""
         labels = [""] * self.n_v
         words = [f"{word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
         for k, frame in enumerate(self.frames):
             for i in range(frame.freedom):
                 labels[self.frame_v[k] + i] = f"{frame.label}: {words[i]}"
-        for each, place in zip(self.internal, self.internal_v, strict=True):
-            labels[place] = f"{each.label}: {each.quantity.name} rate"
+        for coordinate, index in zip(self.internal, self.internal_v, strict=True):
+            labels[index] = f"{coordinate.label}: {coordinate.quantity.name} rate"
         return labels
 
 
 def _tree_order(count: int, pairs: set[tuple[int, int]]) -> tuple[list[int], bool]:
-    """Blocks parent before child along branches, and whether the couplings close loops.
+    """Order of the blocks, parents before children, and whether the couplings close loops.
 
-    The root of each tree is its block with most couplings: the hub of a satellite.
+    The root of a tree is the block with most couplings, such as the hub of a satellite.
     """
     neighbours: list[list[int]] = [[] for _ in range(count)]
     for a, b in sorted(pairs):

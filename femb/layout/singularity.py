@@ -1,11 +1,11 @@
-"""Postures: states that a motion cannot go on through, because an element's equations end there.
+"""Singular configurations of elements: gimbal lock, coincident points.
 
-Gimbal lock ends a torque along a dual Euler basis, whose vectors grow without bound; a spring between two points that
-meet has no direction. Such a set is where a vector y of the coordinates vanishes. It is met in passing, and a step may
-leap over it, so y is watched along the states of every step (its start, its stages, its end) before the step is
-accepted: it must not come nearer to zero than ``limit``, and the chords from state to state must keep clear of zero
-by a twentieth of their length. Where that fails, a shorter step is tried; where y at the start of the step is
-already within a hundredth of the limit, the run ends, at a time that is extrapolated linearly in |y|.
+At gimbal lock the vectors of a dual Euler basis, and so a torque along them, grow without bound; a spring between
+coincident points has no direction. In a singular configuration a vector y of the coordinates vanishes. A step may jump
+over it, so y is tested at all states of a step (start, stages, end) before the step is accepted: |y| must not be less
+than ``limit``, and the chords from state to state must pass zero at a distance of at least a twentieth of their length.
+If a test fails, a shorter step is tried; if |y| at the start of the step is already within a hundredth of the limit,
+the run ends, and the message gives the time at which |y|, extrapolated linearly, is zero.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.compile import kernel
 
-# A chord passes zero at a distance of this part of its length, or it is too coarse to tell on which side.
+# Smallest distance of a chord from zero, as a part of its length: a closer chord does not tell the side it passes.
 CLEARANCE = 0.05
-# Within this part of the limit the motion has arrived: a shorter step would only halve what is left.
+# Times the limit: below this |y| the run ends, because a shorter step would only halve the distance to the limit.
 ARRIVED = 1.01
 
 
 @dataclass(frozen=True)
 class Singularity:
-    """One vector that must not vanish: how small it may become, and what a message says of it.
+    """One vector that must not vanish: its smallest length, and the texts of its message.
 
-    item : whose equations end, such as "loads.spin". event : what happens there, as in "gimbal lock of ...".
+    item : the singular item, such as "loads.spin". event : the singular configuration, as in "gimbal lock of ...".
     measure : the length of the vector, such as "|cos phi|". advice : what to try.
     """
 
@@ -41,7 +41,7 @@ class Singularity:
 
 
 class SingularityError(SolveError):
-    """The motion came to a singularity that it cannot go on through; ``time`` (s) is when, by extrapolation."""
+    """The motion reached a singular configuration; ``time`` (s) is its extrapolated instant."""
 
     def __init__(self, singularity: Singularity, reached: float, time: float, size: float) -> None:
         self.singularity, self.time = singularity, time
@@ -53,7 +53,7 @@ class SingularityError(SolveError):
 
 @kernel
 def first_violation(y, limit):
-    """The first of the vectors y (s, k, m), at s states of a step, that comes too near to zero; -1 if none does."""
+    """Number of the first of k vectors y (s, k, m), at s states of a step, that comes too near to zero; -1 if none."""
     for k in range(y.shape[1]):
         for s in range(y.shape[0]):
             size = 0.0
@@ -63,7 +63,7 @@ def first_violation(y, limit):
                 return k
             if s == 0:
                 continue
-            # the point of the chord nearest to zero, if it is inside
+            # the point of the chord nearest to zero, if it is between the ends
             along, length = 0.0, 0.0
             for i in range(y.shape[2]):
                 step = y[s, k, i] - y[s - 1, k, i]
@@ -80,9 +80,9 @@ def first_violation(y, limit):
 
 
 def check_singularities(batch: Any, t: float, q: Floats, v: Floats, last: bool) -> None:
-    """See what the states q (s, n_q), v (s, n_v) of a step from t meet; q[0] is the state that was accepted.
+    """Test the states q (s, n_q), v (s, n_v) of a step from t (s); q[0], v[0] is the accepted state.
 
-    Raises TrialError where a shorter step can come nearer, SingularityError where none can or the step is the ``last``.
+    Raises TrialError if a shorter step can come nearer, SingularityError if none can or the step is the ``last``.
     """
     y, rates = batch.singularity_vectors(q, v)
     k = first_violation(y, np.array([singularity.limit for singularity in batch.singularities]))

@@ -1,4 +1,4 @@
-"""State: the bodies, beams and joints of one instant by name; what load callables and events see."""
+"""State: the bodies, beams and joints at one instant by name; users' functions of loads and events receive it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,8 +59,8 @@ class State:
     """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,).
 
     Positions of bodies and nodes are from the inertial origin, those in q from ``layout.origin``.
-    All it gives out is for reading: an attempt to write into it raises ValueError. Who keeps values takes copies, since
-    the arrays change as the integration goes on.
+    Its arrays are read-only: writing raises ValueError. Copy values to keep them, because the integration changes the
+    arrays.
     """
 
     def __init__(self, layout: Layout, time: float, q: Floats, v: Floats, joint_motion: Any = None) -> None:
@@ -71,7 +71,7 @@ class State:
         self.q.flags.writeable = self.v.flags.writeable = False
 
     def arrays(self) -> tuple[Floats, Floats]:
-        """q and v themselves, for the elements' kernels: these are compiled for arrays that can be written to."""
+        """Writable q and v, for the elements' kernels, which are compiled for writable arrays."""
         return self._arrays
 
     @property
@@ -105,7 +105,7 @@ class State:
     def _beam(self, name: str) -> BeamState:
         beam = self._layout.beams[name]
         nodes = tuple(self._node(station) for station in beam.stations)
-        internal = {word: self.q[self._layout.internal_q[k]] for word, k in beam.internal.items()}
+        internal = {name: self.q[self._layout.internal_q[k]] for name, k in beam.internal.items()}
         return BeamState(nodes, internal)
 
     def _node(self, station: Station) -> NodeState:
@@ -129,9 +129,9 @@ def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats,
     omega, alpha = v[:, j + 3 : j + 6], a[:, j + 3 : j + 6]
     if station.on_frame:
         return linear, alpha
-    swung = np.cross(alpha, station.offset) + np.cross(omega, np.cross(omega, station.offset))
+    relative = np.cross(alpha, station.offset) + np.cross(omega, np.cross(omega, station.offset))
     return (
-        linear + rotations.rotate(q[:, i + 3 : i + 7], swung),
+        linear + rotations.rotate(q[:, i + 3 : i + 7], relative),
         rotations.rotate_back(station.rotation, alpha),
     )
 

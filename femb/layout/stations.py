@@ -1,8 +1,7 @@
-"""Stations of elements: their motion, and how forces and matrices reach the frames that carry them; numpy.
+"""Motion of the stations of elements, and the transfer of forces and matrices to the frames; for elements in numpy.
 
-For elements that are written in numpy. A station is a point with axes on a frame, off its origin or not; what an
-element says of its stations, velocities in inertial axes and angular velocities in those of the station, comes out as
-residuals and matrices of the frames.
+A station is a point with axes fixed to a frame. An element formulates its forces and matrices in velocities (inertial
+axes) and angular velocities (axes of the station) of its stations; this module transforms them to the frames.
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from femb.numerics.rotations import cross_matrix
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Of n elements with e stations each, in s states: position (s, n, e, 3) m and axes (s, n, e, 3, 3), as columns;
+    """Motion of the e stations of n elements at s states: position (s, n, e, 3) m and axes (s, n, e, 3, 3), as columns;
     velocity (s, n, e, 3) m/s, inertial axes, and omega (s, n, e, 3) rad/s, axes of the station."""
 
     position: Floats
@@ -28,22 +27,22 @@ class Motion:
 
 
 class Stations:
-    """The stations of n elements with e of them each, a list of lists."""
+    """The stations of n elements, a list of e stations for each."""
 
     def __init__(self, stations: list[list[Station]], layout: Layout) -> None:
         self.count = len(stations[0])
-        every = [station for element in stations for station in element]
-        frames = [station.frame for station in every]
+        all_stations = [station for element in stations for station in element]
+        frames = [station.frame for station in all_stations]
         in_q, self.in_v = layout.frame_q[frames], layout.frame_v[frames]
         self.moving = self.in_v >= 0
         self.q = np.maximum(in_q, 0)[:, None] + np.arange(7)
         self.v = self.in_v[self.moving][:, None] + np.arange(6)
         self.fixed = layout.fixed[np.where(self.moving, 0, -1 - in_q)]
-        self.offset = np.array([station.offset for station in every])
-        self.turn = np.array([station.axes for station in every])
+        self.offset = np.array([station.offset for station in all_stations])
+        self.rotation = np.array([station.axes for station in all_stations])
 
     def motion(self, q: Floats, v: Floats) -> Motion:
-        """At s states q (s, n_q), v (s, n_v)."""
+        """Motion at s states q (s, n_q), v (s, n_v)."""
         rates = np.zeros((len(q), len(self.moving), 6))
         rates[:, self.moving] = v[:, self.v]
         velocity, omega = rates[..., :3], rates[..., 3:]
@@ -51,33 +50,33 @@ class Stations:
         arm = np.cross(omega, self.offset)
         return Motion(
             self._by_element(position + _apply(R, self.offset)),
-            self._by_element(R @ self.turn),
+            self._by_element(R @ self.rotation),
             self._by_element(velocity + _apply(R, arm)),
-            self._by_element(_apply(np.swapaxes(self.turn, -1, -2), omega)),
+            self._by_element(_apply(np.swapaxes(self.rotation, -1, -2), omega)),
         )
 
     def allocate(self, pattern: Any) -> None:
-        """Look up where the blocks of the frames are in the matrices."""
-        self.places, self.stride = pattern.offsets(self.in_v.reshape(-1, self.count))
+        """Look up the offsets of the blocks of the frames in the matrices."""
+        self.offsets, self.stride = pattern.offsets(self.in_v.reshape(-1, self.count))
 
     def add_force(self, q: Floats, force: Floats, torque: Floats, out: Floats) -> None:
         """out (s, n_v) += forces (s, n, e, 3), inertial axes, and torques (s, n, e, 3), axes of the station."""
         _, R = self._frames(q)
         force, torque = (x.reshape(len(q), -1, 3) for x in (force, torque))
         arm = np.cross(self.offset, _apply(np.swapaxes(R, -1, -2), force))
-        both = np.concatenate([force, arm + _apply(self.turn, torque)], axis=-1)
-        np.add.at(out.T, self.v, np.moveaxis(both[:, self.moving], 0, -1))  # stations may share a frame
+        wrench = np.concatenate([force, arm + _apply(self.rotation, torque)], axis=-1)
+        np.add.at(out.T, self.v, np.moveaxis(wrench[:, self.moving], 0, -1))  # stations may share a frame
 
     def add_matrix(self, q: Floats, matrix: Floats, data: Floats, force: Floats | None = None) -> None:
         """Add matrices (n, 6 e, 6 e), by the velocities of the stations, to block data at one state.
 
-        force (n, e, 3) : whose lever arms turn with the frames, for the derivative of ``add_force`` by positions.
+        force (n, e, 3) : adds the stiffness due to the rotation of its lever arms, for the derivative of ``add_force``.
         """
         from femb.numerics.vector3 import scatter
 
         (R,) = self._frames(q[None])[1]
         to_frames = np.zeros((len(R), 6, 6))
-        to_frames[:, :3, :3], to_frames[:, 3:, 3:] = np.eye(3), np.swapaxes(self.turn, -1, -2)
+        to_frames[:, :3, :3], to_frames[:, 3:, 3:] = np.eye(3), np.swapaxes(self.rotation, -1, -2)
         to_frames[:, :3, 3:] = -R @ cross_matrix(self.offset)
         T = to_frames.reshape(-1, self.count, 6, 6)
         blocks = np.asarray(matrix).reshape(-1, self.count, 6, self.count, 6)
@@ -89,7 +88,7 @@ class Stations:
                 blocks[:, end, 3:, end, 3:] += arms[:, end]
         starts, sizes = 6 * np.arange(self.count), np.full(self.count, 6)
         for k, block in enumerate(blocks.reshape(-1, 6 * self.count, 6 * self.count)):
-            scatter(block, starts, sizes, self.places[k], self.stride[k], data)
+            scatter(block, starts, sizes, self.offsets[k], self.stride[k], data)
 
     def _frames(self, q: Floats) -> tuple[Floats, Floats]:
         """Positions (s, m, 3) and axes (s, m, 3, 3) of the frames of all m stations."""

@@ -1,1 +1,1 @@
-"""Mathematics and machine code that know nothing of models: rotations, compiled kernels, elimination."""
+"""Numerical tools that are independent of models: rotations, compiled kernels, elimination, Newton's iteration."""

@@ -1,19 +1,18 @@
-"""Kernels of block elimination; see ``femb.system.block_lu``. Blocks are rows in a flat array of numbers, real or
+"""Kernels of block elimination; see ``femb.system.block_lu``. Blocks are stored row by row in a flat array, real or
 complex.
 
-Matrices without multipliers, whose ``diagonal_scale`` is None, have kernels of their own, without what only multipliers
-need.
+``diagonal_scale`` is None for matrices without multipliers: numba then compiles variants without the operations on
+multipliers.
 """
 
 import numpy as np
 
 from femb.numerics.compile import inlined, kernel
 
-# For a literal 1, numba would compile a variant of the called kernel.
-ONE = np.int64(1)
-# Far from where a load acts a solution fades to nothing; as subnormal numbers it would make all that is computed from
-# it several times as slow.
-NOTHING = 1e-100
+# Number of columns of a vector; for a literal 1, numba would compile a variant of the called kernel.
+ONE_COLUMN = np.int64(1)
+# Smaller entries of a solution are set to zero: arithmetic with subnormal numbers is several times slower.
+FLUSH_TO_ZERO = 1e-100
 
 
 @kernel
@@ -22,10 +21,10 @@ def factor(
 ):
     """Factorise block data in place; returns -1, or the block that is singular.
 
-    The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks hold L and U, the blocks
-    (b, later) hold A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the rows of each block that are independent;
-    diagonal_scale (n,) is what the velocities alone add to the diagonal of multipliers, of which ``dependent`` is the
-    least part that an independent row leaves; before, it is zero, or minus infinity for excluded rows.
+    The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks contain L and U, the
+    blocks (b, later) A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the number of independent rows of each
+    block. diagonal_scale (n,) on entry: zero, or minus infinity for excluded rows; on return: the contribution of the
+    velocities to the diagonal of each multiplier. A row whose pivot is at most ``dependent`` times this is dependent.
     """
     if diagonal_scale is not None:
         for b in range(diagonal.size):
@@ -71,7 +70,7 @@ def factor(
 
 @kernel
 def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratios):
-    """ratios (n_c,) of the pivots of rows of constraints to their ``diagonal_scale``."""
+    """ratios (n_c,) of the pivots of constraint rows to their ``diagonal_scale``."""
     for b in range(diagonal.size):
         o = start[b]
         n = start[b + 1] - o
@@ -86,7 +85,7 @@ def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratio
 
 @inlined
 def factor_velocities(data, D, n, pivots, o):
-    """LU of the block (n, n) at D with partial pivoting; whether it is regular."""
+    """LU of the block (n, n) at D with partial pivoting; returns whether the block is regular."""
     for k in range(n):
         best, row = 0.0, k
         for i in range(k, n):
@@ -105,7 +104,7 @@ def factor_velocities(data, D, n, pivots, o):
 
 @inlined
 def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
-    """LU of a block of multipliers with diagonal pivoting; returns how many rows do not depend on the others."""
+    """LU of a block of multipliers with diagonal pivoting; returns the number of independent rows."""
     for k in range(n):
         best, row = -1.0, k
         for i in range(k, n):
@@ -127,7 +126,7 @@ def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
 
 @inlined
 def eliminate(data, D, n, k):
-    """Take row k of the block (n, n) at D from those below it."""
+    """Subtract multiples of row k of the block (n, n) at D from the rows below it."""
     inverse = 1.0 / data[D + k * n + k]
     for i in range(k + 1, n):
         f = data[D + i * n + k] * inverse
@@ -166,7 +165,7 @@ def substitute(data, D, n, r, pivots, o, x, X, m):
 
 @inlined
 def restore_order(n, r, pivots, o, x, X, m):
-    """Multipliers in their own order after ``substitute``; those of dependent rows are zero."""
+    """Restore the order of the multipliers after ``substitute``; those of dependent rows are zero."""
     for i in range(r * m, n * m):
         x[X + i] = 0.0
     for k in range(r - 1, -1, -1):
@@ -176,8 +175,8 @@ def restore_order(n, r, pivots, o, x, X, m):
 
 @inlined
 def subtract_product(data, U, X, T, m, n, c):
-    """The block (m, c) at T less the product of the blocks (m, n) at U and (n, c) at X."""
-    # views, since the product is never one of its factors, which lets the inner loop run in registers
+    """Subtract the product of the blocks (m, n) at U and (n, c) at X from the block (m, c) at T."""
+    # views: the product never overlaps its factors, so that the inner loop runs in registers
     goal, columns = data[T : T + m * c], data[X : X + n * c]
     for i in range(m):
         for k in range(n):
@@ -188,14 +187,14 @@ def subtract_product(data, U, X, T, m, n, c):
 
 @kernel
 def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
-    """Solve in place for one right-hand side x (n,) with a factorisation of ``factor``."""
+    """Solve in place for one right-hand side x (n,) with the factors computed by ``factor``."""
     for step in range(order.size):
         b = order[step]
         o = start[b]
         n = start[b + 1] - o
-        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE)
+        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE_COLUMN)
         if diagonal_scale is not None and o >= n_v:
-            restore_order(n, rank[b], pivots, o, x, o, ONE)
+            restore_order(n, rank[b], pivots, o, x, o, ONE_COLUMN)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_vector(data, upper[e], start[later[e] + 1] - p, n, x, o, p)
@@ -206,13 +205,13 @@ def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots,
             p = start[later[e]]
             subtract_vector(data, lower[e], n, start[later[e] + 1] - p, x, p, o)
     for i in range(x.size):
-        if abs(x[i].real) + abs(x[i].imag) < NOTHING:
+        if abs(x[i].real) + abs(x[i].imag) < FLUSH_TO_ZERO:
             x[i] = 0.0
 
 
 @inlined
 def subtract_vector(data, A, m, n, x, o, p):
-    """x[p:] (m,) less the block (m, n) at A times x[o:] (n,)."""
+    """Subtract the block (m, n) at A times x[o:] (n,) from x[p:] (m,)."""
     for i in range(m):
         s = x[p + i]
         for k in range(n):
@@ -243,6 +242,6 @@ def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):
 
 @kernel
 def shift(mass, damping, stiffness, mu, reach, out):
-    """out = mu mass + damping + reach stiffness, block data; mu and reach real or complex."""
+    """out = mu mass + damping + reach stiffness for block data; mu and reach are real or complex."""
     for i in range(out.size):
         out[i] = mu * mass[i] + damping[i] + reach * stiffness[i]

@@ -1,7 +1,7 @@
 """Compiled kernels: two decorators, and a cache that notices every edit.
 
-numba's own cache key is the file of the compiled function, so an edit in a file that it calls into would go
-unnoticed; the cache folder is therefore named by a hash of all of femb's sources that hold kernels.
+numba's cache key is the file of the compiled function; it does not change when another file with a called kernel is
+edited. The name of the cache folder is therefore a hash of all source files of femb that contain kernels.
 """
 
 import hashlib
@@ -14,42 +14,42 @@ from typing import Any
 
 import numba
 
-from femb.numerics.kernel_cache import Place, find_place, keep
+from femb.numerics.kernel_cache import CacheFolder, find_cache, keep
 from femb.numerics.kernel_compiler import KNOWN, compiled, compiled_inside
 
 
 @cache
-def cache_place() -> Place:
-    """Where compiled kernels of exactly these sources are kept."""
+def kernel_cache() -> CacheFolder:
+    """The cache folder for compiled kernels of exactly these sources."""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN}".encode())
     for folder in _source_folders():
         for source in sorted(folder.rglob("*.py")):
             text = source.read_bytes()
             if b"@kernel" in text or b"@inlined" in text:
                 digest.update(text)
-    return find_place(digest.hexdigest()[:16])
+    return find_cache(digest.hexdigest()[:16])
 
 
 def _source_folders() -> list[Path]:
-    """Those that femb and its elements are imported from, wherever an installation has put them."""
+    """The folders from which femb and its elements are imported; an installation may separate them."""
     folders = [Path(__file__).resolve().parents[1]]
     elements = importlib.util.find_spec("femb.elements")
     if elements is not None:
-        folders += [Path(each).resolve() for each in elements.submodule_search_locations or ()]
+        folders += [Path(folder).resolve() for folder in elements.submodule_search_locations or ()]
     return folders
 
 
 def is_compiled() -> bool:
     """Whether some kernels of these sources have been compiled on this machine before."""
-    folder = cache_place().folder
+    folder = kernel_cache().folder
     return folder is not None and any(folder.rglob("*.nbc"))
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile on first call and keep the machine code on disk."""
-    return keep(compiled(function), function, cache_place())
+    """Compile a function on its first call and store the machine code on disk."""
+    return keep(compiled(function), function, kernel_cache())
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``kernel`` that only kernels call. It takes an eighth less time to compile; called from Python it raises."""
-    return keep(compiled_inside(function), function, cache_place())
+    """A ``kernel`` that only kernels call: it compiles in an eighth less time, and raises if Python calls it."""
+    return keep(compiled_inside(function), function, kernel_cache())

@@ -1,7 +1,7 @@
 """Coefficients of the explicit Runge-Kutta method DOP853, of order 8 with error estimates 5 and 3.
 
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, second edition, section II.10, and the
-authors' program DOP853. Twelve stages, the thirteenth is the first of the next step; three more for dense output.
+authors' program DOP853. Twelve stages; the thirteenth is the first of the next step; three more for dense output.
 """
 
 import numpy as np
@@ -182,7 +182,7 @@ E5 = np.array(
     ]
 )
 
-# Dense output: rows 0 to 2 of the polynomial come from the step itself.
+# Dense output: coefficients 3 to 6 of the polynomial; the step itself gives coefficients 0 to 2.
 D = np.zeros((4, 16))
 D[0, [0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]] = [
     -8.428938276109013,

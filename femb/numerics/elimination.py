@@ -1,8 +1,8 @@
-"""Elimination: in which order the blocks of the system matrices are eliminated, and what fills in.
+"""Elimination order of the blocks of the system matrices, and the fill-in.
 
-The graph of blocks is eliminated by least degree: on a tree that runs from the leaves to the root without fill, around
-a loop it carries a few more blocks along. A block of multipliers has no diagonal of its own: it may only follow the
-blocks that give it one (``after``).
+Minimum degree ordering of the graph of blocks: a tree is eliminated from the leaves to the root without fill-in; a loop
+adds a few blocks. A block of multipliers has a zero diagonal: it may only be eliminated after the blocks that change
+this diagonal (``after``).
 
 A. George, J. W. H. Liu, The evolution of the minimum degree ordering algorithm, SIAM Review 31 (1989) 1-19.
 """
@@ -15,7 +15,7 @@ from femb.base.types import Ints
 
 
 class Elimination:
-    """order (B,) of the blocks; later[first[k] : first[k + 1]] are the neighbours of the k-th eliminated after it."""
+    """order (B,) of the blocks; later[first[k] : first[k + 1]] : neighbours of the k-th, eliminated after it."""
 
     def __init__(self, count: int, edges: set[tuple[int, int]], after: dict[int, set[int]]) -> None:
         neighbours: list[set[int]] = [set() for _ in range(count)]
@@ -23,10 +23,10 @@ class Elimination:
             neighbours[a].add(b)
             neighbours[b].add(a)
         waiting = {block: set(others) for block, others in after.items() if others}
-        released_by: dict[int, list[int]] = {}
+        waiting_for: dict[int, list[int]] = {}
         for block, others in waiting.items():
             for other in others:
-                released_by.setdefault(other, []).append(block)
+                waiting_for.setdefault(other, []).append(block)
         heap: list[tuple[int, int]] = []
         for b in range(count):
             if b not in waiting:
@@ -49,15 +49,15 @@ class Elimination:
                 for n in others:
                     neighbours[n] |= others
                     neighbours[n].discard(n)
-            free = []
-            for block in released_by.get(b, ()):
+            released = []
+            for block in waiting_for.get(b, ()):
                 waiting[block].discard(b)
                 if not waiting[block]:
                     del waiting[block]
-                    free.append(block)
-            for n in (*others, *free):
+                    released.append(block)
+            for n in (*others, *released):
                 if n not in waiting:
                     heappush(heap, (len(neighbours[n]), -n))
         self.order: Ints = np.array(order, dtype=np.int64)
-        self.first: Ints = np.concatenate([[0], np.cumsum([len(each) for each in later])]).astype(np.int64)
-        self.later: Ints = np.array([n for each in later for n in each], dtype=np.int64)
+        self.first: Ints = np.concatenate([[0], np.cumsum([len(others) for others in later])]).astype(np.int64)
+        self.later: Ints = np.array([n for others in later for n in others], dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Cache of compiled kernels: numba's own, in a folder that nobody else can write to, of files that are checked.
+"""Cache of compiled kernels: numba's cache, in a folder that only the user can write to, with checked files.
 
-Pickles, as those of numba are, run whatever they say, and damaged ones stop it. Here each file begins with a digest
-of its name and content; one that does not agree is dropped, and its kernel compiled again. Where there is no folder to
-trust, or nothing can be written, kernels are compiled in memory, with a warning.
+numba's cache files are pickles: loading one can execute arbitrary code, and numba fails on damaged ones. Here each file
+begins with a digest of its name and content; a file with a wrong digest is deleted and its kernel compiled again. If no
+trusted folder exists, or a file cannot be written, kernels are compiled in memory, with a warning.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from typing import Any
 import numba
 from numba.core import caching
 
-# What this relies on of numba's own, which is not for others: where it is missing, kernels are compiled in memory.
+# The internal names of numba that this module uses: if one is missing, kernels are compiled in memory.
 RELIED_ON = {
     "FunctionCache": ("load_overload", "save_overload"),
     "IndexDataCacheFile": ("_load_index", "_save_index", "_load_data", "_save_data", "_data_path", "_dump"),
@@ -31,53 +31,53 @@ DIGEST = hashlib.sha256
 
 
 class KernelCacheWarning(UserWarning):
-    """Compiled kernels cannot be kept."""
+    """Compiled kernels cannot be stored."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """A folder to keep compiled kernels in, or why there is none."""
+class CacheFolder:
+    """The folder for compiled kernels, or None and the reason."""
 
     folder: Path | None
     reason: str = ""
 
 
-def find_place(name: str) -> Place:
-    """The folder ``name`` below that of the user's caches, or below one of the user's own in the temporary folder."""
+def find_cache(name: str) -> CacheFolder:
+    """The folder ``name`` in the user's cache folder, or in a folder of the user in the temporary folder."""
     if not KNOWN:
-        return Place(None, f"numba {numba.__version__} has another cache than femb knows")
+        return CacheFolder(None, f"numba {numba.__version__} has another cache than femb knows")
     reasons = []
     try:
         root = Path(os.environ.get("FEMB_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         reasons.append(_trusted(root, "femb", name))
         if not reasons[-1]:
-            return Place(root / "femb" / name)
-        root, own = Path(tempfile.gettempdir()), f"femb-{_user()}"
-        reasons.append(_trusted(root, own, name))
+            return CacheFolder(root / "femb" / name)
+        root, user_folder = Path(tempfile.gettempdir()), f"femb-{_user()}"
+        reasons.append(_trusted(root, user_folder, name))
         if not reasons[-1]:
-            return Place(root / own / name)
+            return CacheFolder(root / user_folder / name)
     except (OSError, RuntimeError) as error:
         reasons.append(str(error))
-    return Place(None, "; ".join(reasons))
+    return CacheFolder(None, "; ".join(reasons))
 
 
-def keep(dispatcher: Any, function: Callable[..., Any], place: Place) -> Any:
-    """Let a kernel keep in a place what is compiled of it."""
+def keep(dispatcher: Any, function: Callable[..., Any], cache: CacheFolder) -> Any:
+    """Attach the cache in a folder to a kernel, and return the kernel."""
     if not hasattr(dispatcher, "_cache"):
-        # Kernels are not compiled at all, or numba keeps its cache elsewhere.
+        # Compilation is disabled, or numba stores its cache differently.
         return dispatcher
-    if place.folder is None:
-        dispatcher._cache = _InMemory(place.reason) if KNOWN else dispatcher._cache
+    if cache.folder is None:
+        dispatcher._cache = _InMemory(cache.reason) if KNOWN else dispatcher._cache
         return dispatcher
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(place.folder)
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache.folder)
     try:
         dispatcher._cache = _KernelCache(function)
     except (OSError, RuntimeError) as error:
-        # The sources are no files, as in an archive.
+        # The sources are not files, for example in an archive.
         dispatcher._cache = _InMemory(str(error))
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_DIR = previous
     return dispatcher
 
 
@@ -86,41 +86,41 @@ def _user() -> int:
 
 
 def _trusted(root: Path, upper: str, name: str) -> str:
-    """Make ``root/upper/name``; why it cannot be used, or nothing."""
+    """Make the folder ``root/upper/name``; the reason why it cannot be used, or an empty string."""
     folder = root / upper
     try:
         root.mkdir(parents=True, exist_ok=True)
-        for each, forbidden in ((folder, 0o022), (folder / name, 0o077)):
-            each.mkdir(mode=0o700, exist_ok=True)
-            about = each.lstat()
-            if not stat.S_ISDIR(about.st_mode):
-                return f"{each} is not a folder"
-            if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
-                return f"{each} belongs to another user"
-            if hasattr(os, "geteuid") and about.st_mode & forbidden:
-                return f"{each} is open to other users (mode {about.st_mode & 0o777:o}): remove it, or chmod it to 700"
-            if not os.access(each, os.W_OK | os.X_OK):
-                return f"{each} cannot be written"
+        for path, forbidden in ((folder, 0o022), (folder / name, 0o077)):
+            path.mkdir(mode=0o700, exist_ok=True)
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode):
+                return f"{path} is not a folder"
+            if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+                return f"{path} belongs to another user"
+            if hasattr(os, "geteuid") and status.st_mode & forbidden:
+                return f"{path} is open to other users (mode {status.st_mode & 0o777:o}): remove it, or chmod it to 700"
+            if not os.access(path, os.W_OK | os.X_OK):
+                return f"{path} cannot be written"
     except OSError as error:
         return f"{error.filename or folder}: {error.strerror}"
     return ""
 
 
 def _warn(reason: str) -> None:
-    """Say once why kernels are not kept; they will be compiled again each time."""
-    if not _said:
-        _said.append(reason)
+    """Warn once that kernels are not stored and why."""
+    if not _warned:
+        _warned.append(reason)
         text = f"compiled kernels cannot be kept, and are compiled anew in every process ({reason}); FEMB_CACHE=DIR "
         warnings.warn(text + "chooses another folder for them", KernelCacheWarning, stacklevel=2)
 
 
-_said: list[str] = []
+_warned: list[str] = []
 
 
 if KNOWN:
 
     class _InMemory(caching.NullCache):
-        """No cache, and a word when it is missed."""
+        """No cache, with a warning when a kernel would be stored."""
 
         def __init__(self, reason: str) -> None:
             self._reason = reason
@@ -129,7 +129,7 @@ if KNOWN:
             _warn(self._reason)
 
     class _KernelCache(caching.FunctionCache):
-        """numba's cache of a function, which neither a damaged file nor a full disk stops."""
+        """numba's cache of a function, which tolerates damaged files and full disks."""
 
         def __init__(self, function: Callable[..., Any]) -> None:
             super().__init__(function)
@@ -140,7 +140,7 @@ if KNOWN:
             try:
                 return super().load_overload(sig, target_context)
             except Exception:
-                # Whatever it is that is wrong with it, it can be compiled again.
+                # Whatever is wrong with the file, the kernel can be compiled again.
                 self._cache_file.drop()
                 return None
 
@@ -152,10 +152,10 @@ if KNOWN:
                 _warn(f"{error.filename or self._cache_path}: {error.strerror}")
 
     class _CheckedFiles(caching.IndexDataCacheFile):
-        """The files of a function: an index, and one of each signature; a digest, and then what numba would write."""
+        """The files of a function: an index and one file for each signature; a digest precedes numba's content."""
 
         def drop(self) -> None:
-            """Forget the files."""
+            """Delete the index: the kernels are compiled again."""
             Path(self._index_path).unlink(missing_ok=True)
 
         def _load_index(self) -> dict[Any, Any]:
@@ -176,7 +176,7 @@ if KNOWN:
             self._put(Path(self._data_path(name)), self._dump(data))
 
         def _checked(self, path: Path) -> bytes | None:
-            """The content of a file; None, and the file dropped, where it is not what was written."""
+            """The content of a file; if its digest is wrong, the file is deleted and the result is None."""
             try:
                 data = path.read_bytes()
             except FileNotFoundError:
@@ -188,7 +188,7 @@ if KNOWN:
             return None
 
         def _put(self, path: Path, content: bytes) -> None:
-            """Write a file, which takes its place when it is whole."""
+            """Write a file under a temporary name and rename it when it is complete."""
             draft = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
             try:
                 draft.write_bytes(_digest(path, content) + content)

@@ -1,10 +1,10 @@
-"""How kernels are compiled: by numba, faster where its inside is as femb knows it, and plainly elsewhere.
+"""Compilation of kernels with numba: faster with tested versions, by plain ``numba.njit`` with others.
 
-Three things go beyond numba's public interface. While a kernel is compiled, the overload that an operator has for
-operands of given types is chosen once instead of at every use: a third of the time that compiling takes. Kernels that
-only kernels call have no entrance from Python: an eighth of it. And by an option that numba does not document, kernels
-that allocate nothing are compiled without counts of references: a third of the time of a beam's force. Where numba is
-not of the versions that this was tested with, or lacks a name that is relied on, ``numba.njit`` alone compiles.
+Three measures go beyond numba's public interface. During a compilation the overload of an operator for given operand
+types is resolved once instead of at every use, which saves a third of the compile time. Kernels that only kernels call
+get no Python wrapper, which saves an eighth. An undocumented option compiles kernels that allocate nothing without
+reference counting, which saves a third of the time of a beam's force. If the version of numba was not tested, or an
+internal name is missing, ``numba.njit`` alone compiles.
 """
 
 import os
@@ -14,17 +14,17 @@ from typing import Any
 
 import numba
 
-# Versions of numba (major, minor) that what follows was tested with, the first and the last.
+# The first and the last tested version of numba (major, minor).
 TESTED = (0, 60), (0, 68)
-# What a kernel can make arrays with: only what allocates needs counts of references. One that allocates by another name
-# does not compile ("NRT required but not enabled"), and the name is to be added here.
+# Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
+# another function does not compile ("NRT required but not enabled"); then add the name of that function here.
 ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
-# Division by zero gives inf, as in numpy: the steppers test what they get for finiteness.
-PLAIN = {"error_model": "numpy"}
+# Division by zero gives inf, as in numpy: the steppers test results for finiteness.
+ERROR_MODEL = {"error_model": "numpy"}
 
 
 def _known() -> bool:
-    """Whether numba is as femb knows it; FEMB_PLAIN_NUMBA in the environment says that it is not."""
+    """Whether numba is a tested version with the internal names used here; FEMB_PLAIN_NUMBA=1 turns this off."""
     if (
         os.environ.get("FEMB_PLAIN_NUMBA")
         or not TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) <= TESTED[1]
@@ -45,14 +45,14 @@ KNOWN = _known()
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """A kernel, which numba compiles on its first call."""
+    """A kernel that numba compiles on its first call."""
     if not KNOWN:
-        return numba.njit(**PLAIN)(function)
+        return numba.njit(**ERROR_MODEL)(function)
     return numba.njit(pipeline_class=KernelCompiler, **_options(function))(function)
 
 
 def compiled_inside(function: Callable[..., Any]) -> Any:
-    """A kernel that only kernels call; called from Python it raises where numba is as femb knows it."""
+    """A kernel that only kernels call; with a tested version of numba it raises TypeError if Python calls it."""
     if not KNOWN or numba.config.DISABLE_JIT:
         return compiled(function)
     options = {"nopython": True, "no_cpython_wrapper": True, **_options(function)}
@@ -61,7 +61,7 @@ def compiled_inside(function: Callable[..., Any]) -> Any:
 
 def _options(function: Callable[..., Any]) -> dict[str, Any]:
     allocates = bool(ALLOCATING & set(function.__code__.co_names))
-    return {**PLAIN, "no_cfunc_wrapper": True, "_nrt": allocates}
+    return {**ERROR_MODEL, "no_cfunc_wrapper": True, "_nrt": allocates}
 
 
 if KNOWN:
@@ -73,20 +73,20 @@ if KNOWN:
     _overloads: dict[Any, Any] = {}
 
     @contextmanager
-    def _overloads_remembered() -> Iterator[None]:
-        """Choose once which overload an operator has; numba tries some ten in turn, twice, for every addition."""
+    def _cached_overloads() -> Iterator[None]:
+        """Cache the overload of each operator and operand types; numba tries some ten, twice, for every addition."""
         operators: Any = types.Function
         if "get_call_type" in vars(operators):
-            # a kernel that is called by the one being compiled
+            # already cached: this kernel is called by the one that is being compiled
             yield
             return
-        ask = operators.get_call_type
+        resolve = operators.get_call_type
 
         def get_call_type(operator: Any, context: Any, args: Any, kws: Any) -> Any:
             if kws:
-                return ask(operator, context, args, kws)
+                return resolve(operator, context, args, kws)
             if (operator, args) not in _overloads:
-                _overloads[operator, args] = ask(operator, context, args, kws)
+                _overloads[operator, args] = resolve(operator, context, args, kws)
             return _overloads[operator, args]
 
         operators.get_call_type = get_call_type
@@ -96,18 +96,18 @@ if KNOWN:
             del operators.get_call_type
 
     class KernelCompiler(Compiler):
-        """numba's compiler, with its memory for overloads."""
+        """numba's compiler with cached overloads."""
 
         def compile_extra(self, func: Any) -> Any:
-            """Compile a function, and those that it calls."""
-            with global_compiler_lock, _overloads_remembered():
+            """Compile a function and the functions that it calls."""
+            with global_compiler_lock, _cached_overloads():
                 return super().compile_extra(func)
 
     class InnerKernel(CPUDispatcher):
-        """A kernel that only kernels call: compiled without the entrance by which Python would call it."""
+        """A kernel that only kernels call: compiled without a Python wrapper."""
 
         def add_overload(self, cres: Any) -> None:
-            """Keep a compiled version for kernels, but not among those that Python chooses from."""
+            """Store a compiled version for kernels, but not among those that calls from Python select."""
             self.overloads[tuple(cres.signature.args)] = cres
 
         def _compile_for_args(self, *args: Any, **kws: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Kernels between coordinates and velocities: q' = H(q) v, its inverse on tangents, and unit quaternions.
+"""Kernels for q' = H(q) v: rates, velocities of given rates, unit quaternions and error norms.
 
-Coordinates that are their own integrals (positions, strains) are listed as pairs of places in q and v, quaternions by
-the places where they and their angular velocities begin.
+linear_q, linear_v : indices in q and v of coordinates whose rates are velocities (positions, strains). quaternion_q,
+omega_v : indices of the first component of every quaternion in q and of its angular velocity in v.
 """
 
 import math
@@ -25,9 +25,9 @@ def rates(linear_q, linear_v, quaternion_q, omega_v, q, v, out):
 
 @kernel
 def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):
-    """out (s, n_v): the velocities x with H(q) x = dq; the part of dq along a quaternion is dropped.
+    """out (s, n_v): the velocities x with H(q) x = dq (s, n_q), for q (1 or s, n_q).
 
-    q (1 or s, n_q).
+    The part of dq along a quaternion, a change of its length, is dropped.
     """
     for s in range(dq.shape[0]):
         m = s if q.shape[0] > 1 else 0
@@ -43,7 +43,7 @@ def tangents(linear_q, linear_v, quaternion_q, omega_v, q, dq, out):
 
 @kernel
 def normalise(quaternion_q, q):
-    """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| before."""
+    """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest |p.p - 1| on entry."""
     worst = 0.0
     for k in range(quaternion_q.size):
         i = quaternion_q[k]
@@ -59,8 +59,9 @@ def normalise(quaternion_q, q):
 def error_norm(start, size, atol, rtol, error, x):
     """Largest of |error| / (atol + rtol |x|) over groups of components (a vector, a quaternion or a number).
 
-    Vector norms make the measure independent of the direction of the axes. Not a number gives inf. The size of an
-    angle is -1: it counts turns, which are no reason to know it less well, so that its |x| is one radian at most.
+    start, size (groups,) : first component and number of components of a group. Vector norms make the measure
+    independent of the direction of the axes. NaN gives inf. The size of an angle is -1: its |x| is at most one radian,
+    because counted revolutions must not loosen its tolerance.
     """
     worst = 0.0
     for k in range(start.size):
@@ -79,11 +80,11 @@ def error_norm(start, size, atol, rtol, error, x):
 
 @kernel
 def newton_tolerance(scale_q, scale_v, q, v, h, limits):
-    """limits (groups,) that measure what is left of the velocities (n_v,) of a step h, as absolute tolerances.
+    """limits (groups,) : absolute tolerances of the velocities for Newton's iteration in a step h (s).
 
-    ``error_norm`` takes them, with a relative tolerance of zero, in the place of those of velocities.
-    A velocity that is off by x makes its quantity off by h x: each group may be off by the tolerance of the velocity
-    at v, or by that of the quantity at q over h, whichever is less. Groups of q and of v are of the same frames.
+    ``error_norm`` takes them instead of the tolerances of velocities, with a relative tolerance of zero. An error x of
+    a velocity causes an error h x of its coordinate: the limit is the smaller of the tolerance of the velocity at v and
+    the tolerance of the coordinate at q over h. Groups of q and of v belong to the same frames.
     """
     start_q, size_q, atol_q, rtol = scale_q
     start, size, atol, _ = scale_v

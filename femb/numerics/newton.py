@@ -1,11 +1,11 @@
-"""Newton's iteration of the analyses: one loop with its limit on rotations, line search and reasons to stop.
+"""Newton's iteration of the analyses: one loop with a limit on rotations, a line search and reasons to stop.
 
     K(x) c = -r(x),    x <- retract(x, s c),    0 < s <= 1
 
-x is a state of any kind, r what is to vanish. A correction c (n,) is a vector of displacements and rotations, which
-``retract`` applies: positions add, quaternions turn. A finite rotation is a vector only nearly, so that s keeps every
-rotation below ``LARGEST_ROTATION``. A line search halves s until r falls by a part of what the linear equations
-promise. The implicit steppers iterate by themselves: their iterations are predicted, and given up early.
+x is a state of any type, r the residual. A correction c (n,) is a vector of displacements and rotations, which
+``retract`` applies: positions are added, quaternions rotated. Finite rotations are not vectors, so s limits every
+rotation to ``LARGEST_ROTATION``. A line search halves s until r decreases by a part of the decrease that the linear
+equations predict. The implicit steppers have iterations of their own, which start from a prediction and stop early.
 
 Source: J. Nocedal, S. J. Wright, Numerical Optimization, section 11.2 (sufficient decrease).
 """
@@ -21,11 +21,11 @@ import numpy as np
 from femb.base.types import Floats, Ints
 
 LARGEST_ROTATION = 0.3  # rad, of one correction
-SHORTEST = 1e-4  # part of a correction below which a line search gives up
-DECREASE = 0.1  # part of the promised decrease that a line search asks for
+SHORTEST = 1e-4  # smallest part s of a correction in a line search
+DECREASE = 0.1  # part of the predicted decrease that a line search requires
 
-State = TypeVar("State")
-Residual = TypeVar("Residual")
+StateT = TypeVar("StateT")
+ResidualT = TypeVar("ResidualT")
 
 
 class Stop(Enum):
@@ -38,16 +38,15 @@ class Stop(Enum):
 
 
 @dataclass(slots=True)
-class Iteration(Generic[State, Residual]):
-    """An iteration under way, and at its end its result.
+class Iteration(Generic[StateT, ResidualT]):
+    """The present state of an iteration, and its result at the end.
 
-    x : the state. residual : at x; where the size of the last step ended the iteration, at the state before.
-    count : corrections so far. size, previous : the size that the test of convergence judges, and the one before.
-    stopped : why the iteration ended.
+    x : the state. residual : at x; at the previous state if the size of the last step ended the iteration.
+    count : number of corrections. size, previous : the last two sizes tested for convergence. stopped : why it ended.
     """
 
-    x: State
-    residual: Residual
+    x: StateT
+    residual: ResidualT
     count: int = 0
     size: float = inf
     previous: float = inf
@@ -55,15 +54,15 @@ class Iteration(Generic[State, Residual]):
 
     @property
     def converged(self) -> bool:
-        """Whether it ended in a solution."""
+        """Whether the iteration found a solution."""
         return self.stopped is Stop.CONVERGED
 
     def within(self, tolerance: float, rounding: float = 0.0) -> bool:
-        """Whether the size is at most the tolerance, or is rounding: at most ``rounding``, and no longer halved."""
+        """Whether the size is at most ``tolerance``, or at most ``rounding`` and no longer halved by a correction."""
         return self.size <= tolerance or (self.size <= rounding and self.size > 0.5 * self.previous)
 
-    def judged(self, size: float, converged: "Callable[[Iteration[State, Residual]], bool]") -> bool:
-        """Whether the iteration ends at a new size."""
+    def judged(self, size: float, converged: "Callable[[Iteration[StateT, ResidualT]], bool]") -> bool:
+        """Store a new size; whether the iteration ends."""
         self.previous, self.size = self.size, size
         if not isfinite(size):
             self.stopped = Stop.NOT_FINITE
@@ -73,33 +72,33 @@ class Iteration(Generic[State, Residual]):
 
 
 def largest(x: Floats) -> float:
-    """The largest absolute value, zero of an empty array: a size of residuals."""
+    """The largest absolute value, zero for an empty array: a size of residuals."""
     return float(abs(x).max(initial=0.0))
 
 
 def newton(
-    x: State,
-    residual: Callable[[State], Residual],
-    correction: Callable[[Iteration[State, Residual]], Floats | None],
-    retract: Callable[[State, Floats, float], State],
-    converged: Callable[[Iteration[State, Residual]], bool],
+    x: StateT,
+    residual: Callable[[StateT], ResidualT],
+    correction: Callable[[Iteration[StateT, ResidualT]], Floats | None],
+    retract: Callable[[StateT, Floats, float], StateT],
+    converged: Callable[[Iteration[StateT, ResidualT]], bool],
     *,
     iterations: int,
-    residual_size: Callable[[Residual], float] | None = None,
-    step_size: Callable[[State, Floats, float, State], float] | None = None,
+    residual_size: Callable[[ResidualT], float] | None = None,
+    step_size: Callable[[StateT, Floats, float, StateT], float] | None = None,
     rotations: Ints | None = None,
-    line_search: Callable[[Residual], float] | None = None,
-) -> Iteration[State, Residual]:
-    """Iterate from x, with at most so many ``iterations``; the result says whether and why it ended.
+    line_search: Callable[[ResidualT], float] | None = None,
+) -> Iteration[StateT, ResidualT]:
+    """Iterate from x, at most ``iterations`` times; the result tells whether it converged and why it ended.
 
-    correction : c (n,) at the present state and residual; None to be asked again, with more damping.
+    correction : c (n,) at the present state and residual; None requests another call, with more damping.
     retract : the state after the part s of a correction.
-    converged : judges the size of the residual, residual_size(r), before a correction, or that of the step,
+    converged : tests the size of the residual, residual_size(r), before a correction, or that of the step,
     step_size(x, c, s, new x), after it.
-    rotations : where the components of rotations are in c, which the limit shortens it by.
-    line_search : the norm of residuals that each step has to decrease; needs residual_size.
+    rotations : indices in c of the components of rotations that ``LARGEST_ROTATION`` limits.
+    line_search : the norm of residuals that every step must decrease; needs residual_size.
 
-    Exceptions of the callables pass through.
+    Exceptions of the callables are not caught.
     """
     it = Iteration(x, residual(x))
     evaluated = True
@@ -112,7 +111,7 @@ def newton(
         it.count += 1
         if c is None:
             continue
-        # where residuals are judged, the next one tells
+        # with residual_size, the next residual shows it
         if step_size is not None and not np.isfinite(c).all():
             it.stopped = Stop.NOT_FINITE
             break
@@ -124,18 +123,18 @@ def newton(
         else:
             norm = line_search(it.residual)
             while True:
-                after = residual(new)
-                trial = Iteration(new, after, size=residual_size(after) if residual_size else inf)
-                if line_search(after) < (1.0 - DECREASE * part) * norm or converged(trial):
+                trial_residual = residual(new)
+                trial = Iteration(new, trial_residual, size=residual_size(trial_residual) if residual_size else inf)
+                if line_search(trial_residual) < (1.0 - DECREASE * part) * norm or converged(trial):
                     break
                 part *= 0.5
                 if part < SHORTEST:
                     it.stopped = Stop.NO_DECREASE
                     return it
                 new = retract(it.x, c, part)
-            it.residual = after
-        done = step_size is not None and it.judged(step_size(it.x, c, part, new), converged)
+            it.residual = trial_residual
+        ended = step_size is not None and it.judged(step_size(it.x, c, part, new), converged)
         it.x = new
-        if done:
+        if ended:
             break
     return it

@@ -1,4 +1,4 @@
-"""Orientation by quaternions: algebra, rate maps, matrices, axis and angle.
+"""Quaternions: algebra, rate maps, rotation matrices, axis and angle.
 
 Conventions, the same everywhere in femb:
 
@@ -7,13 +7,13 @@ Conventions, the same everywhere in femb:
 - the product is Hamilton's (``i j = k``), so a body attached to a parent has
   ``p_child = multiply(p_parent, p_relative)`` and ``R(p q) = R(p) R(q)``;
 - ``omega`` is the angular velocity in body axes, rad/s, unless the name says inertial;
-- ``p`` and ``-p`` are one orientation. Angles are in radians.
+- ``p`` and ``-p`` are the same orientation. Angles are in radians.
 
-Every function works over leading axes, shapes (..., 4), (..., 3) and (..., 3, 3), and broadcasts them.
-Polynomial maps accept complex entries, so that they can be differentiated by a complex step.
+Every function accepts leading axes, shapes (..., 4), (..., 3) and (..., 3, 3), and broadcasts them.
+Polynomial maps accept complex entries, for differentiation by a complex step.
 
-Sources: [C] H. Choi, *Dynamic modeling and simulations of rigid-flexible coupled systems using
-quaternion dynamics*, USC thesis 2014, chapter 2; [T] Thompson, AIAA 2011-6277, appendix.
+Sources: [C] H. Choi, *Dynamic modeling and simulations of rigid-flexible coupled systems using quaternion dynamics*,
+USC thesis 2014, chapter 2; [T] Thompson, AIAA 2011-6277, appendix.
 """
 
 from typing import Any
@@ -24,12 +24,12 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 
-# Entries of R R^T may differ from those of the identity by this much: matrices typed with three digits pass.
+# Largest difference of R R^T from the identity: matrices typed with three digits pass.
 ORTHOGONALITY = 1e-3
 
 
 def as_components(x: ArrayLike, count: int, what: str) -> Floats:
-    """``x`` as a float (or complex) array whose last axis has ``count`` entries; ModelError otherwise."""
+    """``x`` as a float (or complex) array whose last axis has ``count`` entries. Raises ModelError."""
     array = np.asarray(x)
     if array.dtype.kind in "biu":
         array = array.astype(np.float64)
@@ -43,8 +43,8 @@ def _entries(x: Floats) -> tuple[Floats, ...]:
     return tuple(x[..., k] for k in range(x.shape[-1]))
 
 
-def _together(*entries: Any) -> Floats:
-    """(..., n) of components (...), which may be broadcast: np.stack, in a fraction of its time for few numbers."""
+def _stacked(*entries: Any) -> Floats:
+    """(..., n) of components (...), broadcast: np.stack, but faster for few numbers."""
     out = np.empty((*np.broadcast_shapes(*map(np.shape, entries)), len(entries)), dtype=np.result_type(*entries))
     for k, entry in enumerate(entries):
         out[..., k] = entry
@@ -52,21 +52,21 @@ def _together(*entries: Any) -> Floats:
 
 
 def _matrix(*rows: tuple[Any, ...]) -> Floats:
-    """Stack rows of entries, each of the leading shape, to (..., rows, columns)."""
-    entries = _together(*[entry for row in rows for entry in row])
+    """Matrix (..., rows, columns) of rows of entries (...)."""
+    entries = _stacked(*[entry for row in rows for entry in row])
     return entries.reshape(*entries.shape[:-1], len(rows), len(rows[0]))
 
 
 def _length(x: Floats) -> Floats:
-    """Length of 3-vectors; hypot keeps it exact where squares would underflow."""
+    """Length of 3-vectors; hypot avoids the underflow of squares."""
     return np.hypot(np.hypot(x[..., 0], x[..., 1]), x[..., 2])
 
 
 def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
-    """Hamilton product ``p q`` (..., 4): the turn ``q``, then the turn ``p``, both about inertial axes."""
+    """Hamilton product ``p q`` (..., 4): the rotation ``q``, then the rotation ``p``, both about inertial axes."""
     p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion p"))
     q0, q1, q2, q3 = _entries(as_components(q, 4, "quaternion q"))
-    return _together(
+    return _stacked(
         p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
         p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
         p0 * q2 - p1 * q3 + p2 * q0 + p3 * q1,
@@ -75,7 +75,7 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
 
 
 def conjugate(p: ArrayLike) -> Floats:
-    """``p* = (p0, -p1, -p2, -p3)``, the inverse turn of a unit quaternion (..., 4)."""
+    """``p* = (p0, -p1, -p2, -p3)``, the inverse rotation of a unit quaternion (..., 4)."""
     result: Floats = as_components(p, 4, "quaternion") * np.array([1.0, -1.0, -1.0, -1.0])
     return result
 
@@ -83,7 +83,7 @@ def conjugate(p: ArrayLike) -> Floats:
 def normalise(p: ArrayLike) -> Floats:
     """``p / sqrt(p.p)`` of quaternions (..., 4).
 
-    A zero quaternion is a ModelError. NaN passes through: what computed it decides what it means.
+    Raises ModelError for a zero quaternion. NaN is returned as NaN: the caller tests for it.
     """
     p = as_components(p, 4, "quaternion")
     norm = np.sqrt(np.sum(p * p, axis=-1, keepdims=True))
@@ -112,10 +112,8 @@ def right_matrix(q: ArrayLike) -> Floats:
 def rate_body(p: ArrayLike) -> Floats:
     """Map (..., 3, 4) from the rate of a quaternion to the angular velocity in body axes.
 
-    ``omega = 2 rate_body(p) @ pdot``, and back ``pdot = rate_body(p).T @ omega / 2``. For a unit
-    ``p`` the rows are orthonormal and ``rate_body(p) @ p`` is zero: with ``p`` before them they are
-    the columns of ``left_matrix(p)``.
-
+    ``omega = 2 rate_body(p) @ pdot``, and ``pdot = rate_body(p).T @ omega / 2``. For a unit ``p`` the rows are
+    orthonormal and ``rate_body(p) @ p`` is zero: ``p`` and the rows are the columns of ``left_matrix(p)``.
     Source: L in [T] (25); half of the body matrix in [C] (21).
     """
     p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
@@ -126,7 +124,7 @@ def rate_inertial(p: ArrayLike) -> Floats:
     """Map (..., 3, 4) from the rate of a quaternion to the angular velocity in inertial axes.
 
     ``omega_inertial = 2 rate_inertial(p) @ pdot``; ``rate_inertial(p) @ rate_body(p).T`` is the
-    rotation matrix. Otherwise as ``rate_body``, with ``right_matrix``.
+    rotation matrix. ``p`` and its rows are the columns of ``right_matrix(p)``.
 
     Source: G in [T], appendix; half of A in [C] (3).
     """
@@ -137,7 +135,7 @@ def rate_inertial(p: ArrayLike) -> Floats:
 def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
     """``pdot = p (0, omega) / 2`` (..., 4), 1/s, from ``omega`` (..., 3) in body axes, rad/s.
 
-    ``p . pdot`` is zero, so the length is kept. Source: [T] (28).
+    ``p . pdot`` is zero: the length is constant. Source: [T] (28).
     """
     omega = as_components(omega, 3, "angular velocity")
     return 0.5 * multiply(p, np.concatenate([np.zeros_like(omega[..., :1]), omega], axis=-1))
@@ -153,8 +151,7 @@ def cross_matrix(x: ArrayLike) -> Floats:
 def rotation_matrix(p: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) from body to inertial components; its columns are the body axes.
 
-    Homogeneous of degree two: for ``|p|`` off one it is ``p.p`` times a rotation, as is ``rotate``.
-    Source: [C] (16) with ``p.p = 1`` put in.
+    For ``|p|`` other than one it is ``p.p`` times a rotation, as is ``rotate``. Source: [C] (16) with ``p.p = 1``.
     """
     p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
     a, b, c, d = p0 * p0, p1 * p1, p2 * p2, p3 * p3
@@ -168,8 +165,8 @@ def rotation_matrix(p: ArrayLike) -> Floats:
 def from_matrix(R: ArrayLike) -> Floats:
     """Unit quaternion (..., 4), ``p0 >= 0``, of rotation matrices (..., 3, 3), body to inertial.
 
-    At a half turn, where ``p0 = 0``, the largest component is positive. A matrix that is no
-    rotation is a ModelError. Source: largest-component form of [T], appendix.
+    For a rotation by pi, ``p0 = 0``, the largest component is positive. Raises ModelError for a matrix that is not a
+    rotation. Source: largest-component form of [T], appendix.
     """
     R = np.asarray(R, dtype=np.float64)
     if R.shape[-2:] != (3, 3):
@@ -186,8 +183,7 @@ def from_matrix(R: ArrayLike) -> Floats:
     x, y, z = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
     d, e, f = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
-    # This is 4 p p^T: any row is p times a number, and the row of the largest component (at
-    # least a half) loses no digits, where division by a small p0 would lose them all.
+    # 4 p p^T: any row is a multiple of p; the row of the largest component, at least 1/2, is the accurate one
     squares = _matrix(
         (1 + x + y + z, a, b, c), (a, 1 + x - y - z, d, e), (b, d, 1 - x + y - z, f), (c, e, f, 1 - x - y + z)
     )
@@ -203,7 +199,7 @@ def rotate(p: ArrayLike, x: ArrayLike) -> Floats:
     a = p0 * p0 - p1 * p1 - p2 * p2 - p3 * p3
     b = 2.0 * (p1 * x1 + p2 * x2 + p3 * x3)
     c = 2.0 * p0
-    return _together(
+    return _stacked(
         a * x1 + b * p1 + c * (p2 * x3 - p3 * x2),
         a * x2 + b * p2 + c * (p3 * x1 - p1 * x3),
         a * x3 + b * p3 + c * (p1 * x2 - p2 * x1),
@@ -216,7 +212,7 @@ def rotate_back(p: ArrayLike, x: ArrayLike) -> Floats:
 
 
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
-    """Quaternion (..., 4) of a turn by ``angle`` (...), rad, about ``axis`` (..., 3), of any length."""
+    """Quaternion (..., 4) of a rotation by ``angle`` (...), rad, about ``axis`` (..., 3), of any length."""
     axis = as_components(axis, 3, "axis")
     length = _length(axis)[..., None]
     if np.any(length == 0.0):
@@ -227,16 +223,12 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 
 def axis_angle(p: ArrayLike) -> tuple[Floats, Floats]:
-    """Unit axis (..., 3) and angle (...) in [0, pi], rad, of the shortest turn.
-
-    No turn at all is given the axis (1, 0, 0).
-    """
+    """Unit axis (..., 3) and angle (...) in [0, pi], rad, of the shortest rotation; axis (1, 0, 0) if it is zero."""
     p = as_components(p, 4, "quaternion")
     p = np.where(p[..., :1] < 0.0, -p, p)
-    vector = p[..., 1:]
-    length = _length(vector)
-    still = (length == 0.0)[..., None]
-    axis = np.where(still, np.array([1.0, 0.0, 0.0]), vector / np.where(still, 1.0, length[..., None]))
+    vector, length = p[..., 1:], _length(p[..., 1:])
+    zero = (length == 0.0)[..., None]
+    axis = np.where(zero, np.array([1.0, 0.0, 0.0]), vector / np.where(zero, 1.0, length[..., None]))
     return axis, 2.0 * np.arctan2(length, p[..., 0])
 
 
@@ -244,15 +236,15 @@ def exponential(rotation_vector: ArrayLike) -> Floats:
     """Quaternion (..., 4) of a rotation vector (..., 3), axis times angle, rad, of any length."""
     vector = as_components(rotation_vector, 3, "rotation vector")
     half = 0.5 * _length(vector)[..., None]
-    still = half == 0.0
-    factor = np.where(still, 0.5, 0.5 * np.sin(half) / np.where(still, 1.0, half))
+    zero = half == 0.0
+    factor = np.where(zero, 0.5, 0.5 * np.sin(half) / np.where(zero, 1.0, half))
     return np.concatenate([np.cos(half), factor * vector], axis=-1)
 
 
 def logarithm(p: ArrayLike) -> Floats:
-    """Rotation vector (..., 3), rad, of the shortest turn: length in [0, pi], the same for ``p`` and ``-p``.
+    """Rotation vector (..., 3), rad, of the shortest rotation: length in [0, pi], the same for ``p`` and ``-p``.
 
-    At a half turn both directions are shortest; the one along ``(p1, p2, p3)`` as given is returned.
+    For a rotation by pi both directions are shortest; the one along the given ``(p1, p2, p3)`` is returned.
     """
     axis, angle = axis_angle(p)
     return axis * angle[..., None]

@@ -1,6 +1,6 @@
-"""Coefficients of implicit Runge-Kutta methods: Gauss's of orders 4 and 6, and Radau IIA of order 5.
+"""Coefficients of implicit Runge-Kutta methods: Gauss methods of orders 4 and 6, Radau IIA of order 5.
 
-Those of DOP853, which are many, are in ``femb.numerics.dop853``. E. Hairer, G. Wanner, Solving Ordinary Differential
+The coefficients of DOP853 are in ``femb.numerics.dop853``. Source: E. Hairer, G. Wanner, Solving Ordinary Differential
 Equations II, sections IV.5 (coefficients) and IV.8 (Radau's transformation and error estimate).
 """
 
@@ -52,7 +52,7 @@ def _eigenvectors() -> tuple[Floats, Floats]:
     values, vectors = np.linalg.eig(RADAU_INVERSE)
     real = vectors[:, np.argmin(abs(values - RADAU_REAL))].real
     pair = vectors[:, np.argmin(abs(values - RADAU_COMPLEX))]
-    # Left rows: w for the real value, Re and Im of those of the pair.
+    # Rows of T^-1: the left eigenvector of the real eigenvalue, real and imaginary part of that of the pair.
     T = np.stack([real, 2.0 * pair.real, -2.0 * pair.imag], axis=1)
     left = np.linalg.inv(np.stack([real, pair, pair.conj()], axis=1))
     return T, np.stack([left[0].real, left[1].real, left[1].imag])

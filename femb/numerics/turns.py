@@ -1,12 +1,12 @@
-"""Three turns about any three axes: Euler angles whose axes are unit vectors u, v, w and not those of a frame.
+"""Three rotations about any three axes: Euler angles about unit vectors u, v, w instead of coordinate axes.
 
     R = R_u(a) R_v(b) R_w(c), body to inertial,    omega = [g1 g2 g3] (a', b', c'),
     g3 = w,   g2 = R_w(-c) v,   g1 = R_w(-c) R_v(-b) u,          all in body axes.
 
 The middle angle follows from u . R w = k + h cos(b - b0), where k = (u.v)(v.w) and
-b0 = atan2(u . (v x w), u . w - k). The g are in one plane, and only two rates are determined, at the lock angles b0
-and b0 + pi: det [g1 g2 g3] = -h sin(b - b0). Attitudes whose u . R w is off k by more than h have no such angles; where
-v is perpendicular to u and w, h is one and k zero, and all attitudes have.
+b0 = atan2(u . (v x w), u . w - k). Since det [g1 g2 g3] = -h sin(b - b0), the vectors g are in one plane at the lock
+angles b0 and b0 + pi, and only two rates are determined there. An attitude with |u . R w - k| > h has no such angles;
+if v is perpendicular to u and w, then h = 1 and k = 0, and all attitudes have angles.
 
 Source: Thompson, AIAA 2011-6277, section II (three rotations about u, v, w and their gimbal lock); the branch, the
 first and the last angle are derived here.
@@ -24,13 +24,13 @@ from femb.numerics import rotations
 SEQUENCES = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx", "xyx", "xzx", "yxy", "yzy", "zxz", "zyz")
 EulerSequence = Annotated[str, OneOf(SEQUENCES)]
 """One of the twelve sequences of axes."""
-# Two axes within this sine of their angle are one, and attitudes within this of the last ones that can be reached are.
+# Smallest sine of the angle between two successive axes; tolerance for attitudes at the limit of the range of angles.
 PARALLEL = 1e-6
-REACHED = 1e-12
+RANGE = 1e-12
 
 
 def axes_problem(axes: Any) -> str | None:
-    """Why these are not three axes to turn about, one after the other; None if they are."""
+    """Why these are not three axes of successive rotations; None if they are."""
     array = as_numbers(axes)
     if array is None or array.shape != (3, 3):
         return f"got {shown(axes)}, wanted one of {', '.join(SEQUENCES)}, or three axes of three numbers"
@@ -47,7 +47,7 @@ def axes_problem(axes: Any) -> str | None:
 
 
 def unit_axes(axes: Any) -> Floats:
-    """(3, 3) the unit vectors u, v, w as rows. Raises ModelError where they are no three axes."""
+    """(3, 3) the unit vectors u, v, w as rows. Raises ModelError unless ``axes_problem`` is None."""
     problem = axes_problem(axes)
     if problem:
         raise ModelError.at((), problem)
@@ -56,7 +56,7 @@ def unit_axes(axes: Any) -> Floats:
 
 
 def _middle(axes: Floats) -> tuple[float, float, float]:
-    """k, h and b0."""
+    """k, h and b0 of the module's docstring."""
     u, v, w = axes
     k = float((u @ v) * (v @ w))
     sine, cosine = float(u @ np.cross(v, w)), float(u @ w) - k
@@ -64,7 +64,7 @@ def _middle(axes: Floats) -> tuple[float, float, float]:
 
 
 def lock_angles(axes: Any) -> tuple[float, float]:
-    """The two middle angles (rad) at which the turns lock, half a turn apart, the first in (-pi, 0]."""
+    """The two middle angles (rad) at which the rotations lock, which differ by pi; the first is in (-pi, 0]."""
     _, _, first = _middle(unit_axes(axes))
     return (first, first + np.pi) if first <= 0.0 else (first - np.pi, first)
 
@@ -72,58 +72,59 @@ def lock_angles(axes: Any) -> tuple[float, float]:
 def quaternion(angles: Floats, axes: Any) -> Floats:
     """Quaternion (..., 4) of the angles (..., 3), rad."""
     u, v, w = unit_axes(axes)
-    turns = [rotations.from_axis_angle(axis, angles[..., k]) for k, axis in enumerate((u, v, w))]
-    return rotations.multiply(rotations.multiply(turns[0], turns[1]), turns[2])
+    factors = [rotations.from_axis_angle(axis, angles[..., k]) for k, axis in enumerate((u, v, w))]
+    return rotations.multiply(rotations.multiply(factors[0], factors[1]), factors[2])
 
 
 def angles(p: Floats, axes: Any) -> Floats:
-    """Angles (..., 3), rad, of quaternions (..., 4): the middle one between the lock angles, the others within pi.
+    """Angles (..., 3), rad, of quaternions (..., 4): the middle one between the lock angles, the others in (-pi, pi].
 
-    Near lock they are good to 1e-8. Raises ModelError: an attitude that no three turns about these axes reach.
+    Near lock they are accurate to 1e-8. Raises ModelError for an attitude that no three such rotations reach.
     """
     u, v, w = unit_axes(axes)
     k, h, first = _middle(np.array([u, v, w]))
     p = rotations.normalise(p)
-    turned = rotations.rotate(p, w)
-    cosine = (turned @ u - k) / h
-    if np.any(np.abs(cosine) > 1.0 + REACHED):
+    rotated = rotations.rotate(p, w)
+    cosine = (rotated @ u - k) / h
+    if np.any(np.abs(cosine) > 1.0 + RANGE):
         raise ModelError.at(
             (),
             "an attitude that no three turns about these axes reach: take a second axis that is perpendicular to the "
             "first and the third",
         )
-    away = np.arccos(np.clip(cosine, -1.0, 1.0))
-    middle = first + away if first <= 0.0 else first - away
-    before = rotations.rotate(rotations.from_axis_angle(v, middle), w)
-    along, across = before @ u, turned @ u
-    sine, flat = np.cross(before, turned) @ u, np.sum(before * turned, axis=-1) - along * across
-    # where the third axis has come to lie along the first, only the sum of their angles is determined
-    one = np.where(np.hypot(sine, flat) > REACHED, np.arctan2(sine, flat), 0.0)
-    done = rotations.multiply(rotations.from_axis_angle(u, one), rotations.from_axis_angle(v, middle))
-    rest = rotations.multiply(rotations.conjugate(done), p)
-    last = 2.0 * np.arctan2(rest[..., 1:] @ w, rest[..., 0])
+    difference = np.arccos(np.clip(cosine, -1.0, 1.0))
+    middle = first + difference if first <= 0.0 else first - difference
+    unrotated = rotations.rotate(rotations.from_axis_angle(v, middle), w)
+    along_u, rotated_along_u = unrotated @ u, rotated @ u
+    sine = np.cross(unrotated, rotated) @ u
+    cosine_about_u = np.sum(unrotated * rotated, axis=-1) - along_u * rotated_along_u
+    # if the rotated third axis is parallel to the first, only the sum of their angles is determined
+    first_angle = np.where(np.hypot(sine, cosine_about_u) > RANGE, np.arctan2(sine, cosine_about_u), 0.0)
+    two_rotations = rotations.multiply(rotations.from_axis_angle(u, first_angle), rotations.from_axis_angle(v, middle))
+    remaining = rotations.multiply(rotations.conjugate(two_rotations), p)
+    last = 2.0 * np.arctan2(remaining[..., 1:] @ w, remaining[..., 0])
     last = np.where(last > np.pi, last - 2.0 * np.pi, np.where(last <= -np.pi, last + 2.0 * np.pi, last))
-    return np.stack([one, middle, last], axis=-1)
+    return np.stack([first_angle, middle, last], axis=-1)
 
 
-def body_axes(turned: Floats, axes: Any) -> Floats:
-    """(..., 3, 3) whose columns are the axes g1, g2, g3 of the three turns in body axes, at angles (..., 3)."""
+def body_axes(angles: Floats, axes: Any) -> Floats:
+    """(..., 3, 3) with the columns g1, g2, g3, the axes of the three rotations in body axes, at angles (..., 3)."""
     u, v, w = unit_axes(axes)
-    back_third = rotations.from_axis_angle(w, -turned[..., 2])
-    back_second = rotations.from_axis_angle(v, -turned[..., 1])
+    back_third = rotations.from_axis_angle(w, -angles[..., 2])
+    back_second = rotations.from_axis_angle(v, -angles[..., 1])
     second = rotations.rotate(back_third, v)
     first = rotations.rotate(rotations.multiply(back_third, back_second), u)
     return np.stack([first, second, np.broadcast_to(w, first.shape)], axis=-1)
 
 
 def lock_distance(p: Floats, axes: Any) -> Floats:
-    """|det [g1 g2 g3]| (...), zero at lock."""
+    """Distance from gimbal lock (...): |det [g1 g2 g3]|, zero at lock."""
     result: Floats = np.abs(np.linalg.det(body_axes(angles(p, axes), axes)))
     return result
 
 
 def rates(p: Floats, omega: Floats, axes: Any, locked: float) -> Floats:
-    """Rates (..., 3) of the angles, rad/s; those of least norm where the distance from lock is below ``locked``."""
+    """Rates (..., 3) of the angles, rad/s; the rates of least norm if the distance from lock is below ``locked``."""
     B = body_axes(angles(p, axes), axes)
     near = np.abs(np.linalg.det(B)) < locked
     B, omega = np.broadcast_to(B, (*omega.shape, 3)), omega[..., None]

@@ -1,12 +1,12 @@
 """Vector algebra for kernels: three-vectors, quaternions and 3 x 3 matrices in preallocated arrays.
 
-Functions of quaternions take and return components, which need no array; a quaternion p is scalar first and takes
-components in a frame's axes to inertial ones, p' = p (0, omega)/2 with omega in the frame's axes.
+Functions of quaternions take and return components, without arrays. A quaternion p is scalar first and takes components
+in a frame's axes to inertial ones; p' = p (0, omega)/2 with omega in the frame's axes.
 """
 
 from femb.numerics.compile import inlined, kernel
 
-# Where a frame is: its places in q and in v, negative if fixed, and whether it has axes.
+# Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
 IN_Q, IN_V, AXES = range(3)
 
 
@@ -14,7 +14,7 @@ IN_Q, IN_V, AXES = range(3)
 def rotation(p, R):
     """R (3, 3), body to inertial, of the quaternion p (4,); p is scaled to unit length first.
 
-    A step advances quaternions additively, so stage values are off the unit sphere by the order of the step.
+    A step adds increments to quaternions, so that the length of stage values differs from one by the order of the step.
     """
     s = 2.0 / (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
     a, b, c = s * p[1], s * p[2], s * p[3]
@@ -31,7 +31,7 @@ def rotation(p, R):
 
 @inlined
 def pose(i, q, fixed, r, R):
-    """Position r (3,) and axes R (3, 3) of the frame at q[i:i+7]; a negative i is row -1-i of ``fixed``."""
+    """Position r (3,) and axes R (3, 3) of the frame at q[i:i+7]; for negative i in row -1-i of ``fixed``."""
     if i >= 0:
         for k in range(3):
             r[k] = q[i + k]
@@ -91,7 +91,7 @@ def dot4(a, b):
 
 @inlined
 def body_part(p0, p1, p2, p3, x0, x1, x2, x3):
-    """The vector of conj(p) x: half the angular velocity, in the axes of a unit quaternion p, where x is its rate."""
+    """Vector part of conj(p) x: for a unit quaternion p with the rate x, half its angular velocity in its own axes."""
     return (
         p0 * x1 - p1 * x0 + p3 * x2 - p2 * x3,
         p0 * x2 - p2 * x0 + p1 * x3 - p3 * x1,
@@ -145,7 +145,7 @@ def product_left_back(A, B, out):
 
 @inlined
 def times_skew(factor, A, x, out):
-    """out = factor A x~, where x~ y = x cross y: minus what a rotation of the axes A, in these, makes of A x."""
+    """out = factor A x~, where x~ y = x cross y; -A x~ is the derivative of A x by a rotation of A in its own axes."""
     for i in range(3):
         out[i, 0] = factor * (A[i, 1] * x[2] - A[i, 2] * x[1])
         out[i, 1] = factor * (A[i, 2] * x[0] - A[i, 0] * x[2])
@@ -178,7 +178,7 @@ def add_point_force(factor, force, local, point, j, out):
 @inlined
 def add_torque_tangent(factor, force, point, at, K):
     """Add factor (f d^T - (d . f) 1) to K[at : at + 3, at : at + 3]: the derivative of the torque d x f by a rotation
-    of the frame, with f and d (3,) the force and its point in the frame's axes and the force constant in inertial ones.
+    of the frame. f, d (3,) : the force, constant in inertial axes, and its point, both in the frame's axes.
     """
     along = factor * dot(point, force)
     for k in range(3):
@@ -191,8 +191,8 @@ def add_torque_tangent(factor, force, point, at, K):
 def frame_motion(index, first, q, v, fixed, R, r, rate, w):
     """Axes R, position r, velocity ``rate`` and angular velocity w (own axes) of a frame.
 
-    index, from ``first`` on, has its places in q and in v, and whether it has axes; a negative place in q is row -1-i
-    of ``fixed``, a negative place in v says that it is at rest.
+    index[first:] : the columns IN_Q, IN_V, AXES of the frame. A negative index i in q is row -1-i of ``fixed``; a
+    negative index in v is a frame at rest.
     """
     i, j, axes = index[first + IN_Q], index[first + IN_V], index[first + AXES]
     for k in range(3):
@@ -225,9 +225,9 @@ def point_motion(index, first, point, q, v, fixed, R, r, rate, w):
 def scatter(local, starts, sizes, offset, stride, data):
     """Add a dense matrix to block data.
 
-    The rows and columns of ``local`` come in groups that are contiguous there (from ``starts``, ``sizes`` long) and
-    in the blocks; the entry (0, 0) of group pair (i, j) goes to data[offset[i, j]], rows ``stride[i, j]`` apart; a
-    negative offset drops the pair (a fixed frame).
+    Groups of rows and columns of ``local`` (first row ``starts``, number of rows ``sizes``) are contiguous in the
+    blocks: the entry (0, 0) of the pair of groups (i, j) is added to data[offset[i, j]], the next row starts
+    ``stride[i, j]`` later. A pair with a negative offset (a fixed frame) is skipped.
     """
     for i in range(starts.size):
         for j in range(starts.size):

@@ -47,7 +47,7 @@ def test_H2_is_that_of_the_examples(name):
             else:
                 turn, point = rotation_matrix(above.below.rotation), above.below.offset
                 B = turn[:, 2:]
-                if above.turn == UNIVERSAL:
+                if above.rotation == UNIVERSAL:
                     first = A[x].T @ (A[tree.frames[above.parent].frame] if above.parent >= 0 else np.eye(3))
                     B = np.hstack([first @ rotation_matrix(above.above.rotation)[:, 2:], B])
             arm = A[x].T @ (r[i] - r[x]) - point

@@ -16,7 +16,7 @@ import pytest
 
 from femb.numerics import compile as jit
 from femb.numerics import kernel_cache
-from femb.numerics.kernel_cache import KernelCacheWarning, Place, find_place, keep
+from femb.numerics.kernel_cache import CacheFolder, KernelCacheWarning, find_cache, keep
 
 SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
 slow = pytest.mark.slow
@@ -26,7 +26,7 @@ def twice(x):
     return 2.0 * x
 
 
-def made(place: Place):
+def made(place: CacheFolder):
     """The kernel as a new process has it."""
     return keep(numba.njit(twice), twice, place)
 
@@ -39,10 +39,10 @@ def hits(kernel) -> int:
 def place(tmp_path, monkeypatch):
     monkeypatch.setenv("FEMB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(kernel_cache, "_said", [])
-    return find_place("0123456789abcdef")
+    return find_cache("0123456789abcdef")
 
 
-def files(place: Place) -> list[Path]:
+def files(place: CacheFolder) -> list[Path]:
     return sorted(each for each in place.folder.rglob("*") if each.is_file())
 
 
@@ -108,10 +108,10 @@ def test_only_a_folder_of_ones_own_is_used(place, tmp_path, monkeypatch, which, 
         folder.rename(tmp_path / "elsewhere")
         folder.symlink_to(tmp_path / "elsewhere") if change == "link" else folder.write_text("")
         wanted = "not a folder|exists"
-    other = find_place(place.folder.name)
+    other = find_cache(place.folder.name)
     assert other.folder == tmp_path / "temporary" / f"femb-{os.geteuid()}" / place.folder.name
     other.folder.chmod(0o755)
-    nowhere = find_place(place.folder.name)
+    nowhere = find_cache(place.folder.name)
     assert nowhere.folder is None
     with pytest.warns(KernelCacheWarning, match=wanted):
         assert made(nowhere)(1.5) == 3.0
@@ -128,7 +128,7 @@ def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
     upper.mkdir()
     upper.chmod(0o777)
     done = subprocess.run(
-        [sys.executable, "-c", "from femb.numerics import compile; print(compile.cache_place())"],
+        [sys.executable, "-c", "from femb.numerics import compile; print(compile.kernel_cache())"],
         env=environment,
         capture_output=True,
         text=True,
@@ -140,12 +140,12 @@ def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
 
 NO_ROOM = """
     import resource, numba
-    from femb.numerics.kernel_cache import find_place, keep
+    from femb.numerics.kernel_cache import find_cache, keep
     def twice(x):
         return 2.0 * x
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-    print(keep(numba.njit(twice), twice, find_place("a"))(1.5))
-    print(keep(numba.njit(twice), twice, find_place("a"))(2.5))
+    print(keep(numba.njit(twice), twice, find_cache("a"))(1.5))
+    print(keep(numba.njit(twice), twice, find_cache("a"))(2.5))
 """
 
 
@@ -167,7 +167,7 @@ def test_without_room_it_is_compiled_in_memory_with_a_word(tmp_path):
 
 def test_another_numba_is_answered_by_compiling_in_memory(monkeypatch):
     monkeypatch.setattr(kernel_cache, "KNOWN", False)
-    nowhere = find_place("a")
+    nowhere = find_cache("a")
     assert nowhere.folder is None
     assert "another cache than femb knows" in nowhere.reason
     assert made(nowhere)(1.5) == 3.0
@@ -181,13 +181,13 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
         import importlib.util
         spec = importlib.util.spec_from_file_location("femb.numerics.compile", sys.argv[2])
         types = __import__("types")
-        sys.modules["femb.numerics.kernel_cache"] = types.SimpleNamespace(Place=None, keep=None, find_place=str)
+        sys.modules["femb.numerics.kernel_cache"] = types.SimpleNamespace(CacheFolder=None, keep=None, find_cache=str)
         sys.modules["femb.numerics.kernel_compiler"] = types.SimpleNamespace(
             KNOWN=True, compiled=None, compiled_inside=None
         )
         jit = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(jit)
-        print(jit.cache_place())
+        print(jit.kernel_cache())
     """
     elements = tmp_path / "elements"
     elements.mkdir()
@@ -203,8 +203,8 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
 
 MANY = """
 import numba
-from femb.numerics.kernel_cache import find_place, keep
-place = find_place("a")
+from femb.numerics.kernel_cache import find_cache, keep
+place = find_cache("a")
 FUNCTIONS
 for n, function in enumerate([NAMES]):
     kernel = keep(numba.njit(function), function, place)

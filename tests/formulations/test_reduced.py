@@ -419,6 +419,6 @@ def test_tolerances_do_not_grow_with_turns():
     """A shaft that has turned a thousand times is known as well as one turned by a radian."""
     form = ReducedForm(System(wheel(rates=3.0)))
     error, scale = np.zeros(form.n_q), form.error_scale(1e-6, Tolerances())[0]
-    error[form.tree.place[0]] = 1e-8
+    error[form.tree.coordinate_index[0]] = 1e-8
     for angle, wanted in ((0.0, 1e-7), (0.5, 6e-7), (1.0, 1.1e-6), (2000.0 * np.pi, 1.1e-6)):
         assert error_norm(*scale, error, np.full(form.n_q, angle)) == pytest.approx(1e-8 / wanted, rel=1e-12)

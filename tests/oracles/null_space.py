@@ -50,16 +50,16 @@ def null_space(tree, q):
             UNIVERSAL: lambda a, Z: about_z(a[0]) @ Z @ about_z(a[1]),
             SPHERICAL: lambda a, Z: matrix(a),
             POINT_MASS: lambda a, Z: Z,
-        }[each.turn](angles, each.zero)
+        }[each.rotation](angles, each.zero)
         D = matrix(each.below.rotation)
-        A = np.eye(3) if each.turn == POINT_MASS else E @ (C.T if each.backward else C) @ D.T
+        A = np.eye(3) if each.rotation == POINT_MASS else E @ (C.T if each.backward else C) @ D.T
         first, second = (A @ D, E) if each.backward else (E, A @ D)
         below = above - first @ d if each.backward else above + first @ d
         r = below - A @ each.below.offset
         sign, pivot = (-1.0, above) if each.backward else (1.0, below)
         slides = (A if each.body_velocity else first)[:, list(each.strokes)]
         axes = {LOCKED: first[:, :0], REVOLUTE: first[:, 2:], SPHERICAL: second, POINT_MASS: first[:, :0]}
-        turns = np.stack([first[:, 2], second[:, 2]], axis=1) if each.turn == UNIVERSAL else axes[each.turn]
+        turns = np.stack([first[:, 2], second[:, 2]], axis=1) if each.rotation == UNIVERSAL else axes[each.rotation]
         poses.append((r, A))
         paths.append([*(paths[each.parent] if each.parent >= 0 else []), (each.u, sign * slides, sign * turns, pivot)])
         at, freedom = layout.frame_v[each.frame], layout.frames[each.frame].freedom

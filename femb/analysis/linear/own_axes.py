@@ -63,11 +63,13 @@ class OwnAxes:
     @classmethod
     def of_tree(cls, tree: "JointTree") -> "OwnAxes":
         """The coordinates of a joint tree; free roots have no parent, and their quaternion is the attitude."""
-        roots = [frame for frame in tree.frames if frame.joint is None and frame.turn == SPHERICAL]
+        roots = [frame for frame in tree.frames if frame.joint is None and frame.rotation == SPHERICAL]
         pairs = [(root.angles.start, root.u.start) for root in roots]
         inertial = [pair for pair, root in zip(pairs, roots, strict=True) if not root.body_velocity]
         angles = [
-            range(frame.u.start + len(frame.strokes), frame.u.stop) for frame in tree.frames if frame.turn != SPHERICAL
+            range(frame.u.start + len(frame.strokes), frame.u.stop)
+            for frame in tree.frames
+            if frame.rotation != SPHERICAL
         ]
         return cls(tree.coordinates, pairs, inertial, [k for of_frame in angles for k in of_frame])
 

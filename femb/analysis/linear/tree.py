@@ -92,4 +92,4 @@ def covers(system: "System", tree: JointTree) -> bool:
     layout, index = system.layout, tree.joint_speeds
     rows = {row for driver in layout.drivers.values() if driver.coordinate in index for row in driver.rows}
     rows |= {latch.row for latch in layout.latches if latch.coordinate in index}
-    return set(tree.kept) <= rows
+    return set(tree.retained_rows) <= rows

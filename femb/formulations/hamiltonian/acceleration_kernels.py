@@ -1,12 +1,12 @@
-"""Accelerations and what the hinges transmit: the articulated-body recursion about the common point.
+"""Accelerations and the forces that the hinges transmit: the articulated-body recursion about the common point.
 
-Nothing of it is needed to integrate momenta; results and drive torques ask for it. Source: docs/theory/hamiltonian.md,
+The integration of momenta does not need it; results and drive torques do. Source: docs/theory/hamiltonian.md,
 section 7; Featherstone, Rigid Body Dynamics Algorithms, Springer 2008, section 7.3 (there in link axes).
 """
 
 import numpy as np
 
-from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve, turn_rate
+from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve, motion_rate
 from femb.numerics.compile import kernel
 
 
@@ -14,9 +14,9 @@ from femb.numerics.compile import kernel
 def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, second, a, f):
     """Hinge accelerations ``second`` (n,), segments' a (rows, 6) and the forces f (rows, 6) through their hinges.
 
-    a is the rate of v at the common point held still. force (n,): spring, damper and other generalized forces; W
-    (rows, 6): external wrenches of each segment. A driven hinge accelerates by ``given[k]``. M is overwritten. On a
-    free base f[0] is zero, on the ground it is what the ground carries.
+    a is the rate of v at the common point, fixed in space. force (n,): spring, damper and other generalized forces; W
+    (rows, 6): external wrenches of each segment. A driven hinge has the acceleration ``given[k]``. M is overwritten.
+    f[0] is zero for a free base; otherwise it is the force of the ground.
     """
     rows = parent.size
     U, D, w = np.empty((rows, 6)), np.empty(rows), np.empty(rows)
@@ -37,7 +37,7 @@ def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, seco
         bias[k, 5] = x * h[4] - y * h[3] - W[k, 5]
     for k in range(rows - 1, 0, -1):
         g = parent[k]
-        turn_rate(S, v, k, c[k])
+        motion_rate(S, v, k, c[k])
         for i in range(6):
             c[k, i] *= rate[k - 1]
             if driven[k - 1]:

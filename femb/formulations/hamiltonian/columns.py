@@ -1,7 +1,7 @@
-"""What the kernels read of a segment: one row of numbers, by these columns.
+"""Columns of the array of segment data that the kernels read, one row for each segment.
 
-A hinge's rotation is written as ``fixed + cos(q) cosine + sin(q) sine``, three constant matrices, so that revolute and
-prismatic hinges take the same path: of a prismatic one only ``fixed`` is not zero, and ``SLIDE`` is one.
+The rotation of a hinge is ``fixed + cos(q) cosine + sin(q) sine`` with three constant matrices, so that revolute and
+prismatic hinges need no branches: for a prismatic hinge only ``fixed`` is not zero, and ``SLIDE`` is one.
 """
 
 from typing import Any
@@ -22,13 +22,13 @@ SLIDE = 46
 STIFFNESS = 47
 REST = 48
 DAMPING = 49
-WIDTH = 50
+N_COLUMNS = 50
 
 
 def pack(tree: Any) -> Floats:
-    """(n + 1, WIDTH) of a Tree, the base first."""
+    """Segment data (n + 1, N_COLUMNS) of a Tree, the base first."""
     n = tree.n
-    data = np.zeros((n + 1, WIDTH))
+    data = np.zeros((n + 1, N_COLUMNS))
     if tree.base is not None:
         data[0, MASS] = tree.base.mass
         data[0, CENTER : CENTER + 3] = tree.base.center_of_mass

@@ -19,10 +19,10 @@ BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz"
 
 @dataclass(frozen=True, eq=False)
 class EnergyMatrix:
-    """T = 1/2 q'^T A q': A (N, N), names (N,) of the rates q', and the joint coordinates q (n,) that it is taken at.
+    """T = 1/2 q'^T A q': A (N, N) at the joint coordinates q (n,), and names (N,) of the rates q'.
 
-    Rates are those of joint coordinates, 'joint.angle'; on a free base six come before them: its angular velocity, and
-    the velocity of its origin, inertial axes, rad/s and m/s. Momenta are A q'.
+    Rates are those of joint coordinates, 'joint.angle'. For a free base six precede them: its angular velocity (rad/s)
+    and the velocity of its origin (m/s), inertial axes. Momenta are A q'.
     """
 
     names: tuple[str, ...]
@@ -50,10 +50,10 @@ def energy_matrix(
 ) -> EnergyMatrix:
     """The energy matrix of a tree of rigid bodies at joint coordinates q, by equation (7).
 
-    q : numbers by name, the others as at the model's start, or an array (n,). small : names of coordinates that are
-    small: A to the orders that equations linear in them need, for a tree on the ground.
+    q : values by name, others as at the model's start, or an array (n,). small : names of small coordinates: A is
+    expanded to the orders needed for equations linear in them; only for a tree on the ground.
 
-    Raises ModelError: beams, closed loops, several trees; an unknown coordinate; small ones on a free base.
+    Raises ModelError for beams, closed loops, several trees, an unknown coordinate, small coordinates on a free base.
     """
     from femb.system.system import System
 

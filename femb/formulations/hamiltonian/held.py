@@ -1,4 +1,4 @@
-"""Hinges that drivers and engaged latches hold: which, and how they move."""
+"""Driven hinges: hinges whose motion a driver or an engaged latch prescribes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,46 +11,46 @@ from femb.system.system import System
 
 
 @dataclass(frozen=True)
-class Held:
-    """A hinge (its number), and what holds it: an input of value, rate and second derivative at ``place`` in u, or,
-    where that is negative, a latch at ``value``."""
+class DrivenHinge:
+    """A driven hinge (its number) and the name of its driver or latch. first_input : index in u of its value, rate and
+    second derivative; negative for a latch, which keeps the hinge at ``value``."""
 
     hinge: int
     name: str
-    place: int = -1
+    first_input: int = -1
     value: float = 0.0
 
     def motion(self, u: Floats) -> Any:
-        """(3,): value, rate and second derivative, for inputs u (n_u,)."""
-        return u[self.place : self.place + 3] if self.place >= 0 else (self.value, 0.0, 0.0)
+        """Value, rate and second derivative (3,) for inputs u (n_u,)."""
+        return u[self.first_input : self.first_input + 3] if self.first_input >= 0 else (self.value, 0.0, 0.0)
 
 
-def held_hinges(system: System, hinge_of: Any) -> list[Held]:
-    """Of a System in its discrete state; hinge_of (m,) is the hinge of every joint coordinate.
+def driven_hinges(system: System, hinge_of: Any) -> list[DrivenHinge]:
+    """The driven hinges of a System in its discrete state; hinge_of (m,) is the hinge of every joint coordinate.
 
-    A hinge that several latches hold is held once. Raises ModelError for a latch on a driven hinge.
+    A hinge with several engaged latches is listed once. Raises ModelError for a hinge with a driver and a latch.
     """
     layout = system.layout
-    places, at = {}, 0
+    first_input, n_u = {}, 0
     for input_ in system.inputs:
-        places[id(input_)], at = at, at + input_.width
-    found: dict[int, Held] = {}
+        first_input[id(input_)], n_u = n_u, n_u + input_.width
+    driven: dict[int, DrivenHinge] = {}
     for name, driver in layout.drivers.items():
         hinge = int(hinge_of[driver.coordinate])
-        found[hinge] = Held(hinge, f"drivers.{name}", place=places[id(driver.inputs[0])])
+        driven[hinge] = DrivenHinge(hinge, f"drivers.{name}", first_input=first_input[id(driver.inputs[0])])
     for latch, engaged, value in zip(layout.latches, system.discrete.engaged, system.discrete.held, strict=True):
         hinge = int(hinge_of[latch.coordinate])
-        if hinge in found and found[hinge].place >= 0:
+        if hinge in driven and driven[hinge].first_input >= 0:
             raise ModelError.at(
                 ("run", "formulation"),
-                f"'hamiltonian' drives a hinge or latches it, got {found[hinge].name} and latches.{latch.item.name} on "
-                "the same one; leave one out, or use 'velocity'",
+                f"'hamiltonian' drives a hinge or latches it, got {driven[hinge].name} and latches.{latch.item.name} "
+                "on the same one; leave one out, or use 'velocity'",
             )
         if engaged:
-            found.setdefault(hinge, Held(hinge, f"latches.{latch.item.name}", value=float(value)))
-    return list(found.values())
+            driven.setdefault(hinge, DrivenHinge(hinge, f"latches.{latch.item.name}", value=float(value)))
+    return list(driven.values())
 
 
-def motions(held: list[Held], u: Floats) -> Floats:
-    """(n, 3): value, rate and second derivative of each."""
-    return np.array([each.motion(u) for each in held], dtype=float).reshape(-1, 3)
+def prescribed_motions(hinges: list[DrivenHinge], u: Floats) -> Floats:
+    """Value, rate and second derivative (n, 3) of n driven hinges for inputs u (n_u,)."""
+    return np.array([hinge.motion(u) for hinge in hinges], dtype=float).reshape(-1, 3)

@@ -1,7 +1,7 @@
-"""Equations of a Tree some of whose hinges are held: velocities, rates, accelerations and momenta of a state.
+"""Equations of a Tree with driven hinges: velocities, rates, accelerations and momenta of a state.
 
-A state is (q, v): coordinates q = (r, e, hinges) and momenta v = (L, P, hinges), the base's where it is a free body. A
-held hinge has its rate in the place of its momentum. Loads are wrenches as ``rate_kernels.wrenches`` takes them.
+A state is (q, v): coordinates q = (r, e, hinges) and momenta v = (L, P, hinges); r, e, L and P only for a free base. v
+contains the rate of a driven hinge instead of its momentum. Loads are the arguments of ``rate_kernels.wrenches``.
 Source: docs/theory/hamiltonian.md, sections 2 to 7.
 """
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.formulations.hamiltonian.acceleration_kernels import accelerations
-from femb.formulations.hamiltonian.motion import Motion, TreeAccelerations
+from femb.formulations.hamiltonian.motion import TreeAccelerations, TreeMotion
 from femb.formulations.hamiltonian.rate_kernels import state_rates, wrenches
-from femb.formulations.hamiltonian.sweep_kernels import turn_rate
+from femb.formulations.hamiltonian.sweep_kernels import motion_rate
 from femb.formulations.hamiltonian.tree import Tree
 from femb.layout.element import TrialError
 from femb.numerics import rotations
@@ -23,16 +23,16 @@ Loads = tuple[Ints, Floats]
 
 
 class MomentumEquations:
-    """Of a tree with the hinges that are held, ``held`` (n,) bool. first, first_v: hinges in q and in v; n_q, n_v."""
+    """Equations of a tree with driven hinges, ``driven`` (n,) bool. first, first_v: first hinge in q, v; n_q, n_v."""
 
-    def __init__(self, tree: Tree, held: Any) -> None:
-        self.tree, self.held = tree, held
+    def __init__(self, tree: Tree, driven: Any) -> None:
+        self.tree, self.driven = tree, driven
         self.first, self.first_v = (7, 6) if tree.floating else (0, 0)
         self.n_q, self.n_v = self.first + tree.n, self.first_v + tree.n
         self.no_loads: Loads = np.zeros(0, dtype=np.int64), np.zeros((0, 9))
 
     def rates(self, q: Floats, v: Floats, loads: Loads) -> tuple[Floats, Floats]:
-        """q' (s, n_q) and v' (s, n_v) of s states, v' of held hinges zero. Raises TrialError at a singular one."""
+        """q' (s, n_q) and v' (s, n_v) at s states; v' of driven hinges is zero. Raises TrialError."""
         out = self._evaluate(q, v, loads, False)[0]
         return np.ascontiguousarray(out[:, : self.n_q]), out[:, self.n_q :]
 
@@ -44,9 +44,9 @@ class MomentumEquations:
         tree, count = self.tree, len(q)
         Y = np.concatenate([q, v], axis=1)
         out, rate, velocity = np.empty_like(Y), np.empty((count, tree.n)), np.empty((count, tree.n + 1, 6))
-        given = np.where(self.held, v[:, self.first_v :], 0.0)
+        given = np.where(self.driven, v[:, self.first_v :], 0.0)
         failed = state_rates(
-            tree.parent_rows, tree.data, tree.floating, only_speeds, self.held, given, tree.gravity, *loads,
+            tree.parent_rows, tree.data, tree.floating, only_speeds, self.driven, given, tree.gravity, *loads,
             Y, rate, velocity, out,
         )  # fmt: skip
         if failed or not np.all(np.isfinite(rate)):
@@ -58,34 +58,34 @@ class MomentumEquations:
             return "the state is not finite"
         names = self.tree.names
         outboard = np.flatnonzero(self.tree.ancestors[k])[:4]
-        where = ", ".join(f"{names[i]} = {q[0, self.first + i]:.6g}" for i in outboard)
+        values = ", ".join(f"{names[i]} = {q[0, self.first + i]:.6g}" for i in outboard)
         return (
-            f"{names[k]} moves no mass that hinges further out do not move as well ({where}): hinge axes at a point "
+            f"{names[k]} moves no mass that hinges further out do not move as well ({values}): hinge axes at a point "
             "lie in a plane, as those of a ball joint a quarter turn from its start, or a body has no inertia about "
             "its own axis"
         )
 
-    def motion(self, q: Floats, v: Floats) -> Motion:
+    def motion(self, q: Floats, v: Floats) -> TreeMotion:
         """Attitudes, velocities and momenta of the segments at one state."""
         rate, velocity = self.speeds(q[None], v[None])
         return self.moving(q, rate[0], velocity[0, 0])
 
-    def moving(self, q: Floats, rate: Floats, base: Floats) -> Motion:
-        """The same of hinge rates (n,) and the base's velocity (6,), inertial axes."""
+    def moving(self, q: Floats, rate: Floats, base: Floats) -> TreeMotion:
+        """The same for hinge rates (n,) and the base's velocity (6,), inertial axes."""
         pose = q[:7] if self.tree.floating else None
         hinges = np.ascontiguousarray(q[self.first :])
-        return Motion.of(self.tree, hinges, np.ascontiguousarray(rate), base, pose)
+        return TreeMotion.of(self.tree, hinges, np.ascontiguousarray(rate), base, pose)
 
     def momenta(self, q: Floats, rate: Floats, base: Floats) -> Floats:
-        """v (n_v,) of hinge rates (n,) and the base's velocity (6,)."""
+        """v (n_v,) for hinge rates (n,) and the base's velocity (6,)."""
         motion = self.moving(q, rate, base)
-        p = np.where(self.held, rate, motion.p)
+        p = np.where(self.driven, rate, motion.p)
         if not self.tree.floating:
             return p
         return np.concatenate([motion.angular_momentum, motion.linear_momentum, p])
 
     def tangent(self, q: Floats, dq: Floats) -> Floats:
-        """The momenta (n_v,) that change q (n_q,) at the rates dq (n_q,)."""
+        """The momenta (n_v,) at which q (n_q,) has the rates dq (n_q,)."""
         base = np.zeros(6)
         if self.tree.floating:
             e = q[3:7]
@@ -94,57 +94,57 @@ class MomentumEquations:
         return self.momenta(q, dq[self.first :], base)
 
     def accelerations(self, q: Floats, v: Floats, loads: Loads, given: Floats) -> TreeAccelerations:
-        """Accelerations and forces through the hinges, those that are held accelerating as ``given`` (n,)."""
+        """Accelerations and forces through the hinges; given (n,) : accelerations of driven hinges."""
         tree, motion = self.tree, self.motion(q, v)
         W = np.empty((tree.n + 1, 6))
         wrenches(tree.data, tree.gravity, *loads, motion.R, motion.hinge, motion.center, W)
         force = -tree.stiffness * (motion.q - tree.rest) - tree.damping * motion.rate
         return self._solved(motion, given, force, W)
 
-    def _solved(self, motion: Motion, given: Floats, force: Floats, W: Floats) -> TreeAccelerations:
-        """Of forces (n,) along the hinges and wrenches W (rows, 6) on the segments."""
+    def _solved(self, motion: TreeMotion, given: Floats, force: Floats, W: Floats) -> TreeAccelerations:
+        """Accelerations for forces (n,) along the hinges and wrenches W (rows, 6) on the segments."""
         tree = self.tree
         a, f, second = np.empty((tree.n + 1, 6)), np.empty((tree.n + 1, 6)), np.empty(tree.n)
         accelerations(
-            tree.parent_rows, tree.floating, self.held, given, motion.S, motion.M.copy(), motion.v, motion.rate,
+            tree.parent_rows, tree.floating, self.driven, given, motion.S, motion.M.copy(), motion.v, motion.rate,
             force, W, second, a, f,
         )  # fmt: skip
         along = np.einsum("ki,ki->k", motion.S[1:], f[1:])
-        return TreeAccelerations(second, a, f, np.where(self.held, along - force, 0.0), motion)
+        return TreeAccelerations(second, a, f, np.where(self.driven, along - force, 0.0), motion)
 
-    def changing(self, q: Floats, v: Floats, a: Floats) -> TreeAccelerations:
-        """Accelerations of a state whose v' = a (n_v,), whatever force that takes."""
+    def with_momentum_rates(self, q: Floats, v: Floats, a: Floats) -> TreeAccelerations:
+        """Accelerations of a state with v' = a (n_v,)."""
         tree, hinges, motion = self.tree, a[self.first_v :], self.motion(q, v)
-        # p' less h . (v x S) is the generalized force, whatever it comes from; equation (13)
-        turning, force = np.empty(6), np.empty(tree.n)
+        # p' less h . (v x S) is the generalized force, equation (13)
+        S_rate, force = np.empty(6), np.empty(tree.n)
         for k in range(tree.n):
-            turn_rate(motion.S, motion.v, k + 1, turning)
-            force[k] = hinges[k] - motion.h[k + 1] @ turning
+            motion_rate(motion.S, motion.v, k + 1, S_rate)
+            force[k] = hinges[k] - motion.h[k + 1] @ S_rate
         W = np.zeros((tree.n + 1, 6))
         if tree.floating:
             W[0] = np.concatenate([a[:3] - np.cross(q[:3], a[3:6]), a[3:6]])
-        return self._solved(motion, np.where(self.held, hinges, 0.0), force, W)
+        return self._solved(motion, np.where(self.driven, hinges, 0.0), force, W)
 
     def second_rate(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """q'' (n_q,) where v' = a (n_v,)."""
-        found = self.changing(q, v, a)
-        motion = found.motion
+        """q'' (n_q,) for v' = a (n_v,)."""
+        result = self.with_momentum_rates(q, v, a)
+        motion = result.motion
         if not self.tree.floating:
-            return found.second
-        # the point held still has the acceleration of the origin less omega x v
-        base, (spin, speed) = found.a[0], np.split(motion.v[0], 2)
+            return result.second
+        # the acceleration at the fixed point is that of the origin less omega x v
+        base, (spin, speed) = result.a[0], np.split(motion.v[0], 2)
         omega, alpha = (rotations.rotate_back(rotations.normalise(q[3:7]), x) for x in (spin, base[:3]))
-        turn = rotations.quaternion_rate(rotations.quaternion_rate(q[3:7], omega), omega)
-        turn += rotations.quaternion_rate(q[3:7], alpha)
-        return np.concatenate([base[3:] + np.cross(spin, speed), turn, found.second])
+        quaternion_acceleration = rotations.quaternion_rate(rotations.quaternion_rate(q[3:7], omega), omega)
+        quaternion_acceleration += rotations.quaternion_rate(q[3:7], alpha)
+        return np.concatenate([base[3:] + np.cross(spin, speed), quaternion_acceleration, result.second])
 
     def stiff_jacobian(self, q: Floats, v: Floats) -> Floats:
         """(n_q + n_v, n_q + n_v): the stiff part of the derivative of the rates, for simplified Newton iteration.
 
-        Springs and dampers of hinges over the energy matrix; derivatives of that matrix, of gravity and of loads are
-        left out, which the iteration makes good as long as the step resolves the motion itself.
+        Stiffness and damping of hinges with the inverse of the energy matrix; derivatives of this matrix, of gravity
+        and of loads are neglected. The iteration converges as long as the step resolves the motion.
         """
-        tree, free = self.tree, ~self.held
+        tree, free = self.tree, ~self.driven
         mobility = self._mobility(q, v)[6:, 6:]
         at_q, at_v = slice(self.first, self.n_q), slice(self.n_q + self.first_v, None)
         J = np.zeros((self.n_q + self.n_v, self.n_q + self.n_v))
@@ -154,19 +154,19 @@ class MomentumEquations:
         return J
 
     def inertia(self, q: Floats, v: Floats) -> Floats:
-        """(6 + n,): the inertia that each velocity of the base and each hinge rate moves, all others free to follow.
+        """Effective inertia (6 + n,) of each velocity of the base and each hinge rate, with all others free.
 
-        The reciprocals of the diagonal of the inverse energy matrix, inf where that is zero: a momentum's error over
-        this is a velocity's.
+        The reciprocals of the diagonal of the inverse energy matrix, inf for zero. The error of a momentum divided by
+        it is the error of a velocity.
         """
         mobility = np.diag(self._mobility(q, v))
         result: Floats = np.divide(1.0, mobility, out=np.full(mobility.size, np.inf), where=mobility > 0.0)
         return result
 
     def _mobility(self, q: Floats, v: Floats) -> Floats:
-        """(6 + n, 6 + n): the inverse of the energy matrix, zero for held hinges and a base on the ground."""
+        """(6 + n, 6 + n): the inverse of the energy matrix, zero for driven hinges and a base on the ground."""
         A = self.motion(q, v).energy_matrix
-        moving = np.concatenate([np.full(6, self.tree.floating), ~self.held])
+        moving = np.concatenate([np.full(6, self.tree.floating), ~self.driven])
         mobility = np.zeros_like(A)
         mobility[np.ix_(moving, moving)] = np.linalg.inv(A[np.ix_(moving, moving)])
         return mobility

@@ -1,11 +1,11 @@
-"""Formulation "hamiltonian": a System's tree of rigid bodies in coordinates and momenta, as a stepper sees it.
+"""Formulation "hamiltonian": a System's tree of rigid bodies in coordinates and momenta.
 
-    q = (r, e, hinge coordinates),    v = (L, P, hinge momenta)        r, e, L and P where the base is a free body
+    q = (r, e, hinge coordinates),    v = (L, P, hinge momenta)        r, e, L and P only for a free base
 
-Rates and momenta are those of the kernels of this package; weight and linear springs and dashpots of joints are theirs
-too. Every other force is evaluated by the System's own elements, at the bodies' positions and velocities, and applied
-to the segments. A driven or latched hinge has its rate in the place of its momentum. Output, events and what a latch
-takes are the System's. Source: docs/theory/hamiltonian.md, sections 2 to 7 and 11.
+The kernels of this package evaluate rates and momenta, weight, and linear springs and dashpots of joints. The System's
+elements evaluate all other forces, at the positions and velocities of the bodies; these forces are applied to the
+segments. For a driven or latched hinge v contains its rate instead of its momentum. Output, events and the impulses of
+latches are evaluated by the System. Source: docs/theory/hamiltonian.md, sections 2 to 7 and 11.
 """
 
 from copy import copy
@@ -17,7 +17,7 @@ from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.elements.body.mass_batch import MassBatch
 from femb.elements.joint.force_batch import JointForceBatch
-from femb.formulations.hamiltonian.held import held_hinges, motions
+from femb.formulations.hamiltonian.held import driven_hinges, prescribed_motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
@@ -29,10 +29,10 @@ from femb.system.system import System
 
 
 class MomentumForm(Transformed):
-    """A System seen by a stepper in coordinates q (n_q,) and momenta v (n_v,).
+    """A System in coordinates q (n_q,) and momenta v (n_v,).
 
-    n_c counts driven and latched hinges; their multipliers are the forces (N) and torques (N m) of what holds them.
-    Raises ModelError for what is no tree of rigid bodies, or cannot move as described.
+    n_c : number of driven and latched hinges; their multipliers are the forces (N) and torques (N m) of drivers and
+    latches. Raises ModelError if the model is not a tree of rigid bodies, or is singular at the start.
     """
 
     def __init__(self, system: System) -> None:
@@ -40,13 +40,13 @@ class MomentumForm(Transformed):
         self.map = SystemTree(system)
         self.tree = self.map.tree
         self._list_forces()
-        self._list_held()
+        self._list_driven()
         self.n_q, self.n_v = self.momentum_equations.n_q, self.momentum_equations.n_v
         self.q0, self.v0 = self.from_system(system.q0, system.v0)
         self._check_start()
 
     def _list_forces(self) -> None:
-        """The batches whose forces the kernels do not know, and where frames are on the segments."""
+        """Set the batches whose forces the System evaluates, and the frames and their points on the segments."""
         tree_springs = set(map(id, self.map.tree_springs))
         self._others: list[Batch] = []
         for batch in self.system.batches:
@@ -55,14 +55,14 @@ class MomentumForm(Transformed):
                 self._others.append(other)
                 self._check_massless(other)
         self._works = any(_does_work(batch) for batch in self.system.batches)
-        carried = [(frame, each) for frame, each in self.map.frames.items() if each.moves]
+        carried = [(frame, position) for frame, position in self.map.frames.items() if position.moves]
         frames = np.array([frame for frame, _ in carried], dtype=np.int64)
         self._frames = self.layout.frame_q[frames], self.layout.frame_v[frames]
-        self._rows = np.array([each.segment + 1 for _, each in carried], dtype=np.int64)
-        self._points = np.array([each.origin for _, each in carried]).reshape(-1, 3)
+        self._rows = np.array([position.segment + 1 for _, position in carried], dtype=np.int64)
+        self._points = np.array([position.origin for _, position in carried]).reshape(-1, 3)
 
     def _check_massless(self, batch: Batch) -> None:
-        """Refuse elements with an inertia that the segments do not have."""
+        """Raise ModelError for elements with mass other than bodies."""
         mass = np.zeros(self.system.pattern.size)
         batch.mass(self.system.q0, mass)
         if mass.any():
@@ -71,16 +71,16 @@ class MomentumForm(Transformed):
                 f"'hamiltonian' knows the masses of bodies alone, got some of {type(batch).__name__}; use 'velocity'",
             )
 
-    def _list_held(self) -> None:
-        self._held = held_hinges(self.system, self.map.hinge_of)
-        self.n_c = len(self._held)
-        self._hinges = np.array([each.hinge for each in self._held], dtype=np.int64)
-        held = np.zeros(self.tree.n, dtype=np.bool_)
-        held[self._hinges] = True
-        self.momentum_equations = MomentumEquations(self.tree, held)
+    def _list_driven(self) -> None:
+        self._driven = driven_hinges(self.system, self.map.hinge_of)
+        self.n_c = len(self._driven)
+        self._hinges = np.array([driven.hinge for driven in self._driven], dtype=np.int64)
+        driven = np.zeros(self.tree.n, dtype=np.bool_)
+        driven[self._hinges] = True
+        self.momentum_equations = MomentumEquations(self.tree, driven)
 
     def _check_start(self) -> None:
-        """Refuse a start in which a hinge moves nothing of its own."""
+        """Raise ModelError for a start at which a hinge moves no mass."""
         try:
             self.momentum_equations.speeds(self.q0[None], self.v0[None])
         except TrialError as problem:
@@ -89,7 +89,7 @@ class MomentumForm(Transformed):
     # The equations
 
     def _loads(self, u: Floats, q: Floats, v: Floats) -> Loads:
-        """Wrenches of the System's other elements on the segments at one state, inertial components."""
+        """Wrenches of the batches ``_others`` on the segments at one state, inertial components."""
         if not self._others:
             return self.momentum_equations.no_loads
         system = self.system
@@ -98,32 +98,32 @@ class MomentumForm(Transformed):
         for batch in self._others:
             batch.residual(u[None], Q, V, still, force)
         at_q, at_v = (frame[:, None] for frame in self._frames)
-        turns = rotations.normalise(Q[0, at_q + np.arange(3, 7)])
-        torque = rotations.rotate(turns, force[0, at_v + np.arange(3, 6)])
+        quaternions = rotations.normalise(Q[0, at_q + np.arange(3, 7)])
+        torque = rotations.rotate(quaternions, force[0, at_v + np.arange(3, 6)])
         return self._rows, np.concatenate([self._points, -force[0, at_v + np.arange(3)], -torque], axis=1)
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """v' (n_v,), and what drivers and latches exert (n_c,), at one state. Raises TrialError at a singular one."""
+        """v' (n_v,) and the forces of drivers and latches (n_c,) at one state. Raises TrialError."""
         loads = self._loads(u, q, v)
         change = self.momentum_equations.rates(q[None], v[None], loads)[1][0]
         if not self.n_c:
             return change, np.zeros(0)
-        second = self._second_of_held(u)
+        second = self._second_of_driven(u)
         change[self._in_v] = second[self._hinges]
         return change, self.momentum_equations.accelerations(q, v, loads, second).drive[self._hinges]
 
     def accelerations(self, u: Floats, q: Floats, v: Floats) -> TreeAccelerations:
-        """Accelerations, forces through the hinges and what drivers and latches exert, at one state."""
-        return self.momentum_equations.accelerations(q, v, self._loads(u, q, v), self._second_of_held(u))
+        """Accelerations, forces through the hinges and forces of drivers and latches, at one state."""
+        return self.momentum_equations.accelerations(q, v, self._loads(u, q, v), self._second_of_driven(u))
 
-    def _second_of_held(self, u: Floats) -> Floats:
+    def _second_of_driven(self, u: Floats) -> Floats:
         second = np.zeros(self.tree.n)
-        second[self._hinges] = motions(self._held, u)[:, 2]
+        second[self._hinges] = prescribed_motions(self._driven, u)[:, 2]
         return second
 
     @property
     def _in_v(self) -> Ints:
-        """Places of held hinges in v."""
+        """Indices of driven hinges in v."""
         return self.momentum_equations.first_v + self._hinges
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
@@ -138,15 +138,15 @@ class MomentumForm(Transformed):
         return self.momentum_equations.rates(q, v, self.momentum_equations.no_loads)[0]
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """q'' (s, n_q) where v' = a."""
-        return np.array([self.momentum_equations.second_rate(*each) for each in zip(q, v, a, strict=True)])
+        """q'' (s, n_q) for v' = a."""
+        return np.array([self.momentum_equations.second_rate(*state) for state in zip(q, v, a, strict=True)])
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
-        """The momenta (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
-        return np.array([self.momentum_equations.tangent(q, each) for each in dq])
+        """The momenta (s, n_v) at which q (n_q,) has the rates dq (s, n_q)."""
+        return np.array([self.momentum_equations.tangent(q, rate) for rate in dq])
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats) -> Floats:
-        """(n_q + n_v square) what is stiff in the derivative of the rates: springs and dampers of hinges."""
+        """(n_q + n_v, n_q + n_v) stiff part of the derivative of the rates: springs and dampers of hinges."""
         return self.momentum_equations.stiff_jacobian(q, v)
 
     # States
@@ -154,71 +154,70 @@ class MomentumForm(Transformed):
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The System's q (s, .) and v (s, .) at s states."""
         rate, velocity = self.momentum_equations.speeds(q, v)
-        return self.map.configuration(q, rate, velocity[:, 0])
+        return self.map.to_system(q, rate, velocity[:, 0])
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """v' in velocity coordinates of s states whose momenta have the rates a."""
+        """v' of the System at s states whose momenta have the rates a."""
         Q, V = self.to_system(q, v)
         out = np.zeros_like(V)
         at_q, at_v = (frame[:, None] for frame in self._frames)
         rows = self._rows
         for k in range(len(q)):
-            found = self.momentum_equations.changing(q[k], v[k], a[k])
-            alpha, spin = found.a[rows, :3], found.motion.v[rows, :3]
-            arm = Q[k, at_q + np.arange(3)] - found.motion.origin_of_base
+            tree = self.momentum_equations.with_momentum_rates(q[k], v[k], a[k])
+            alpha, spin = tree.a[rows, :3], tree.motion.v[rows, :3]
+            arm = Q[k, at_q + np.arange(3)] - tree.motion.origin_of_base
             velocity = V[k, at_v + np.arange(3)]
-            # a is the rate of v at a point held still, which the frame's origin passes with its own velocity; and of
-            # a base that moves, the point that v is taken at goes along
-            out[k, at_v + np.arange(3)] = found.a[rows, 3:] + np.cross(alpha, arm) + np.cross(spin, velocity)
-            turns = rotations.normalise(Q[k, at_q + np.arange(3, 7)])
-            out[k, at_v + np.arange(3, 6)] = rotations.rotate_back(turns, alpha)
+            # a is the rate of v at a fixed point; the material acceleration adds omega x velocity of the frame's origin
+            out[k, at_v + np.arange(3)] = tree.a[rows, 3:] + np.cross(alpha, arm) + np.cross(spin, velocity)
+            quaternions = rotations.normalise(Q[k, at_q + np.arange(3, 7)])
+            out[k, at_v + np.arange(3, 6)] = rotations.rotate_back(quaternions, alpha)
         return out
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q (n_q,) and momenta (n_v,) of one state of the System."""
         pose, hinges, rate, base = self.map.hinge_motion(q, v, self.system.discrete.angles)
-        mine = np.concatenate([pose, hinges])
-        return mine, self.momentum_equations.momenta(mine, rate, base)
+        q = np.concatenate([pose, hinges])
+        return q, self.momentum_equations.momenta(q, rate, base)
 
     def at(self, q: Floats) -> "MomentumForm":
-        """The same form with the turns of its joints as they are after a step to q."""
+        """The same form after a step to q, from which joint angles are unwrapped."""
         if not self.system.coordinates_of_joints.is_angle.any():
             return self
-        Q, _ = self.map.configuration(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
+        Q, _ = self.map.to_system(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
         other = copy(self)
         other.system = self.system.at(Q[0])
         return other
 
-    def _take(self, before: DiscreteState) -> None:
-        self._list_held()
+    def _update_discrete(self, previous: DiscreteState) -> None:
+        self._list_driven()
 
     def normalise(self, q: Floats) -> float:
-        """Scale the base's quaternion to unit length, in place; returns |e.e - 1| before."""
+        """Scale the base's quaternion to unit length, in place; returns |e.e - 1| on entry."""
         result: float = kinematics.normalise(np.array([3] if self.tree.floating else [], dtype=np.int64), q)
         return result
 
     def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """q and v with the hinges that are held where they are held."""
+        """q and v with the prescribed values of driven hinges."""
         q, v = q.copy(), v.copy()
-        wanted = motions(self._held, u)
-        places = self.momentum_equations.first + self._hinges
-        away = wanted[:, 0] - q[places]
-        turns = np.where(self.tree.sliding[self._hinges], 0.0, np.round(away / (2.0 * np.pi)))
-        q[places] += away - 2.0 * np.pi * turns
-        v[self._in_v] = wanted[:, 1]
+        prescribed = prescribed_motions(self._driven, u)
+        in_q = self.momentum_equations.first + self._hinges
+        change = prescribed[:, 0] - q[in_q]
+        revolutions = np.where(self.tree.sliding[self._hinges], 0.0, np.round(change / (2.0 * np.pi)))
+        q[in_q] += change - 2.0 * np.pi * revolutions
+        v[self._in_v] = prescribed[:, 1]
         return q, v
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
-        """Momenta to the tolerance of their velocities, times the inertia that these move at the start."""
-        position, turn, _ = atol.values(rtol)
-        hinges = np.where(self.tree.sliding, position, turn)
+        """Groups and tolerances; for momenta those of their velocities times the effective inertia at the start."""
+        position, quaternion, _ = atol.values(rtol)
+        hinges = np.where(self.tree.sliding, position, quaternion)
         inertia = self.momentum_equations.inertia(self.q0, self.v0)
-        of_q, of_v = hinges, hinges * np.where(self.momentum_equations.held, 1.0, inertia[6:])
+        of_q, of_v = hinges, hinges * np.where(self.momentum_equations.driven, 1.0, inertia[6:])
         first, sizes_q, sizes_v = np.zeros(0, dtype=np.int64), [1] * self.tree.n, [1] * self.tree.n
         if self.tree.floating:
             first, sizes_q, sizes_v = np.array([0, 3]), [3, 4, *sizes_q], [3, 3, *sizes_v]
-            of_q = np.append([position, turn], of_q)
-            of_v = np.append([turn * inertia[:3].min(), position * inertia[3:6].min()], of_v)
+            of_q = np.append([position, quaternion], of_q)
+            of_v = np.append([quaternion * inertia[:3].min(), position * inertia[3:6].min()], of_v)
         start_q, start_v = (
             np.append(first, np.arange(k, k + self.tree.n))
             for k in (self.momentum_equations.first, self.momentum_equations.first_v)
@@ -227,7 +226,7 @@ class MomentumForm(Transformed):
 
 
 def _without(batch: JointForceBatch, tree_springs: set[int]) -> JointForceBatch | None:
-    """The batch with the linear springs and dampers that the hinges have taken over set to zero; None of nothing."""
+    """The batch without the linear springs and dampers of the hinges; None if no item remains."""
     taken = np.array([id(item) in tree_springs for item in batch.items])
     if taken.all():
         return None
@@ -237,7 +236,7 @@ def _without(batch: JointForceBatch, tree_springs: set[int]) -> JointForceBatch 
 
 
 def _does_work(batch: Batch) -> bool:
-    """Whether a batch may have power: not if it is made of springs alone."""
+    """Whether a batch may have power: false if it consists of springs only."""
     if isinstance(batch, JointForceBatch):
         return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
     return type(batch).nonconservative_force is not Batch.nonconservative_force

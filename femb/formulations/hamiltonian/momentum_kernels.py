@@ -1,4 +1,4 @@
-"""From momenta to velocities by a recursion of cost O(n), and the energy matrix of composite inertias.
+"""Velocities from momenta by a recursion of cost O(n), and the energy matrix from composite inertias.
 
 Source: docs/theory/hamiltonian.md, sections 4 and 5.
 """
@@ -8,18 +8,18 @@ import numpy as np
 from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve
 from femb.numerics.compile import inlined, kernel
 
-# A pivot at most this much of the inertia with all outboard hinges locked is rounding of a subtraction.
+# Smallest ratio of a pivot to the inertia with all outboard hinges locked; a smaller one is a rounding error.
 ROUNDING = 1e-13
 
 
 @inlined
 def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):
-    """Articulated recursion, equations (9) to (11); M (rows, 6, 6) becomes the articulated inertias.
+    """Articulated recursion, equations (9) to (11); on return M (rows, 6, 6) are the articulated inertias.
 
-    Takes the momenta p (n,) of the hinges and h0 (6,) of the whole tree about the base; sets the rates (n,) of the
-    hinges, the velocities v (rows, 6) of the segments and the momenta h (rows, 6) each hinge transmits. A driven hinge
-    (``driven[k]``) has the rate ``given[k]`` and its p is not read. Returns the number of the first segment whose pivot
-    is not above rounding, or zero.
+    p (n,) : momenta of the hinges. h0 (6,) : momentum of the tree about the base. Sets the rates (n,) of the
+    hinges, the velocities v (rows, 6) of the segments and the momenta h (rows, 6) of the hinges. A driven hinge
+    (``driven[k]``) has the rate ``given[k]``; its p is not read. Returns the number of the first segment whose pivot
+    is a rounding error, or zero.
     """
     rows = parent.size
     U, W, composite = np.empty((rows, 6)), np.empty(rows), np.empty((rows, 3))
@@ -48,8 +48,8 @@ def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, 
         for i in range(6):
             d += S[k, i] * U[k, i]
             w -= S[k, i] * bias[k, i]
-        turning = S[k, 0] * S[k, 0] + S[k, 1] * S[k, 1] + S[k, 2] * S[k, 2]
-        size = turning * composite[k, 1] + composite[k, 0] * (S[k, 3] * S[k, 3] + S[k, 4] * S[k, 4] + S[k, 5] * S[k, 5])
+        omega2 = S[k, 0] * S[k, 0] + S[k, 1] * S[k, 1] + S[k, 2] * S[k, 2]
+        size = omega2 * composite[k, 1] + composite[k, 0] * (S[k, 3] * S[k, 3] + S[k, 4] * S[k, 4] + S[k, 5] * S[k, 5])
         if not d > ROUNDING * size:
             failed = k
         D[k], W[k] = d, w
@@ -94,9 +94,9 @@ def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, 
 
 @kernel
 def energy_matrix(parent, S, M, A):
-    """A (6 + n, 6 + n), the base's six velocities first, of composite inertias, equation (7).
+    """A (6 + n, 6 + n), the base's six velocities first, from composite inertias, equation (7).
 
-    Only the lower triangle and of it only pairs on one path are written; M becomes the composite inertias.
+    Sets only the entries of the lower triangle for pairs on one path; on return M are the composite inertias.
     """
     rows = parent.size
     F = np.empty(6)

@@ -6,18 +6,18 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix
-from femb.formulations.hamiltonian.sweep_kernels import multiply, place, spatial_inertias, sum_outboard, velocities
+from femb.formulations.hamiltonian.sweep_kernels import multiply, poses, spatial_inertias, sum_outboard, velocities
 from femb.formulations.hamiltonian.tree import Tree
 from femb.numerics.rotations import normalise, rotation_matrix
 
 
 @dataclass(frozen=True)
-class Motion:
+class TreeMotion:
     """Rows are the base (0) and the segments (k + 1); spatial quantities are about the base's origin, inertial axes.
 
     R (rows, 3, 3): attitudes. hinge, center (rows, 3): hinge points and mass centres, from the base's origin, m.
-    S (rows, 6): hinge motions. M (rows, 6, 6): spatial inertias. v, h (rows, 6): velocities, and the momenta of all
-    that is outboard. origin_of_base (3,), m. q, rate (n,).
+    S (rows, 6): hinge motions. M (rows, 6, 6): spatial inertias. v (rows, 6): velocities. h (rows, 6): momenta of a
+    segment and all segments outboard. origin_of_base (3,), m. q, rate (n,): coordinates and rates of the hinges.
     """
 
     tree: Tree
@@ -33,13 +33,13 @@ class Motion:
     origin_of_base: Floats
 
     @classmethod
-    def of(cls, tree: Tree, q: Floats, rate: Floats, base: Floats, pose: Floats | None = None) -> "Motion":
-        """Of coordinates and velocities; base (6,): its velocity (omega, v), inertial axes; pose (7,): where it is."""
+    def of(cls, tree: Tree, q: Floats, rate: Floats, base: Floats, pose: Floats | None = None) -> "TreeMotion":
+        """Motion for q, rate (n,); base (6,), pose (7,): velocity (omega, v), inertial axes, and pose of the base."""
         rows = tree.n + 1
         R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.zeros((rows, 6))
         M, v, h = np.empty((rows, 6, 6)), np.empty((rows, 6)), np.empty((rows, 6))
         R[0] = np.eye(3) if pose is None else rotation_matrix(normalise(pose[3:]))
-        place(tree.parent_rows, tree.data, q, R, hinge, c, S)
+        poses(tree.parent_rows, tree.data, q, R, hinge, c, S)
         spatial_inertias(tree.data, R, c, M)
         v[0] = base
         velocities(tree.parent_rows, S, rate, v)
@@ -73,13 +73,13 @@ class Motion:
 
 @dataclass(frozen=True)
 class TreeAccelerations:
-    """Of a motion: second (n,) hinge accelerations; a (rows, 6) rates of v at the point held still; force (rows, 6)
-    carried by each hinge, from the inner to the outer segment, about the base's origin; drive (n,) what a drive or
-    latch exerts along its coordinate, zero elsewhere.
+    """Accelerations of a motion: second (n,), of the hinges; a (rows, 6), rates of v at the fixed point; force (rows,
+    6) of each hinge on its outer segment, about the base's origin; drive (n,), the force of a driver or latch along its
+    coordinate, otherwise zero.
     """
 
     second: Floats
     a: Floats
     force: Floats
     drive: Floats
-    motion: Motion
+    motion: TreeMotion

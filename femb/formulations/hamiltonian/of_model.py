@@ -1,6 +1,6 @@
-"""From a Model: small motions of some joint coordinates beside large motions of the others.
+"""Equations of a Model for small motions of some joint coordinates during large motions of the others.
 
-Coordinates are named 'joint.coordinate', as 'yoke.angle' or 'flap.second_angle'; those of a ball joint are
+Coordinates are named 'joint.coordinate', such as 'yoke.angle' or 'flap.second_angle'; those of a ball joint are
 'joint.turn_x', 'joint.turn_y' and 'joint.turn_z'. Source: docs/theory/hamiltonian.md, sections 8 and 11.
 """
 
@@ -20,8 +20,8 @@ from femb.formulations.hamiltonian.tree import Tree
 from femb.model.model import Model
 from femb.system.system import System
 
-# What the equations of a tree on the ground hold, beside linear springs and dashpots of joints.
-KNOWN = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch)
+# The items that partial linearisation supports, besides springs and dashpots of joints.
+LINEARISABLE = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch)
 
 
 def small_motion(
@@ -32,20 +32,19 @@ def small_motion(
 ) -> SmallMotion:
     """Equations of small motion of some joint coordinates while the others are at q and move at constant rates.
 
-    q, rate : numbers by name, others as at the model's start; or arrays (n,). Terms of second order that large motions
-    bring into the equations, such as the stiffness of rotation, are kept: equations (19) and (20).
+    q, rate : values by name, others as at the model's start; or arrays (n,). Second-order terms that large motions
+    cause in the equations, such as centrifugal stiffness, are included: equations (19) and (20). The derivatives that a
+    user's law of a spring (``JointSpringDamper.force``) returns are included.
 
-    Springs of joints with a law of their own (``JointSpringDamper.force``) take part by the derivatives it returns.
-
-    Raises ModelError with every problem of the model: what is no tree of rigid bodies; a free base; a load or another
-    spring, or a law without derivatives.
+    Raises ModelError for a model that is not a tree of rigid bodies on the ground, for loads and other springs, and for
+    a law without derivatives.
     """
     form = MomentumForm(System(model))
     laws: list[tuple[int, Law]] = []
     for item in model.items():
         if isinstance(item, JointSpringDamper):
             laws += _laws(form, item)
-        elif not isinstance(item, KNOWN):
+        elif not isinstance(item, LINEARISABLE):
             raise ModelError.at(
                 (item.table, item.name),
                 "partial linearisation knows weight and linear springs of joints only; leave it out, or use another "
@@ -56,28 +55,28 @@ def small_motion(
 
 
 def _laws(form: MomentumForm, item: JointSpringDamper) -> list[tuple[int, Law]]:
-    """The hinge of a spring with a law of its own, and what resists there; none for one that the tree has."""
-    given = item.force
-    if given is None:
+    """The hinge and the law of a spring with a user's law; empty for a linear spring, which the tree includes."""
+    user_law = item.force
+    if user_law is None:
         return []
 
     def law(coordinate: float, rate: float) -> tuple[float, float, float]:
-        value = given(coordinate, rate)
+        value = user_law(coordinate, rate)
         if np.shape(value) != (3,):
             raise ModelError.at(
                 (item.table, item.name, "force"),
                 f"got {shown(value)}, but partial linearisation needs (force, by coordinate, by rate): return the two "
                 "derivatives as well",
             )
-        force, by_coordinate, by_rate = (float(each) for each in value)
-        moved = item.stiffness * (coordinate - item.free) + item.damping * rate
-        return force + moved, by_coordinate + item.stiffness, by_rate + item.damping
+        force, by_coordinate, by_rate = (float(number) for number in value)
+        linear = item.stiffness * (coordinate - item.free) + item.damping * rate
+        return force + linear, by_coordinate + item.stiffness, by_rate + item.damping
 
     return [(int(form.map.hinge_of[item.coordinate_number(form.layout)]), law)]
 
 
 def completed(tree: Tree, values: ArrayLike | Mapping[str, float] | None, start: Floats) -> Floats:
-    """(n,) of an array, of numbers by name with the others as at the start, or of None."""
+    """Coordinates (n,) from an array, from values by name with others as in ``start``, or ``start`` for None."""
     if isinstance(values, Mapping):
         values = {**dict(zip(tree.names, start.tolist(), strict=True)), **values}
     return start if values is None else tree.array(values)

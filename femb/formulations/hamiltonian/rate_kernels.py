@@ -1,14 +1,14 @@
-"""Rates of the whole state, for several states at once. Source: docs/theory/hamiltonian.md, sections 2 to 6.
+"""Rates of coordinates and momenta for several states. Source: docs/theory/hamiltonian.md, sections 2 to 6.
 
-A state is (q, p) on the ground, (r, e, q, L, P, p) on a free base: position of its frame's origin, quaternion,
-coordinates, angular momentum of the whole tree about the inertial origin, linear momentum, momenta of the hinges.
+A state is (q, p) for a base on the ground, (r, e, q, L, P, p) for a free base: position of its frame's origin,
+quaternion, coordinates, angular momentum of the tree about the inertial origin, linear momentum, momenta of the hinges.
 """
 
 import numpy as np
 
 from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
 from femb.formulations.hamiltonian.momentum_kernels import recursive_velocities
-from femb.formulations.hamiltonian.sweep_kernels import place, spatial_inertias, sum_outboard, turn_rate
+from femb.formulations.hamiltonian.sweep_kernels import motion_rate, poses, spatial_inertias, sum_outboard
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import rotation, times_quaternion
 
@@ -41,14 +41,14 @@ def wrenches(data, gravity, load_rows, loads, R, hinge, c, W):
 
 @inlined
 def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):
-    """out (n,) = p' of the hinges; W becomes its sums outboard. Equation (13)."""
+    """out (n,) = p' of the hinges; on return W are the sums outboard. Equation (13)."""
     sum_outboard(parent, W)
     b = np.empty(6)
     for k in range(1, parent.size):
         if driven[k - 1]:
             out[k - 1] = 0.0
             continue
-        turn_rate(S, v, k, b)
+        motion_rate(S, v, k, b)
         total = -data[k, STIFFNESS] * (q[k - 1] - data[k, REST]) - data[k, DAMPING] * rate[k - 1]
         for i in range(6):
             total += h[k, i] * b[i] + S[k, i] * W[k, i]
@@ -57,10 +57,9 @@ def momentum_rates(parent, data, driven, q, rate, S, v, h, W, out):
 
 @kernel
 def state_rates(parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out):
-    """out (s, n_y) of states Y (s, n_y); also hinge rates (s, n) and segment velocities (s, rows, 6).
+    """Sets the rates out (s, n_y) of states Y (s, n_y), hinge rates (s, n) and segment velocities (s, rows, 6).
 
-    given (s, n): rates of driven hinges. only_speeds: leave out as it is. Returns the first segment with a vanishing
-    pivot, or zero.
+    given (s, n): rates of driven hinges. only_speeds: out is not set. Returns the segment with a zero pivot, or 0.
     """
     rows = parent.size
     n = rows - 1
@@ -83,7 +82,7 @@ def state_rates(parent, data, floating, only_speeds, driven, given, gravity, loa
             for i in range(3):
                 for j in range(3):
                     R[0, i, j] = 1.0 if i == j else 0.0
-        place(parent, data, q, R, hinge, c, S)
+        poses(parent, data, q, R, hinge, c, S)
         spatial_inertias(data, R, c, M)
         failed = recursive_velocities(parent, floating, driven, given[s], S, M, p, h0, rate[s], v, h)
         if failed:

@@ -1,6 +1,6 @@
-"""Segments: the frames of a joint tree hung on each other by single hinges, with the masses they carry.
+"""Segments of a tree with hinges of one degree of freedom, built from the frames of a joint tree, and their masses.
 
-Frames that joints weld together are one segment. Topology and axes are those of ``femb.formulations.joint_tree``,
+Frames connected by rigid joints form one segment. Topology and axes are those of ``femb.formulations.joint_tree``,
 masses those of the System's own elements. Source: docs/theory/hamiltonian.md, section 11.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.body.mass_batch import MassBatch
 from femb.formulations.hamiltonian.composite_body import CompositeBody
-from femb.formulations.hamiltonian.hinges import links_of, steps_of
+from femb.formulations.hamiltonian.hinges import hinges_of, steps_of
 from femb.formulations.hamiltonian.tree import GROUND
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import SPHERICAL
@@ -23,9 +23,9 @@ from femb.system.system import System
 
 @dataclass(frozen=True, eq=False)
 class FrameOnSegment:
-    """Where a frame is: its segment, -1 the base, and its axes (3, 3) and origin (3,) in those of the segment.
+    """The position of a frame: its segment, -1 for the base, and its axes (3, 3) and origin (3,) in segment axes.
 
-    A frame welded to the ground is on the base of a tree on the ground: ``moves`` is false.
+    A frame fixed to the ground belongs to the base of a tree on the ground: ``moves`` is false.
     """
 
     segment: int
@@ -36,8 +36,8 @@ class FrameOnSegment:
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """A ball joint: where its quaternion and angular velocity are in the joint tree's q and u, its three hinges, and
-    its attitude (4,) where these are zero."""
+    """A ball joint: first index of its quaternion and angular velocity in the joint tree's q and u, its three hinges,
+    and its attitude (4,) at zero hinge angles."""
 
     q: int
     u: int
@@ -49,8 +49,8 @@ class Segments:
     """Collects segments frame by frame.
 
     start (n_q,) : coordinates of the joint tree at the start. frames : by number of the layout's frames.
-    single_dof_hinges : (hinge, place in q, place in u) of the joint tree's coordinates that are a hinge's. balls : the
-    others.
+    single_dof_hinges : (hinge, index in q, index in u) of the joint tree's coordinates that are hinge coordinates.
+    balls : the other joints.
     """
 
     def __init__(self, system: System, joints: JointTree, start: Floats) -> None:
@@ -63,7 +63,7 @@ class Segments:
             if frame.joint is None:
                 self.frames[frame.frame] = FrameOnSegment(GROUND, np.eye(3), np.zeros(3))
             else:
-                self._hang(frame)
+                self._add_segments(frame)
         self._bodies = [CompositeBody() for _ in range(len(self._rows) + 1)]
         for batch in system.batches:
             if isinstance(batch, MassBatch):
@@ -71,7 +71,7 @@ class Segments:
 
     @property
     def base(self) -> CompositeBody:
-        """What the base is made of, where it is a free body."""
+        """The mass of a free base."""
         return self._bodies[GROUND]
 
     def columns(self) -> dict[str, Any]:
@@ -87,36 +87,36 @@ class Segments:
         result["inertia"] = np.array([body.inertia for body in bodies]).reshape(n, 3, 3)
         return result
 
-    def _hang(self, frame: TreeFrame) -> None:
-        """The segments of a frame that hangs on its parent by a joint."""
+    def _add_segments(self, frame: TreeFrame) -> None:
+        """Add the segments between a frame and its parent."""
         parent = self._frame(frame.above.frame)
-        ball = self.start[frame.angles] if frame.turn == SPHERICAL else np.array([1.0, 0.0, 0.0, 0.0])
-        links, turn = links_of(steps_of(frame, ball))
+        ball = self.start[frame.angles] if frame.rotation == SPHERICAL else np.array([1.0, 0.0, 0.0, 0.0])
+        chain, rotation = hinges_of(steps_of(frame, ball))
         at = parent.origin + parent.axes @ frame.above.offset
-        if not links:
-            axes = parent.axes @ turn
+        if not chain:
+            axes = parent.axes @ rotation
             self.frames[frame.frame] = FrameOnSegment(
                 parent.segment, axes, at - axes @ frame.below.offset, parent.moves
             )
             return
-        names, row, hinges = self._names(frame), parent.segment, {}
-        for d, link in enumerate(links):
+        names, row, numbers = self._names(frame), parent.segment, {}
+        for d, hinge_data in enumerate(chain):
             self._rows.append(
                 {
-                    "name": names[link.place],
+                    "name": names[hinge_data.coordinate],
                     "parent": row,
-                    "axis": link.axis,
-                    "sliding": link.sliding,
+                    "axis": hinge_data.axis,
+                    "sliding": hinge_data.sliding,
                     "at": at if d == 0 else np.zeros(3),
-                    "mounting": parent.axes @ link.mounting if d == 0 else link.mounting,
+                    "mounting": parent.axes @ hinge_data.mounting if d == 0 else hinge_data.mounting,
                 }
             )
-            row = hinges[link.place] = len(self._rows) - 1
+            row = numbers[hinge_data.coordinate] = len(self._rows) - 1
         self.frames[frame.frame] = FrameOnSegment(row, np.eye(3), -frame.below.offset)
         q, u, first = frame.q.start, frame.u.start, len(frame.strokes)
-        if frame.turn == SPHERICAL:
-            self.balls.append(Ball(q + first, u + first, [hinges.pop(first + k) for k in range(3)], ball))
-        self.single_dof_hinges += [(hinge, q + place, u + place) for place, hinge in hinges.items()]
+        if frame.rotation == SPHERICAL:
+            self.balls.append(Ball(q + first, u + first, [numbers.pop(first + k) for k in range(3)], ball))
+        self.single_dof_hinges += [(hinge, q + k, u + k) for k, hinge in numbers.items()]
 
     def _frame(self, frame: int) -> FrameOnSegment:
         if frame not in self.frames:
@@ -132,7 +132,7 @@ class Segments:
         coordinates = self.layout.joints[frame.joint].coordinates
         strokes = {coordinate.first[0]: coordinate.name for coordinate in coordinates if not coordinate.is_angle}
         words = [strokes.get(axis, "xyz"[axis]) for axis in frame.strokes]
-        if frame.turn == SPHERICAL:
+        if frame.rotation == SPHERICAL:
             words += ["turn_x", "turn_y", "turn_z"]
         else:
             words += [coordinate.name for coordinate in coordinates if coordinate.is_angle] or [
@@ -143,9 +143,9 @@ class Segments:
 
     def _add_masses(self, batch: MassBatch) -> None:
         at = {int(self.layout.frame_v[frame]): on for frame, on in self.frames.items()}
-        for (_, place), numbers in zip(batch.index, batch.data, strict=True):
-            on = at[int(place)]
+        for (_, frame_v), data in zip(batch.index, batch.data, strict=True):
+            on = at[int(frame_v)]
             if on.moves:
-                inertia = on.axes @ numbers[4:13].reshape(3, 3) @ on.axes.T
-                center = on.origin + on.axes @ numbers[1:4]
-                self._bodies[on.segment].add(numbers[0], center, inertia)
+                inertia = on.axes @ data[4:13].reshape(3, 3) @ on.axes.T
+                center = on.origin + on.axes @ data[1:4]
+                self._bodies[on.segment].add(data[0], center, inertia)

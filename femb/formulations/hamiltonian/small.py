@@ -1,9 +1,9 @@
-"""Partial linearisation: small coordinates theta beside large ones s, on the ground.
+"""Partial linearisation: equations linear in small coordinates theta at large coordinates s, for trees on the ground.
 
-Equations linear in theta need the kinetic energy to second order in theta and its rates together, so the block of A
-between large coordinates is needed to second order, where centrifugal stiffening comes from; the mixed block to first;
-the block between small ones at theta = 0. Nothing of it enters the integration of the full equations, which are cheap
-enough. Source: docs/theory/hamiltonian.md, section 8, equations (17) to (21).
+Equations linear in theta need the kinetic energy to second order in theta and its rates together: the block of A of
+large coordinates to second order, the source of centrifugal stiffening; the mixed block to first order; the block of
+small coordinates at theta = 0. The integration of the full equations does not use these expansions.
+Source: docs/theory/hamiltonian.md, section 8, equations (17) to (21).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.formulations.hamiltonian.motion import Motion
+from femb.formulations.hamiltonian.motion import TreeMotion
 from femb.formulations.hamiltonian.tree import Tree
 
 Law = Callable[[float, float], tuple[float, float, float]]
-"""(coordinate, rate) -> what resists, N m or N, and its derivatives by the coordinate and by the rate."""
+"""(coordinate, rate) -> the resisting torque or force, N m or N, and its derivatives by coordinate and rate."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class SmallMotion:
 class Derivatives:
     """The energy matrix of a tree on the ground with its first and second derivatives, entry by entry.
 
-    Turning hinge l turns all that is outboard of it: a hinge motion by X_l S, a momentum by -X_l^T h, an inertia by
-    -X_l^T I - I X_l, with X_l the matrix of S_l x.
+    The derivatives by coordinate l of quantities outboard of hinge l are X_l S for a hinge motion, -X_l^T h for a
+    momentum, and -X_l^T I - I X_l for an inertia, with X_l the matrix of S_l x.
     """
 
     def __init__(self, tree: Tree, q: Floats) -> None:
@@ -61,7 +61,7 @@ class Derivatives:
                 f"partial linearisation is for trees on the ground; this one hangs on the free body {tree.base.name!r}."
                 " Hold the body, or linearise the velocity form"
             )
-        motion = Motion.of(tree, q, np.zeros(tree.n), np.zeros(6))
+        motion = TreeMotion.of(tree, q, np.zeros(tree.n), np.zeros(6))
         self.tree, self.motion, self.S = tree, motion, motion.S[1:]
         self._inboard = tree.ancestors
         self._composite = np.array(motion.M[1:])
@@ -70,10 +70,10 @@ class Derivatives:
                 self._composite[tree.parent[k]] += self._composite[k]
         self._F = np.einsum("kij,kj->ki", self._composite, self.S)
         self._X = np.array([_motion_cross(s) for s in self.S])
-        self._turned = -np.swapaxes(self._X, 1, 2) @ self._composite - self._composite @ self._X
+        self._composite_changes = -np.swapaxes(self._X, 1, 2) @ self._composite - self._composite @ self._X
 
     def entry(self, i: int, j: int) -> float:
-        """a_ij."""
+        """Entry a_ij of the energy matrix."""
         i, j = self._sorted(i, j)
         return float(self.S[i] @ self._F[j]) if self._inboard[i, j] else 0.0
 
@@ -83,7 +83,7 @@ class Derivatives:
         if self._between(i, m, j):
             return -float(self._X[m] @ self.S[i] @ self._F[j])
         if self._inboard[i, j] and self._outboard(j, m):
-            return float(self.S[i] @ self._turned[m] @ self.S[j])
+            return float(self.S[i] @ self._composite_changes[m] @ self.S[j])
         return 0.0
 
     def second(self, i: int, j: int, m: int, k: int) -> float:
@@ -96,9 +96,11 @@ class Derivatives:
         if self._between(i, m, j):
             if self._between(i, k, j):
                 return float((X[k] @ X[m] @ S[i]) @ self._F[j])
-            return -float((X[m] @ S[i]) @ self._turned[k] @ S[j])
+            return -float((X[m] @ S[i]) @ self._composite_changes[k] @ S[j])
         if self._inboard[i, j] and self._outboard(j, m):
-            return -float((X[m] @ S[i]) @ self._turned[k] @ S[j] + S[i] @ self._turned[k] @ X[m] @ S[j])
+            return -float(
+                (X[m] @ S[i]) @ self._composite_changes[k] @ S[j] + S[i] @ self._composite_changes[k] @ X[m] @ S[j]
+            )
         return 0.0
 
     def weight(self, m: int, k: int) -> float:
@@ -126,19 +128,19 @@ class Derivatives:
         return bool(m != j and self._inboard[j, m])
 
     def _between(self, i: int, m: int, j: int) -> bool:
-        """m outboard of i on the path to j, j included."""
+        """Whether m is outboard of i on the path to j, j included."""
         return self._outboard(i, m) and bool(self._inboard[m, j])
 
 
 def expanded_energy_matrix(tree: Tree, q: ArrayLike, small: Sequence[str]) -> Floats:
-    """A (n, n) at q to the orders that equations linear in the small coordinates need; exact where there are none.
+    """A (n, n) at q to the orders that equations linear in the small coordinates need; exact without any.
 
-    The kinetic energy it gives is off by terms of third order in the small coordinates and their rates.
+    The error of the kinetic energy is of third order in the small coordinates and their rates.
     """
     q = tree.array(q).copy()
-    places = [tree.index(name) for name in small]
-    theta = dict(zip(places, q[places], strict=True))
-    q[places] = 0.0
+    indices = [tree.index(name) for name in small]
+    theta = dict(zip(indices, q[indices], strict=True))
+    q[indices] = 0.0
     d, A = Derivatives(tree, q), np.zeros((tree.n, tree.n))
     for i in range(tree.n):
         for j in range(i, tree.n):
@@ -161,21 +163,21 @@ def linearise(
 ) -> SmallMotion:
     """Small motion of some coordinates of a tree while the others are at q and move at constant rates.
 
-    q, rate: arrays (n,) or numbers by name; entries of small coordinates are not read. laws: hinges, and what resists
-    there beside the tree's own springs and dampers. Equations (19) and (20).
+    q, rate: arrays (n,) or numbers by name; entries of small coordinates are not read. laws: hinges and their laws,
+    in addition to the tree's springs and dampers. Equations (19) and (20).
     """
-    places = [tree.index(name) for name in small]
+    indices = [tree.index(name) for name in small]
     x, v = tree.array(q).copy(), tree.array(rate, "rates").copy()
-    x[places], v[places] = 0.0, 0.0
+    x[indices], v[indices] = 0.0, 0.0
     d, moving = Derivatives(tree, x), [int(m) for m in np.flatnonzero(v)]
-    k = len(places)
+    k = len(indices)
     mass, damping, stiffness, force = np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
-    for a, i in enumerate(places):
+    for a, i in enumerate(indices):
         force[a] = -d.pull(i) + tree.stiffness[i] * tree.rest[i]
         for m in moving:
             for n in moving:
                 force[a] -= v[m] * v[n] * (d.first(m, i, n) - 0.5 * d.first(m, n, i))
-        for b, j in enumerate(places):
+        for b, j in enumerate(indices):
             mass[a, b] = d.entry(i, j)
             stiffness[a, b] = d.weight(i, j)
             for m in moving:
@@ -194,6 +196,6 @@ def linearise(
 def _motion_cross(S: Floats) -> Floats:
     """X (6, 6) with X v = S x v for motions v."""
     a, b, c, d, e, f = S
-    turn = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
-    shift = np.array([[0.0, -f, e], [f, 0.0, -d], [-e, d, 0.0]])
-    return np.block([[turn, np.zeros((3, 3))], [shift, turn]])
+    angular = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
+    linear = np.array([[0.0, -f, e], [f, 0.0, -d], [-e, d, 0.0]])
+    return np.block([[angular, np.zeros((3, 3))], [linear, angular]])

@@ -1,7 +1,7 @@
-"""Poses, spatial inertias and velocities of a tree: sweeps over its segments, row 0 the base.
+"""Poses, spatial inertias and velocities of a tree by sweeps over its segments; row 0 is the base.
 
 Spatial vectors are in inertial axes about one common point, the origin of the base's frame: motions (omega, v), momenta
-and forces (moment, force). Nothing changes frames within a recursion. Source: docs/theory/hamiltonian.md, section 3.
+and forces (moment, force). A recursion needs no change of frames. Source: docs/theory/hamiltonian.md, section 3.
 """
 
 import math
@@ -21,7 +21,7 @@ from femb.numerics.compile import inlined, kernel
 
 
 @kernel
-def place(parent, data, q, R, hinge, c, S):
+def poses(parent, data, q, R, hinge, c, S):
     """Attitudes R, hinge points hinge, mass centres c (rows, 3) and hinge motions S (rows, 6); R[0] is given.
 
     Equations (1) and (4).
@@ -53,13 +53,13 @@ def place(parent, data, q, R, hinge, c, S):
         z0 = R[h, 0, 0] * data[k, AXIS] + R[h, 0, 1] * data[k, AXIS + 1] + R[h, 0, 2] * data[k, AXIS + 2]
         z1 = R[h, 1, 0] * data[k, AXIS] + R[h, 1, 1] * data[k, AXIS + 1] + R[h, 1, 2] * data[k, AXIS + 2]
         z2 = R[h, 2, 0] * data[k, AXIS] + R[h, 2, 1] * data[k, AXIS + 1] + R[h, 2, 2] * data[k, AXIS + 2]
-        turn = 1.0 - slide
-        S[k, 0] = turn * z0
-        S[k, 1] = turn * z1
-        S[k, 2] = turn * z2
-        S[k, 3] = turn * (hinge[k, 1] * z2 - hinge[k, 2] * z1) + slide * z0
-        S[k, 4] = turn * (hinge[k, 2] * z0 - hinge[k, 0] * z2) + slide * z1
-        S[k, 5] = turn * (hinge[k, 0] * z1 - hinge[k, 1] * z0) + slide * z2
+        revolute = 1.0 - slide
+        S[k, 0] = revolute * z0
+        S[k, 1] = revolute * z1
+        S[k, 2] = revolute * z2
+        S[k, 3] = revolute * (hinge[k, 1] * z2 - hinge[k, 2] * z1) + slide * z0
+        S[k, 4] = revolute * (hinge[k, 2] * z0 - hinge[k, 0] * z2) + slide * z1
+        S[k, 5] = revolute * (hinge[k, 0] * z1 - hinge[k, 1] * z0) + slide * z2
 
 
 @kernel
@@ -103,7 +103,7 @@ def spatial_inertias(data, R, c, M):
 
 
 @kernel
-def turn_rate(S, v, k, out):
+def motion_rate(S, v, k, out):
     """out (6,) = v_k x S_k, the rate of the hinge motion S_k, equation (6)."""
     a, b, c = v[k, 0], v[k, 1], v[k, 2]
     d, e, f = v[k, 3], v[k, 4], v[k, 5]
@@ -139,7 +139,7 @@ def multiply(M, x, out):
 
 @kernel
 def sum_outboard(parent, x):
-    """Sums of x (rows, 6) over the segments outboard of each row and itself, in place."""
+    """Replace x (rows, 6) by its sums over each segment and the segments outboard of it."""
     for k in range(parent.size - 1, 0, -1):
         for i in range(6):
             x[parent[k], i] += x[k, i]
@@ -147,7 +147,7 @@ def sum_outboard(parent, x):
 
 @inlined
 def cholesky_solve(A, x):
-    """x = A^-1 x in place, A symmetric positive definite and overwritten; returns whether it is that."""
+    """x = A^-1 x in place, A symmetric and overwritten; returns whether A is positive definite."""
     n = x.size
     for j in range(n):
         for i in range(j, n):

@@ -1,7 +1,7 @@
-"""The tree of segments of a System, and the way between its coordinates and the System's.
+"""The tree of segments of a System, and the conversion between its coordinates and the System's.
 
-Nothing of a body or a joint is described twice: topology and axes are those of ``femb.formulations.joint_tree``, masses
-those of the System's own elements, and coordinates of hinges are coordinates of joints.
+Bodies and joints are described once: topology and axes are those of ``femb.formulations.joint_tree``, masses those of
+the System's elements, and coordinates of hinges are coordinates of joints.
 Source: docs/theory/hamiltonian.md, section 11.
 """
 
@@ -19,22 +19,22 @@ from femb.formulations.tree_frame import TreeFrame
 from femb.numerics import euler, rotations
 from femb.system.system import System
 
-PLACE = ("run", "formulation")
+FIELD = ("run", "formulation")
 
 
 class SystemTree:
-    """The Tree of a System, and the way between its coordinates and those of the joint tree.
+    """The Tree of a System, and the conversion between its coordinates and those of the joint tree.
 
-    tree : Tree. joints : JointTree. frames : of the layout's frames, where each is on the segments.
+    tree : Tree. joints : JointTree. frames : FrameOnSegment by number of the layout's frames.
     hinge_of (m,) : the hinge of every joint coordinate of the System. tree_springs : the items whose forces are those
     of the tree's own hinge springs and dampers.
 
-    Raises ModelError for what is no tree of rigid bodies, with the item that makes it none.
+    Raises ModelError if the model is not a tree of rigid bodies, naming the item that prevents it.
     """
 
     def __init__(self, system: System) -> None:
         self.system, self.layout = system, system.layout
-        _refuse(system)
+        _check_rigid(system)
         self.joints = JointTree(system, "hamiltonian")
         self._root = self._find_root()
         segments = Segments(system, self.joints, self.joints.coordinates_at(system.q0))
@@ -42,7 +42,7 @@ class SystemTree:
         self._single_dof_hinges: Ints = np.array(segments.single_dof_hinges, dtype=np.int64).reshape(-1, 3).T
         hinges = np.full(self.joints.n_q, -1)
         hinges[self._single_dof_hinges[1]] = self._single_dof_hinges[0]
-        self.hinge_of: Ints = np.where(self.joints.place >= 0, hinges[self.joints.place], -1)
+        self.hinge_of: Ints = np.where(self.joints.coordinate_index >= 0, hinges[self.joints.coordinate_index], -1)
         self.tree_springs = _linear_springs(system)
         base = None
         if self._root is not None:
@@ -52,7 +52,7 @@ class SystemTree:
         stiffness, damping, rest = self._springs(len(columns["names"]))
         if base is None and not columns["names"]:
             raise ModelError.at(
-                PLACE,
+                FIELD,
                 "'hamiltonian' is for bodies that move in joints: got none, wanted at least one joint with a "
                 "coordinate; use 'velocity'",
             )
@@ -60,20 +60,20 @@ class SystemTree:
         self.tree = Tree(**columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=base)
 
     def _find_root(self) -> TreeFrame | None:
-        """The free body that everything hangs on; None where that is the ground."""
+        """The free root of the tree; None for a tree on the ground."""
         roots = [frame for frame in self.joints.frames if frame.joint is None]
         grounded = [frame for frame in self.joints.frames if frame.joint is not None and frame.parent < 0]
         if len(roots) > 1 or (roots and grounded):
-            names = [self.layout.frames[each.frame].label for each in (roots[0], (grounded or roots[1:])[0])]
+            names = [self.layout.frames[root.frame].label for root in (roots[0], (grounded or roots[1:])[0])]
             raise ModelError.at(
-                PLACE,
+                FIELD,
                 f"'hamiltonian' is for one tree: no joints lead from bodies.{names[0]} to bodies.{names[1]}; join "
                 "them, or use 'velocity'",
             )
         return roots[0] if roots else None
 
     def _springs(self, n: int) -> tuple[Floats, Floats, Floats]:
-        """Stiffness, damping and rest (n,) of the hinges: springs on the same one add up."""
+        """Stiffness, damping and rest (n,) of the hinges: parallel springs add up."""
         stiffness, damping, moment = np.zeros((3, n))
         for item in self.tree_springs:
             k = self.hinge_of[item.coordinate_number(self.layout)]
@@ -84,9 +84,9 @@ class SystemTree:
 
     # Coordinates
 
-    def configuration(self, q: Floats, rate: Floats, base: Floats) -> tuple[Floats, Floats]:
-        """The System's q and v of s states: q (s, .) with the base's pose before the hinges' n coordinates, their rates
-        (s, n), and the base's velocity (s, 6) in inertial axes."""
+    def to_system(self, q: Floats, rate: Floats, base: Floats) -> tuple[Floats, Floats]:
+        """The System's q and v at s states: q (s, .), the base's pose and the n hinge coordinates; rate (s, n), of the
+        hinges; base (s, 6), the base's velocity in inertial axes."""
         joints, n = self.joints, self.tree.n
         x, u = np.empty((len(q), joints.n_q)), np.empty((len(q), joints.n_u))
         hinges = q[:, q.shape[1] - n :]
@@ -95,8 +95,8 @@ class SystemTree:
             x[:, i : i + 7] = q[:, :7]
             u[:, j : j + 3] = base[:, 3:]
             u[:, j + 3 : j + 6] = rotations.rotate_back(rotations.normalise(q[:, 3:7]), base[:, :3])
-        hinge, place, speed = self._single_dof_hinges
-        x[:, place], u[:, speed] = hinges[:, hinge], rate[:, hinge]
+        hinge, in_q, in_u = self._single_dof_hinges
+        x[:, in_q], u[:, in_u] = hinges[:, hinge], rate[:, hinge]
         for ball in self._balls:
             angles = hinges[:, ball.hinges]
             x[:, ball.q : ball.q + 4] = rotations.multiply(ball.start, euler.from_euler(angles))
@@ -106,7 +106,7 @@ class SystemTree:
     def hinge_motion(self, Q: Floats, V: Floats, angles: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Base pose (7,) or (0,), hinge coordinates and rates (n,), base velocity (6,), of the System's q and v.
 
-        angles (m,) : of the System's joint coordinates, to count turns from.
+        angles (m,) : joint coordinates of the System from which angles are unwrapped.
         """
         x = self.joints.coordinates_at(Q, angles)
         u = self.joints.speeds_at(x, V)
@@ -116,8 +116,8 @@ class SystemTree:
             pose = x[i : i + 7]
             base[3:], base[:3] = u[j : j + 3], rotations.rotate(pose[3:], u[j + 3 : j + 6])
         q, rate = np.empty((2, self.tree.n))
-        hinge, place, speed = self._single_dof_hinges
-        q[hinge], rate[hinge] = x[place], u[speed]
+        hinge, in_q, in_u = self._single_dof_hinges
+        q[hinge], rate[hinge] = x[in_q], u[in_u]
         for ball in self._balls:
             relative = rotations.multiply(rotations.conjugate(ball.start), x[ball.q : ball.q + 4])
             q[ball.hinges] = euler.to_euler(relative)
@@ -133,8 +133,8 @@ def _linear_springs(system: System) -> list[JointSpringDamper]:
     return result
 
 
-def _refuse(system: System) -> None:
-    """Raise ModelError for items that are no rigid segments, and drivers of something else than a joint."""
+def _check_rigid(system: System) -> None:
+    """Raise ModelError for items that are not rigid segments, and for drivers of other than joint coordinates."""
     layout, model = system.layout, system.model
 
     def refused(item: str, why: str) -> ModelError:
@@ -144,8 +144,8 @@ def _refuse(system: System) -> None:
 
     for name in model.beams:
         raise refused(f"beams.{name}", "bends")
-    for each in layout.internal:
-        raise refused(f"{each.table}.{each.label}", f"has an unknown of its own, {each.quantity.name}")
+    for unknown in layout.internal:
+        raise refused(f"{unknown.table}.{unknown.label}", f"has an unknown of its own, {unknown.quantity.name}")
     for frame in layout.frames:
         if frame.freedom == 3:
             raise refused(f"bodies.{frame.label}", "is a free point mass, which has no axes to turn")

@@ -1,15 +1,14 @@
-"""Numbered description of a tree of rigid segments, one degree of freedom a segment.
+"""Numbered description of a tree of rigid segments with one degree of freedom each.
 
-Segment k hangs by its hinge on segment ``parent[k]``, or on the base where that is -1; parents are numbered before
-children. Its frame has its origin at the hinge and, at rotation q about the unit vector ``axis`` or translation q
-along it,
+The hinge of segment k connects it to segment ``parent[k]``, or to the base for -1; parents precede children.
+The origin of its frame is at the hinge. For a rotation q about the unit vector ``axis`` or a translation q along it,
 
     R_k = R_parent mounting_k rotation(axis_k, q_k)          O_k = O_parent + R_parent at_k                  revolute
     R_k = R_parent mounting_k                                O_k = O_parent + R_parent (at_k + mounting_k axis_k q_k)
 
 Rotation matrices take segment components to inertial ones, as everywhere in femb. The base is the ground, or a free
-body (``Base``). Joints of several degrees of freedom are strings of segments of which all but the last have neither
-mass nor inertia. ``femb.formulations.hamiltonian.system_tree`` makes the tree of a System.
+body (``Base``). A joint with several degrees of freedom is a chain of segments; all but the last have neither mass nor
+inertia. ``femb.formulations.hamiltonian.system_tree`` makes the tree of a System.
 
 Source: docs/theory/hamiltonian.md, section 1.
 """
@@ -32,7 +31,7 @@ GROUND = -1
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """A free body on which branches hang.
+    """A free body, the root of the tree.
 
     mass (kg), center_of_mass (3,) (m, base axes, from the origin of its frame), inertia (3, 3) (kg m2, about the mass
     centre, base axes).
@@ -46,7 +45,7 @@ class Base:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """n segments; every array has a row a segment.
+    """n segments; every array has one row for each segment.
 
     names : of the coordinates, 'joint.coordinate'. parent (n,): see the module. axis (n, 3): hinge axes, segment
     components, unit vectors. at (n, 3): hinge in the parent's frame, m. mass (n,), kg. center (n, 3): mass centre, from
@@ -82,14 +81,14 @@ class Tree:
         return self.base is not None
 
     def index(self, name: str) -> int:
-        """Number of a coordinate; ModelError lists those there are."""
+        """Number of a coordinate. Raises ModelError with the names of existing coordinates."""
         if name not in self.names:
             there = ", ".join(map(repr, self.names[:8])) + (", ..." if self.n > 8 else "")
             raise ModelError(f"no hinge coordinate is named {shown(name)}; there are {there}")
         return self.names.index(name)
 
     def array(self, values: ArrayLike | Mapping[str, float] | None, what: str = "coordinates") -> Floats:
-        """(n,) of numbers by coordinate name (others zero), of an array, or of None (zeros)."""
+        """Array (n,) of values by coordinate name (others zero), of an array, or of None (zeros). Raises ModelError."""
         if isinstance(values, Mapping):
             named = np.zeros(self.n)
             for name, value in values.items():
@@ -104,19 +103,19 @@ class Tree:
 
     @cached_property
     def parent_rows(self) -> Ints:
-        """(n + 1,): parents with the base as row 0, segment k as row k + 1; read-only."""
+        """(n + 1,): rows of the parents, with the base as row 0 and segment k as row k + 1; read-only."""
         rows: Ints = np.append(0, self.parent + 1).astype(np.int64)
         rows.flags.writeable = False
         return rows
 
     @cached_property
     def data(self) -> Floats:
-        """(n + 1, columns.WIDTH): what the kernels read of the base (row 0) and the segments; read-only."""
+        """(n + 1, columns.N_COLUMNS): data of the base (row 0) and the segments for the kernels; read-only."""
         return frozen_array(pack(self))
 
     @cached_property
     def ancestors(self) -> Any:
-        """B (n, n) bool: B[i, k] is true where i is k or inboard of it."""
+        """B (n, n) bool: B[i, k] is true if i is k or inboard of k."""
         result = np.eye(self.n, dtype=bool)
         for k in range(self.n):
             if self.parent[k] != GROUND:

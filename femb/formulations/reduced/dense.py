@@ -12,7 +12,7 @@ from femb.system.block_lu import SingularError
 from femb.system.linear_solver import Matrix
 
 
-class Factors:
+class DenseFactors:
     """LU factors of one matrix (n, n), real or complex. Raises SingularError."""
 
     def __init__(self, matrix: Any) -> None:
@@ -28,7 +28,7 @@ class Factors:
 
 
 def solve_positive(matrix: Floats, x: Floats) -> Floats:
-    """Solution (n,) of a positive definite system, by Cholesky's factors. Raises SingularError where it is not one."""
+    """Solution (n,) of a positive definite system by a Cholesky factorisation. Raises SingularError."""
     (solve,) = get_lapack_funcs(("posv",), (matrix,))
     _, solution, info = solve(matrix, x, lower=True)
     if info > 0 or not np.all(np.isfinite(solution)):
@@ -38,7 +38,7 @@ def solve_positive(matrix: Floats, x: Floats) -> Floats:
 
 
 def bordered(matrix: Matrix, J: Floats) -> Matrix:
-    """[matrix, J^T; J, 0], dense or scipy.sparse as the matrix is."""
+    """[matrix, J^T; J, 0], dense or scipy.sparse like the matrix."""
     if isinstance(matrix, np.ndarray):
         return np.block([[matrix, J.T], [J, np.zeros((len(J), len(J)))]])
     return block_array([[matrix, J.T], [J, None]], format="csc")
@@ -47,6 +47,6 @@ def bordered(matrix: Matrix, J: Floats) -> Matrix:
 class DenseSolver(BorderedSolver):
     """Factorises and multiplies matrices (n, n)."""
 
-    def factorise(self, matrix: Any, dependent: float = 0.0) -> Factors:  # type: ignore[override]
-        """Factors of the matrix; raises SingularError, also where rows depend on others."""
-        return Factors(matrix)
+    def factorise(self, matrix: Any, dependent: float = 0.0) -> DenseFactors:  # type: ignore[override]
+        """Factors of the matrix. Raises SingularError, also for dependent rows."""
+        return DenseFactors(matrix)

@@ -1,12 +1,12 @@
-"""Reduced form: a System in independent speeds, one for each free direction of its tree of joints.
+"""Reduced form: a System in independent speeds, one for each degree of freedom of its joint tree.
 
     (H2^T M H2) u' = H2^T (f - h - f_el - M H2' u),        v = H2(q) u,    v' = H2 u' + H2' u,    J H2 = 0
 
-which is the velocity form pulled back: forces and masses of elements are the System's, the reactions of joints drop
-out, and joints have no drift, since their angles and strokes are the coordinates. Rows that no joint of the tree has,
-of drivers and of engaged latches, are kept as constraints, C H2 u + Phi_t = 0, with multipliers. H2 is never formed
-where a sweep over the tree does. Source: docs/theory/reduced_order.md, equations (1) to (13); Thompson, AIAA 2011-6277,
-equations (13) to (18).
+the velocity form projected with H2: forces and masses of elements are the System's, the reactions of joints vanish,
+and joints have no drift, because their angles and strokes are the coordinates. The rows of drivers and of engaged
+latches, which belong to no joint of the tree, are retained as constraints, C H2 u + Phi_t = 0, with multipliers. H2 is
+not formed where a sweep over the tree is sufficient. Source: docs/theory/reduced_order.md, equations (1) to (13);
+Thompson, AIAA 2011-6277, equations (13) to (18).
 """
 
 from dataclasses import replace
@@ -34,19 +34,17 @@ from femb.system.linear_solver import Factors, Matrix, Solver
 from femb.system.reaction_stiffness import reaction_stiffness
 from femb.system.system import System
 
-# Up to this many unknowns dense matrices are the faster ones, also with beams; those of rigid bodies fill in anyway.
+# Up to this many unknowns dense matrices are faster, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
-# What is left of kept rows by a projection, in their units.
-CLOSED, PASSES = 1e-13, 10
+# Projection onto the retained rows: tolerance in the units of the rows, and number of iterations.
+PROJECTION_TOLERANCE, PROJECTION_ITERATIONS = 1e-13, 10
 
 
 class ReducedForm(TreeCoordinates, Transformed):
-    """A System seen by a stepper in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
+    """A System in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
 
-    root : what free bodies are described by. kept : places of the n_c kept rows among the System's multipliers.
-    coordinates : places of coordinates that are integrals of speeds, and of quaternions.
-
-    Raises ModelError for what is no tree (see JointTree), and where kept rows depend on each other.
+    root : coordinates of free bodies. retained : indices of the n_c retained rows in the System's multipliers.
+    Raises ModelError if the joints do not form trees (see JointTree), or retained rows depend on each other.
     """
 
     def __init__(self, system: System, root: Root | None = None) -> None:
@@ -56,26 +54,26 @@ class ReducedForm(TreeCoordinates, Transformed):
             raise ModelError.at(("run", "formulation"), "'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
         self._tangent = Tangent(self.tree, self.null_space)
-        self._keep()
+        self._select_rows()
         self.q0, self.v0 = self.from_system(system.q0, system.v0)
-        self._check_kept()
+        self._check_retained()
 
-    def _keep(self) -> None:
+    def _select_rows(self) -> None:
         engaged = self.system.discrete.engaged
         idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
-        rows = [row for row in self.tree.kept if row not in idle]
-        self.kept: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
+        rows = [row for row in self.tree.retained_rows if row not in idle]
+        self.retained: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)
         self.dense = self.n_v + self.n_c <= DENSE or not self.layout.couplings
         self.solver: Solver = DenseSolver() if self.dense else BorderedSolver()
 
-    def _check_kept(self) -> None:
+    def _check_retained(self) -> None:
         if not self.n_c:
             return
-        u = self.inputs_at(0.0, self.q0, self.v0)
-        J = self.kept_rows(u, self.q0)
+        u, layout = self.inputs_at(0.0, self.q0, self.v0), self.layout
+        J = self._retained_rows(u, self.tree.sweep(self.q0[None], np.zeros((1, self.n_v))))
         if np.linalg.matrix_rank(J, tol=1e-9 * np.linalg.norm(J)) < self.n_c:
-            labels = [self.layout.row_labels[row] for row in self.tree.kept if self.layout.row_c[row] in self.kept]
+            labels = [layout.row_labels[k] for k in self.tree.retained_rows if layout.row_c[k] in self.retained]
             raise ModelError.at(
                 ("run", "formulation"),
                 f"'reduced' needs drivers that are independent of each other and of the joints, got "
@@ -87,25 +85,25 @@ class ReducedForm(TreeCoordinates, Transformed):
     def H2(self, q: Floats, v: Floats | None = None) -> tuple[Any, Any]:
         """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
         swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
-        return self.null_space.matrices(*(each[0] for each in swept[2:]))
+        return self.null_space.matrices(*(array[0] for array in swept[2:]))
 
     def velocity_rates(self, swept: Swept, v: Floats, a: Floats) -> Floats:
-        """v' of the System (s, system.n_v), H2 a + H2' v, at s states that were swept."""
+        """v' of the System (s, system.n_v), H2 a + H2' v, at s swept states."""
         _, V, T, T1, B, B1 = swept
         A = np.empty_like(V)
         apply_H2(self.tree.index, T, T1, B, B1, V, v, a, A)
-        A[:, self.tree.internal_places[1]] = a[:, self.tree.internal[1]]
+        A[:, self.tree.internal_index[1]] = a[:, self.tree.internal[1]]
         return A
 
     def pulled(self, swept: Swept, force: Floats) -> Floats:
-        """H2^T force (s, n_v) of forces (s, system.n_v), which then hold the sums over what hangs on each frame."""
+        """H2^T force (s, n_v); on return force (s, system.n_v) contains for every frame the sum over its subtree."""
         out = np.empty((len(force), self.n_v))
         apply_H2_T(self.tree.index, swept[2], swept[4], force, out)
-        out[:, self.tree.internal[1]] = force[:, self.tree.internal_places[1]]
+        out[:, self.tree.internal[1]] = force[:, self.tree.internal_index[1]]
         return out
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
-        """(s, n_v + n_c): H2^T of the System's residual, and kept rows of constraints on velocities."""
+        """(s, n_v + n_c): H2^T times the System's residual, and retained constraint rows on velocities."""
         swept = self.tree.sweep(q, v)
         Q, V, *_ = swept
         A = self.velocity_rates(swept, v, a)
@@ -113,16 +111,16 @@ class ReducedForm(TreeCoordinates, Transformed):
             return self.pulled(swept, self.system.residual(u, Q, V, A))
         both = self.system.equations(u, Q, V, A, self._all_multipliers(multipliers))
         force = self.pulled(swept, np.ascontiguousarray(both[:, : self.system.n_v]))
-        return np.concatenate([force, both[:, self.system.n_v + self.kept]], axis=1)
+        return np.concatenate([force, both[:, self.system.n_v + self.retained]], axis=1)
 
     def _all_multipliers(self, multipliers: Floats) -> Floats:
         """The System's multipliers (s, system.n_c), with zero for the rows of joints."""
         result = np.zeros((len(multipliers), self.system.n_c))
-        result[:, self.kept] = multipliers
+        result[:, self.retained] = multipliers
         return result
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """v' (n_v,) and the multipliers (n_c,) of kept rows, at one state: (10). Raises TrialError."""
+        """v' (n_v,) and the multipliers (n_c,) of retained rows at one state: (10). Raises TrialError."""
         swept = self.tree.sweep(q[None], v[None])
         Q, V, *_ = swept
         bias = self.velocity_rates(swept, v[None], np.zeros((1, self.n_v)))
@@ -132,8 +130,8 @@ class ReducedForm(TreeCoordinates, Transformed):
             if self.dense and not self.n_c:
                 return solve_positive(matrix, x), np.zeros(0)
             if self.n_c:
-                J = self.system.jacobian(u, Q[0])[self.kept]
-                gamma = self.system.constraints(u[None], Q, V)[1][0, self.kept] - J @ bias[0]
+                J = self.system.jacobian(u, Q[0])[self.retained]
+                gamma = self.system.constraints(u[None], Q, V)[1][0, self.retained] - J @ bias[0]
                 matrix, x = bordered(matrix, (J @ self.null_space.of(swept)).toarray()), np.append(x, gamma)
             x = self.solver.factorise(matrix).solve(x)
         except SingularError as error:
@@ -143,28 +141,28 @@ class ReducedForm(TreeCoordinates, Transformed):
         return x[: self.n_v], x[self.n_v :]
 
     @cached_property
-    def _mass_places(self) -> Ints | None:
-        """Where the entries of every frame's mass (n, 6, 6) are in block data; None where masses of frames couple."""
+    def _mass_offsets(self) -> Ints | None:
+        """Offsets of every frame's mass (n, 6, 6) in block data; None if elements couple frames."""
         if self.layout.couplings:
             return None
         sizes = self.tree.index[:, SIZE]
         offset, stride = self.system.pattern.offsets(self.tree.index[:, [FRAME_V]])
         i = np.arange(6)
-        places = offset + i[:, None] * stride + i
+        entries = offset + i[:, None] * stride + i
         inside = (i[:, None] < sizes[:, None, None]) & (i < sizes[:, None, None])
-        return np.where(inside, places, self.system.pattern.size)
+        return np.where(inside, entries, self.system.pattern.size)
 
     def mass(self, swept: Swept) -> Matrix:
-        """H2^T M H2 (n_v, n_v) at one state that was swept; dense, or scipy.sparse."""
+        """H2^T M H2 (n_v, n_v) at one swept state; dense, or scipy.sparse."""
         data = self.system.mass_data(swept[0][0])
-        if self._mass_places is not None:
+        if self._mass_offsets is not None:
             out = np.zeros((self.n_v, self.n_v))
-            composite(self.tree.index, swept[2][0], swept[4][0], np.append(data, 0.0)[self._mass_places], out)
+            composite(self.tree.index, swept[2][0], swept[4][0], np.append(data, 0.0)[self._mass_offsets], out)
             return out
         H = self.null_space.of(swept)
         n = self.system.n_v
-        whole = H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
-        return whole.toarray() if self.dense else whole
+        mass = H.T @ self.system.pattern.to_csc(data)[:n, :n] @ H
+        return mass.toarray() if self.dense else mass
 
     def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Matrix, Matrix, Matrix]:
         """Mass, damping and stiffness of the ``equations`` at one state, exact: (14) and (15)."""
@@ -178,39 +176,37 @@ class ReducedForm(TreeCoordinates, Transformed):
         parts = [self.system.pattern.to_csc(part) for part in (self.system.mass_data(Q), *both)]
         reactions = reaction_stiffness(self.system, u, Q, V, full[0]) if self.n_c else None
         changes = self._tangent.changes(swept, force, q, v, a)
-        found = self._tangent.pulled_back(changes, parts, self.kept, reactions)
-        return tuple(each.toarray() if self.dense else each.tocsc() for each in found)
+        reduced = self._tangent.pulled_back(changes, parts, self.retained, reactions)
+        return tuple(matrix.toarray() if self.dense else matrix.tocsc() for matrix in reduced)
 
-    # Kept rows
+    # Retained rows
 
-    def kept_rows(self, u: Floats, q: Floats) -> Floats:
-        """C H2 (n_c, n_v) at one state."""
-        return self._kept_rows(u, self.tree.sweep(q[None], np.zeros((1, self.n_v))))
-
-    def _kept_rows(self, u: Floats, swept: Swept) -> Floats:
-        result: Floats = (self.system.jacobian(u, swept[0][0])[self.kept] @ self.null_space.of(swept)).toarray()
+    def _retained_rows(self, u: Floats, swept: Swept) -> Floats:
+        """C H2 (n_c, n_v) at one swept state."""
+        result: Floats = (self.system.jacobian(u, swept[0][0])[self.retained] @ self.null_space.of(swept)).toarray()
         return result
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
-        """q (n_q,) and v (n_v,) on the kept rows, by the smallest change weighted with the mass. Raises TrialError."""
+        """q (n_q,), v (n_v,) projected onto the retained rows in the metric of the mass matrix. Raises TrialError."""
         if not self.n_c:
             return q, v
-        for _ in range(PASSES):
-            left = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self.kept]
-            if np.max(np.abs(left)) <= CLOSED:
+        for _ in range(PROJECTION_ITERATIONS):
+            gap = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self.retained]
+            if np.max(np.abs(gap)) <= PROJECTION_TOLERANCE:
                 break
-            q = q + self.rates(q[None], self._closing(u, q, left)[None])[0]
+            q = q + self.rates(q[None], self._correction(u, q, gap)[None])[0]
             self.normalise(q)
         else:
-            if not np.max(np.abs(left)) <= 100.0 * CLOSED:
+            if not np.max(np.abs(gap)) <= 100.0 * PROJECTION_TOLERANCE:
                 raise TrialError("the drivers could not be followed")
-        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self.kept]
-        return q, v + self._closing(u, q, rates)
+        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self.retained]
+        return q, v + self._correction(u, q, rates)
 
-    def _closing(self, u: Floats, q: Floats, left: Floats) -> Floats:
+    def _correction(self, u: Floats, q: Floats, gap: Floats) -> Floats:
+        """The smallest change of speeds, in the metric of the mass, that changes the retained rows by -gap."""
         swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)))
-        J = self._kept_rows(u, swept)
-        x = np.concatenate([np.zeros(self.n_v), -left])
+        J = self._retained_rows(u, swept)
+        x = np.concatenate([np.zeros(self.n_v), -gap])
         try:
             result: Floats = self.solver.factorise(bordered(self.mass(swept), J)).solve(x)[: self.n_v]
             return result
@@ -219,33 +215,33 @@ class ReducedForm(TreeCoordinates, Transformed):
 
     # States
 
-    def _take(self, before: DiscreteState) -> None:
-        """Engaged latches are kept rows."""
-        if np.any(before.engaged != self.system.discrete.engaged):
-            self._keep()
+    def _update_discrete(self, previous: DiscreteState) -> None:
+        """Select the retained rows again: engaged latches are among them."""
+        if np.any(previous.engaged != self.system.discrete.engaged):
+            self._select_rows()
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """q and v in velocity coordinates of s states."""
+        """q and v of the System at s states."""
         return self.tree.to_system(q, v)
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """v' in velocity coordinates of s states: H2 a + H2' v."""
+        """v' of the System at s states: H2 a + H2' v."""
         return self.velocity_rates(self.tree.sweep(q, v), v, a)
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """q and v of one state in velocity coordinates."""
-        found = self.tree.coordinates_at(q, self.system.discrete.angles)
-        return found, self.tree.speeds_at(found, v)
+        """q and v of one state of the System."""
+        q = self.tree.coordinates_at(q, self.system.discrete.angles)
+        return q, self.tree.speeds_at(q, v)
 
     def at(self, q: Floats) -> "ReducedForm":
-        """The same form with the turns of its joints as they are at q."""
+        """The same form with the joint angles of q in its discrete state."""
         return self.with_discrete(self.system_at(q).discrete)
 
     def system_at(self, q: Floats) -> System:
-        """The system with the turns of its joints as they are at q, which a step of any length counts."""
+        """The system with the joint angles of q in its discrete state; q counts revolutions in steps of any length."""
         if not self.system.coordinates_of_joints.count:
             return self.system
-        angles = np.where(self.tree.place >= 0, q[self.tree.place], self.system.discrete.angles)
+        angles = np.where(self.tree.coordinate_index >= 0, q[self.tree.coordinate_index], self.system.discrete.angles)
         return self.system.with_discrete(replace(self.system.discrete, angles=angles))
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:

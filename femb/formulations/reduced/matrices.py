@@ -1,4 +1,4 @@
-"""Matrices of reduced-order equations, of one joint and of a whole model, as Thompson writes them.
+"""Matrices of reduced-order equations of one joint and of a model, in Thompson's form.
 
 Source: docs/theory/reduced_order.md, sections 5 and 6; Thompson, AIAA 2011-6277, equations (7) to (21) and table 2.
 """
@@ -28,7 +28,7 @@ from femb.numerics import rotations
 if TYPE_CHECKING:
     from femb.system.system import System
 
-# The rows of the kinds of table 2, and the function and the axes of the first end that they hold.
+# Rows of the kinds of joints in table 2: the function in ``table2`` and the constrained axes of the first end.
 TABLE = {
     frozenset(SPHERICAL): ("spherical", ()),
     frozenset({("dot1", Z, Z)}): ("rotation", (Z,)),
@@ -42,13 +42,13 @@ TABLE = {
 class JointMatrices(Forms):
     """Table 2 for one joint at a state: velocities (v_b, w_b, v_c, w_c) (12,) of the two frames that it joins.
 
-    v of their origins, inertial, m/s; w in their own axes, rad/s; of the ground they are zero. bodies : their names.
+    v of their origins, inertial axes, m/s; w in axes of the frame, rad/s; zero for the ground. bodies : their names.
     Phi_q (L, 12), H1 (12, L), H2, H2_rate (12, P), H2_inverse (P, 12), Ha, Ha_rate (12, 12), Hb, Hb_rate (12, P), with
 
         Phi_q v = 0,   v = H2 u,   Ha v = Hb u,   [H1 H2]^-1 = [Phi_q; H2^+]
 
-    speeds (P,) : what u is; angles in the source's order, last turn first. velocity (12,) : at the state.
-    The rows of points have the source's sign, first less second point: opposite to those of ``ReducedMatrices.Phi_q``.
+    speeds (P,) : names of u; angles in the order of the source, last rotation first. velocity (12,) : at the state.
+    Rows of points have the sign of the source, first less second point, opposite to ``ReducedMatrices.Phi_q``.
     """
 
     joint: str
@@ -59,7 +59,7 @@ class JointMatrices(Forms):
 
 @dataclass(frozen=True, eq=False)
 class Implicit:
-    """One of the implicit forms (20) and (21): matrix @ x = right; unknowns : what x is, part by part."""
+    """One of the implicit forms (20) and (21): matrix @ x = right; unknowns : names and slices of the parts of x."""
 
     matrix: Floats
     right: Floats
@@ -76,7 +76,7 @@ class ReducedMatrices:
     """M v' + Phi_q^T lambda = Q of a model whose joints form trees, and v = H2 u, at a state.
 
     velocities (N,), speeds (P,), rows (L,) : names of v, u and lambda. coordinates : names of q. q, u : the state.
-    M (N, N), Q (N,) : mass, and all forces but those of constraints, with gyroscopic ones. Phi_q (L, N). H2, H2_rate,
+    M (N, N), Q (N,) : mass, and all forces, also gyroscopic ones, except constraint forces. Phi_q (L, N). H2, H2_rate,
     Hb, Hb_rate (N, P), Ha, Ha_rate (N, N), H1 (N, L), H2_inverse (P, N), with
 
         Ha v = Hb u,   H2 = Ha^-1 Hb,   Phi_q H2 = 0,   [H1 H2]^-1 = [Phi_q; H2^+],   v' = H2 u' + H2' u
@@ -101,7 +101,7 @@ class ReducedMatrices:
 
     @cached_property
     def H1(self) -> Floats:
-        """(N, L): what [Phi_q; H2^+] has for its inverse, with H2 after it."""
+        """(N, L): the first L columns of the inverse of [Phi_q; H2^+]; the others are H2."""
         both = np.vstack([self.Phi_q, self.H2_inverse])
         return np.asarray(np.linalg.inv(both)[:, : len(self.Phi_q)])
 
@@ -122,7 +122,7 @@ class ReducedMatrices:
         return self.H1.T @ (self.Q - self.M @ self.velocity_rates())
 
     def implicit(self, form: int) -> Implicit:
-        """Form 1 is (20), of v' and u'; form 2 is (21), of v', lambda and u'. Raises ModelError for others."""
+        """Form 1 is (20), for v' and u'; form 2 is (21), for v', lambda and u'. Raises ModelError for others."""
         (N, P), L = self.H2.shape, len(self.Phi_q)
         bias = self.H2_rate @ self.u
         if form == 1:
@@ -141,7 +141,7 @@ def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floa
 
     q, v : coordinates and velocities of a ``femb.system.system.System`` of the model, by default its start.
 
-    Raises ModelError: an unknown joint, one of another kind (``reduced_matrices`` has those of trees).
+    Raises ModelError for an unknown joint or one of another kind; ``reduced_matrices`` takes trees of all kinds.
     """
     from femb.system.system import System
 
@@ -149,9 +149,9 @@ def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floa
     if joint not in system.layout.joints:
         listed = ", ".join(system.layout.joints) or "none"
         raise ModelError(f"joint_matrices: got joint {shown(joint)}, wanted one of {listed}")
-    item, where = model.tables["joints"][joint], system.layout.joints[joint]
-    kind, held = TABLE.get(frozenset(item.rows), ("", ()))
-    ends = where.first, where.second
+    item, numbered = model.tables["joints"][joint], system.layout.joints[joint]
+    kind, axes_of_first = TABLE.get(frozenset(item.rows), ("", ()))
+    ends = numbered.first, numbered.second
     if not kind or any(system.layout.frames[end.frame].freedom == 3 for end in ends):
         raise ModelError.at(
             ("joints", joint),
@@ -162,25 +162,25 @@ def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floa
     v = system.v0 if v is None else v
     (A_b, v_b), (A_c, v_c) = (_motion(system, end.frame, q, v) for end in ends)
     axes = [rotations.rotation_matrix(end.rotation) for end in ends]
-    f, g = (axes[1][:, Z], axes[0][:, list(held)]) if held else (None, None)
-    pair = Pair(A_b, A_c, v_b[3:], v_c[3:], where.first.offset, where.second.offset, f, g)
-    found: Forms = getattr(table2, kind)(pair)
+    f, g = (axes[1][:, Z], axes[0][:, list(axes_of_first)]) if axes_of_first else (None, None)
+    pair = Pair(A_b, A_c, v_b[3:], v_c[3:], numbered.first.offset, numbered.second.offset, f, g)
+    forms: Forms = getattr(table2, kind)(pair)
     names = [system.layout.frames[end.frame].label for end in ends]
-    angles = {(): [], (Z,): ["second turn rate", "first turn rate"], (X, Y): ["turn rate"]}[held]
-    plain = [f"{names[0]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
-    after = [f"{names[1]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
-    own = {"spherical": after[3:], "rotation": after[:3], "joint": []}[kind]
+    angles = {(): [], (Z,): ["second turn rate", "first turn rate"], (X, Y): ["turn rate"]}[axes_of_first]
+    first = [f"{names[0]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
+    second = [f"{names[1]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]
+    of_second = {"spherical": second[3:], "rotation": second[:3], "joint": []}[kind]
     return JointMatrices(
-        **vars(found),
+        **vars(forms),
         joint=joint,
         bodies=(names[0], names[1]),
-        speeds=(*plain, *own, *(f"{joint}: {word}" for word in angles)),
+        speeds=(*first, *of_second, *(f"{joint}: {word}" for word in angles)),
         velocity=np.concatenate([v_b, v_c]),
     )
 
 
 def _motion(system: "System", frame: int, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """Attitude (3, 3) and velocities (6,) of a frame; of one that is fixed they are zero."""
+    """Attitude (3, 3) and velocities (6,) of a frame; the velocities of a fixed frame are zero."""
     i, j = system.layout.frame_q[frame], system.layout.frame_v[frame]
     if i < 0:
         return rotations.rotation_matrix(system.layout.pose(Station(frame))[1]), np.zeros(6)
@@ -197,10 +197,10 @@ def reduced_matrices(
 ) -> ReducedMatrices:
     """Ha, Hb, H1, H2, their rates, mass and forces of a model whose joints form trees, at a state.
 
-    q, u : coordinates and speeds of its joint tree, by name (``ReducedMatrices.coordinates``, ``speeds``), with the
-    others as at the start; or all of them in an array. t : s, for loads. root : what free bodies are described by.
+    q, u : coordinates and speeds of its joint tree by name (``ReducedMatrices.coordinates``, ``speeds``), others as at
+    the start; or arrays of all. t : time (s) for loads. root : coordinates of free bodies.
 
-    Raises ModelError: closed loops, by their joints; drivers and engaged latches; names or arrays that do not fit.
+    Raises ModelError for closed loops, drivers, engaged latches, unknown names and arrays of wrong length.
     """
     from femb.system.system import System
 
@@ -214,16 +214,16 @@ def reduced_matrices(
 
 
 def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> ReducedMatrices:
-    """The matrices of a ReducedForm at q (n_q,), u (n_v,). Raises ModelError where rows are kept."""
+    """The matrices of a ReducedForm at q (n_q,), u (n_v,). Raises ModelError if rows are retained."""
     system, layout = form.system, form.layout
     if form.n_c:
-        places = list(layout.row_c)
-        held = ", ".join(layout.row_labels[places.index(each)] for each in form.kept)
-        raise ModelError(f"reduced_matrices: {held} prescribes motions that H2 has; take out drivers, release latches")
+        multipliers = list(layout.row_c)
+        names = ", ".join(layout.row_labels[multipliers.index(row)] for row in form.retained)
+        raise ModelError(f"reduced_matrices: {names} prescribes motions that H2 has; take out drivers, release latches")
     q = q.copy()
     form.normalise(q)
-    found = rows(form, q, u)
-    H2, H2_rate = found.H2()
+    velocity_rows = rows(form, q, u)
+    H2, H2_rate = velocity_rows.H2()
     Q, V = form.to_system(q[None], u[None])
     inputs = form.inputs_at(t, q, u)
     order = np.argsort(layout.row_c) if system.n_c else np.zeros(0, dtype=int)
@@ -237,11 +237,11 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
         M=system.mass_matrix(Q[0]).toarray(),
         Q=-system.residual(inputs[None], Q, V, np.zeros_like(V))[0],
         Phi_q=system.jacobian(inputs, Q[0]).toarray(),
-        Ha=found.Ha.toarray(),
-        Hb=found.Hb.toarray(),
-        Ha_rate=found.Ha_rate.toarray(),
-        Hb_rate=found.Hb_rate.toarray(),
+        Ha=velocity_rows.Ha.toarray(),
+        Hb=velocity_rows.Hb.toarray(),
+        Ha_rate=velocity_rows.Ha_rate.toarray(),
+        Hb_rate=velocity_rows.Hb_rate.toarray(),
         H2=H2,
         H2_rate=H2_rate,
-        H2_inverse=found.H2_inverse(),
+        H2_inverse=velocity_rows.H2_inverse(),
     )

@@ -1,6 +1,7 @@
-"""H2 and H2' as matrices: where their entries are, and their values.
+"""H2 and H2' as sparse matrices.
 
-A frame moves with the speeds of its path from the root alone, so that both are sparse for trees with branches.
+The velocity of a frame depends only on the speeds on its path from the root, so that both are sparse for trees with
+branches.
 Source: docs/theory/reduced_order.md, equation (12).
 """
 
@@ -23,14 +24,14 @@ class NullSpace:
         index = tree.index
         paths: list[list[int]] = []
         for frame in tree.frames:
-            above = paths[frame.parent] if frame.parent >= 0 else []
-            paths.append(above + list(range(frame.u.start, frame.u.stop)))
+            parent_path = paths[frame.parent] if frame.parent >= 0 else []
+            paths.append(parent_path + list(range(frame.u.start, frame.u.stop)))
         self.width: Ints = np.array([len(path) for path in paths], dtype=np.int64)
         first_v, size = index[:, FRAME_V], index[:, SIZE]
         sizes = size * self.width
         self.start: Ints = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
         self.size = int(sizes.sum())
-        internal_v = tree.internal_places[1]
+        internal_v = tree.internal_index[1]
         rows = [np.repeat(first_v[k] + np.arange(size[k]), self.width[k]) for k in range(len(paths))]
         columns = [np.tile(path, size[k]) for k, path in enumerate(paths)]
         row = np.concatenate([*rows, internal_v])
@@ -48,10 +49,10 @@ class NullSpace:
         return self.matrix(H, 1.0), self.matrix(H1, 0.0)
 
     def of(self, swept: Swept) -> Any:
-        """H2 at the first state that was swept."""
+        """H2 at the first swept state."""
         return self.matrices(swept[2][0], swept[3][0], swept[4][0], swept[5][0])[0]
 
     def matrix(self, flat: Floats, of_internal: float) -> Any:
-        """(system.n_v, n_u), scipy.sparse, of entries as kernels fill them, and one value for internal coordinates."""
+        """(system.n_v, n_u), scipy.sparse, of entries in the order of ``fill``; one value for internal coordinates."""
         data = np.append(flat, np.full(self._internal, of_internal))
         return csr_array((data[self._order], self._columns, self._first), shape=self.shape)

@@ -1,6 +1,7 @@
-"""The reduced form as its source writes it: rows Ha v = Hb u of all frames of a tree.
+"""The reduced form as in its source: rows Ha v = Hb u of all frames of a tree.
 
-Integration uses the sweeps of ``form``. Matrices are of one state, in the order of the System's velocities. Source:
+These matrices are for users; integration uses the sweeps of ``form``. They are evaluated at one state, in the order of
+the System's velocities. Source:
 docs/theory/reduced_order.md, equations (16) to (18); Thompson, AIAA 2011-6277, equations (12), (16) to (18).
 """
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rows:
+class VelocityRows:
     """Ha (n_v, n_v) and Hb (n_v, n_u), with their rates, scipy.sparse: Ha v = Hb u.
 
     ``order`` (n_v,) are the System's velocities with parents before children: Ha is unit lower triangular in it.
@@ -37,7 +38,7 @@ class Rows:
         return H2, self._solved(self.Hb_rate - self.Ha_rate @ H2)
 
     def H2_inverse(self) -> Floats:
-        """H2^+ = Hb^+ Ha (n_u, n_v), the part of [H1 H2]^-1 that gives u."""
+        """H2^+ = Hb^+ Ha (n_u, n_v), the last rows of [H1 H2]^-1: u = H2^+ v."""
         result: Floats = np.linalg.pinv(self.Hb.toarray()) @ self.Ha
         return result
 
@@ -50,24 +51,24 @@ class Rows:
         return result
 
 
-def rows(form: "ReducedForm", q: Floats, v: Floats) -> Rows:
+def rows(form: "ReducedForm", q: Floats, v: Floats) -> VelocityRows:
     """Rows of a ReducedForm at one state. Equations (16) and (17)."""
     tree = form.tree
     n_v, n_u = tree.system.n_v, tree.n_u
-    _, _, T, T1, B, B1 = (each[0] for each in tree.sweep(q[None], v[None]))
+    _, _, T, T1, B, B1 = (array[0] for array in tree.sweep(q[None], v[None]))
     Ha, Ha_rate = np.eye(n_v), np.zeros((n_v, n_v))
     Hb, Hb_rate = np.zeros((2, n_v, n_u))
     order: list[int] = []
     for k, frame in enumerate(tree.frames):
-        place, size, count = tree.index[k, FRAME_V], tree.index[k, SIZE], frame.u.stop - frame.u.start
-        own = slice(place, place + size)
-        order += range(place, place + size)
-        Hb[own, frame.u], Hb_rate[own, frame.u] = B[k, :size, :count], B1[k, :size, :count]
+        first, size, count = tree.index[k, FRAME_V], tree.index[k, SIZE], frame.u.stop - frame.u.start
+        block = slice(first, first + size)
+        order += range(first, first + size)
+        Hb[block, frame.u], Hb_rate[block, frame.u] = B[k, :size, :count], B1[k, :size, :count]
         if frame.parent >= 0:
-            above, width = tree.index[frame.parent, FRAME_V], tree.index[frame.parent, SIZE]
-            parent = slice(above, above + width)
-            Ha[own, parent], Ha_rate[own, parent] = -T[k, :size, :width], -T1[k, :size, :width]
-    internal = tree.internal_places[1]
+            parent_v, width = tree.index[frame.parent, FRAME_V], tree.index[frame.parent, SIZE]
+            parent = slice(parent_v, parent_v + width)
+            Ha[block, parent], Ha_rate[block, parent] = -T[k, :size, :width], -T1[k, :size, :width]
+    internal = tree.internal_index[1]
     Hb[internal, np.arange(tree.internal[1].start, tree.internal[1].stop)] = 1.0
-    Ha, Hb, Ha_rate, Hb_rate = (csc_array(each) for each in (Ha, Hb, Ha_rate, Hb_rate))
-    return Rows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *internal], dtype=int))
+    Ha, Hb, Ha_rate, Hb_rate = (csc_array(matrix) for matrix in (Ha, Hb, Ha_rate, Hb_rate))
+    return VelocityRows(Ha, Hb, Ha_rate, Hb_rate, np.array([*order, *internal], dtype=int))

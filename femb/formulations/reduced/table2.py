@@ -2,17 +2,17 @@
 
 Velocities are (v_b, w_b, v_c, w_c): of the bodies' points, inertial axes, and angular velocities, body axes. p is a
 point of b, s one of c; f a unit vector of c, g and h ones of b. A takes b components to c components; w is the angular
-velocity of c relative to b in c components, B theta' with the axes of the successive turns as columns, last turn first.
+velocity of c relative to b in c components, B theta' with the axes of successive rotations as columns of B, last first.
 With b_b = -A_b p~ and b_c = -A_c s~, A_b and A_c taking body to inertial components:
 
     spherical        Phi = r_b + A_b p - r_c - A_c s                         u = (v_b, w_b, w_c)
     perpendicular    Phi = g . A^T f - constant,         Y = f~ A g          u = (v_b, w_b, v_c, beta', alpha')
     parallel         Phi = [g h]^T A^T f,                Y = f~ A [g h]      u = (v_b, w_b, v_c, theta')
-    joint            the first with one of the others                        u = (v_b, w_b, theta')
+    joint            spherical with perpendicular or parallel                u = (v_b, w_b, theta')
 
-The sign of the spherical rows is the opposite of that of ``femb.elements.joint.joint``. All functions accept complex
-entries, so that they can be differentiated by a complex step. Sources: docs/theory/reduced_order.md, section 6;
-Thompson, AIAA 2011-6277, table 2, with Y (Y^T Y)^-1 for axes that are not at a right angle.
+The spherical rows have the opposite sign of those of ``femb.elements.joint.joint``. All functions accept complex
+entries, for differentiation by a complex step. Sources: docs/theory/reduced_order.md, section 6;
+Thompson, AIAA 2011-6277, table 2, with Y (Y^T Y)^-1 for axes that are not perpendicular.
 """
 
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ class Pair:
     """Two bodies at an instant: attitudes A_b, A_c (3, 3), body to inertial, angular velocities w_b, w_c (3,), body
     axes, and the points p, s (3,) m, body axes.
 
-    axes : None for the spherical joint. Otherwise f (3,) of c and the axes of b that f is held against, (3, 1) for
-    perpendicular and (3, 2) for parallel.
+    f, held : None for the spherical joint; otherwise the axis f (3,) of c and the axes of b at constant angles to f,
+    (3, 1) for perpendicular and (3, 2) for parallel.
     """
 
     A_b: Floats
@@ -44,7 +44,7 @@ class Pair:
 
     @property
     def A(self) -> Floats:
-        """Components of b to components of c."""
+        """Rotation matrix from components of b to components of c."""
         return self.A_c.T @ self.A_b
 
     @property
@@ -62,7 +62,7 @@ class Pair:
         p, s, w_b, w_c = map(cross_matrix, (self.p, self.s, self.w_b, self.w_c))
         return -self.A_b @ p, -self.A_c @ s, -self.A_b @ w_b @ p, -self.A_c @ w_c @ s
 
-    def turns(self) -> tuple[Floats, Floats, Floats]:
+    def rotation_columns(self) -> tuple[Floats, Floats, Floats]:
         """B (3, 1 or 2), B', and Y (3, 2 or 1)."""
         f, Y = self.f[:, None], cross_matrix(self.f) @ self.A @ self.held
         if self.held.shape[1] == 2:
@@ -73,8 +73,8 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """Phi_q (L, 12), H1 (12, L), H2 and H2' (12, P), and H2^+ (P, 12); Ha, Ha' (12, 12) and Hb, Hb' (12, P) of
-    Ha v = Hb u, from which H2 = Ha^-1 Hb."""
+    """Phi_q (L, 12), H1 (12, L), H2 and H2' (12, P), H2^+ (P, 12) of one joint; Ha, Ha' (12, 12) and Hb, Hb' (12, P)
+    of Ha v = Hb u, from which H2 = Ha^-1 Hb."""
 
     Phi_q: Floats
     H1: Floats
@@ -88,7 +88,7 @@ class Forms:
 
 
 def spherical(pair: Pair) -> Forms:
-    """Two points together."""
+    """Two points coincide."""
     b_b, b_c, b_b1, b_c1 = pair.arms()
     return Forms(
         _block([[1, b_b, -1, -b_c]]),
@@ -104,8 +104,8 @@ def spherical(pair: Pair) -> Forms:
 
 
 def rotation(pair: Pair) -> Forms:
-    """An axis of c held against one axis of b (perpendicular, or at a constant angle), or two (parallel)."""
-    A, (B, B1, Y) = pair.A, pair.turns()
+    """An axis of c at a constant angle to one axis of b (perpendicular), or to two (parallel)."""
+    A, (B, B1, Y) = pair.A, pair.rotation_columns()
     none, plus = np.zeros((3, B.shape[1])), _plus(B)
     held = np.zeros((3, Y.shape[1]))
     return Forms(
@@ -122,8 +122,8 @@ def rotation(pair: Pair) -> Forms:
 
 
 def joint(pair: Pair) -> Forms:
-    """Two points together, and axes held: universal (one) or revolute (two)."""
-    A, A1, (B, B1, Y) = pair.A, pair.A_rate, pair.turns()
+    """Two points coincide, with one constant angle (universal) or two (revolute)."""
+    A, A1, (B, B1, Y) = pair.A, pair.A_rate, pair.rotation_columns()
     b_b, b_c, b_b1, b_c1 = pair.arms()
     none, plus, held = np.zeros((3, B.shape[1])), _plus(B), np.zeros((3, Y.shape[1]))
     right = Y @ np.linalg.inv(Y.T @ Y)
@@ -143,8 +143,9 @@ def joint(pair: Pair) -> Forms:
 
 def _block(rows: list[list[Any]]) -> Floats:
     """Matrix of 3 x 3 blocks; numbers stand for multiples of the unit matrix."""
-    return np.block([[each * np.eye(3) if isinstance(each, int) else each for each in row] for row in rows])
+    return np.block([[block * np.eye(3) if isinstance(block, int) else block for block in row] for row in rows])
 
 
 def _plus(B: Floats) -> Floats:
+    """The left inverse of B."""
     return np.linalg.inv(B.T @ B) @ B.T

@@ -1,4 +1,4 @@
-"""Tangents of the reduced form: those of the velocity form pulled back, with the changes of H2 and of H2'.
+"""Tangents of the reduced form: those of the velocity form projected with H2, and the derivatives of H2 and H2'.
 
 Source: docs/theory/reduced_order.md, sections 4 and 10.
 """
@@ -15,17 +15,17 @@ from femb.formulations.joint_tree import JointTree
 from femb.formulations.reduced.kernels import apply_dH2_T, apply_H2_T, fill_changes
 from femb.formulations.reduced.null_space import NullSpace
 
-# Directions that are evaluated together, for the memory they take.
-TOGETHER = 64
+# Number of directions evaluated at once, which limits the memory.
+DIRECTIONS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
     """First derivatives, at constant speeds u and rates u', of v = H2 u and of v' = H2 u' + H2' u at a state.
 
-    Derivatives are along the directions in which single speeds move. H2, H2_rate, by_q, rate_by_q (system.n_v, n_u) :
-    H2, H2', and the derivatives of v and v'. geometric (n_u, n_u) : that of H2^T f at constant forces f. All are
-    scipy.sparse. v' changes with the speeds by ``by_q + H2_rate``.
+    Derivative j is along the motion of speed j alone. H2, H2_rate, by_q, rate_by_q (system.n_v, n_u) : H2, H2', and the
+    derivatives of v and v'. geometric (n_u, n_u) : derivative of H2^T f at constant forces f. All are scipy.sparse.
+    The derivative of v' by the speeds is ``by_q + H2_rate``.
     """
 
     H2: Any
@@ -55,43 +55,43 @@ class Tangent:
         self.directions: Ints = np.array(directions, dtype=np.int64)
 
     def changes(self, swept: Any, force: Floats, q: Floats, u: Floats, a: Floats) -> Changes:
-        """Derivatives at a state q (n_q,), u (n_u,) with the rates a (n_u,) of its speeds, swept by the tree.
+        """Derivatives at a state q (n_q,), u (n_u,), u' = a (n_u,); swept : the result of the tree's sweep there.
 
         force (system.n_v,) : f, the forces on all frames.
         """
         null_space = self.null_space
         flat = np.zeros((2, null_space.size))
-        places = self.tree.index, self._constant, null_space.start, null_space.width
-        fill_changes(*places, swept[0][0], u, a, swept[4][0], *flat)
-        H2, H2_rate = null_space.matrices(*(each[0] for each in swept[2:]))
-        by_q, rate_by_q = (null_space.matrix(each, 0.0) for each in flat)
+        arguments = self.tree.index, self._constant, null_space.start, null_space.width
+        fill_changes(*arguments, swept[0][0], u, a, swept[4][0], *flat)
+        H2, H2_rate = null_space.matrices(*(array[0] for array in swept[2:]))
+        by_q, rate_by_q = (null_space.matrix(entries, 0.0) for entries in flat)
         return Changes(H2, H2_rate, by_q, rate_by_q, self._geometric(swept, force, q))
 
     def _geometric(self, swept: Any, force: Floats, q: Floats) -> Any:
         """(n_u, n_u), scipy.sparse: columns (D_j H2)^T f."""
         tree, n_u, count = self.tree, self.tree.n_u, len(self.directions)
-        carried = force[None].copy()
-        apply_H2_T(tree.index, swept[2], swept[4], carried, np.empty((1, n_u)))
+        subtree_force = force[None].copy()
+        apply_H2_T(tree.index, swept[2], swept[4], subtree_force, np.empty((1, n_u)))
         G = np.zeros((count, n_u))
-        for first in range(0, count, TOGETHER):
-            some = self.directions[first : first + TOGETHER]
-            s = len(some)
+        for first in range(0, count, DIRECTIONS_AT_ONCE):
+            directions = self.directions[first : first + DIRECTIONS_AT_ONCE]
+            s = len(directions)
             unit = np.zeros((s, n_u))
-            unit[np.arange(s), some] = 1.0
+            unit[np.arange(s), directions] = 1.0
             _, _, T, T1, B, B1 = tree.sweep(np.tile(q, (s, 1)), unit)
             part = np.zeros((s, n_u))
-            apply_dH2_T(tree.index, T, B, T1, B1, carried, np.zeros((s, len(force))), part)
+            apply_dH2_T(tree.index, T, B, T1, B1, subtree_force, np.zeros((s, len(force))), part)
             G[first : first + s] = part
-        places = csr_array((np.ones(count), (np.arange(count), self.directions)), shape=(count, n_u))
-        return csc_array(G.T) @ places
+        columns = csr_array((np.ones(count), (np.arange(count), self.directions)), shape=(count, n_u))
+        return csc_array(G.T) @ columns
 
     def pulled_back(
-        self, changes: Changes, parts: Iterable[Any], kept: Ints, reactions: Any = None
+        self, changes: Changes, parts: Iterable[Any], retained: Ints, reactions: Any = None
     ) -> tuple[Any, Any, Any]:
-        """Mass, damping and stiffness, bordered by the kept rows, of the System's ``parts``, scipy.sparse.
+        """Mass, damping and stiffness, bordered by the retained rows, from the System's ``parts``, scipy.sparse.
 
-        kept (n_c,) : places of the kept rows among the System's multipliers. reactions : how the forces of their
-        multipliers change with the coordinates. Equations (14) and (15).
+        retained (n_c,) : indices of the retained rows in the System's multipliers. reactions : derivative of their
+        constraint forces by the coordinates. Equations (14) and (15).
         """
         mass, damping, stiffness = parts
         H, W = changes.H2, changes.by_q
@@ -101,9 +101,9 @@ class Tangent:
         reduced_stiffness = H.T @ (K @ H + C @ W + M @ changes.rate_by_q) + changes.geometric
         if reactions is not None:
             reduced_stiffness = reduced_stiffness + H.T @ (reactions @ H)
-        if not len(kept):
+        if not len(retained):
             return reduced_mass, reduced_damping, reduced_stiffness
-        rows, n_c = n + kept, len(kept)
+        rows, n_c = n + retained, len(retained)
         J, J_change = damping.tocsr()[rows][:, :n], stiffness.tocsr()[rows][:, :n]
         blank, border = csr_array((n_c, n_c)), J @ H
         return (
