@@ -149,9 +149,9 @@ def _frames(
     system = systems[0]
     a, multipliers = system.forward_each(u, q, v)
     coordinates, rates = np.empty((2, len(q), system.coordinates_of_joints.count))
-    for k, present in enumerate(systems):
+    for k, local in enumerate(systems):
         if rates.size:
-            coordinates[k], rates[k] = present.joint_motion(q[k], v[k])
+            coordinates[k], rates[k] = local.joint_motion(q[k], v[k])
         if system.layout.has_loops:
             multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
     residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
