@@ -2,8 +2,8 @@
 
     python docs/draw_floor_plan.py        # writes docs/images/floor_plan.png
 
-Imports are read from the syntax of every module, those inside functions included. ``tests/test_rooms.py`` holds the
-order of the rooms: none imports from one above it.
+Imports are read from the syntax of every module, those inside functions included. ``tests/test_rooms.py`` checks the
+order of the rooms: none imports from a room above it.
 """
 
 import ast
@@ -33,14 +33,14 @@ ROOMS = (
 
 def modules() -> dict[str, Path]:
     """Every module of femb by its name."""
-    found = {}
+    result = {}
     for top, prefix in ((ROOT / "femb", ("femb",)), (ROOT / "elements", ("femb", "elements"))):
         for path in sorted(top.rglob("*.py")):
             inner = path.relative_to(top).with_suffix("").parts
             if prefix == ("femb",) and inner[0] == "elements":
                 continue  # the link to the other folder
-            found[".".join((*prefix, *(inner[:-1] if inner[-1] == "__init__" else inner)))] = path
-    return found
+            result[".".join((*prefix, *(inner[:-1] if inner[-1] == "__init__" else inner)))] = path
+    return result
 
 
 def imports(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, list[str], bool]]:
@@ -48,8 +48,8 @@ def imports(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, list[str]
     for node, typing_only in _nodes(ast.parse(path.read_text()), False):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "femb":
             for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                yield (whole, [], typing_only) if whole in known else (node.module, [alias.name], typing_only)
+                full = f"{node.module}.{alias.name}"
+                yield (full, [], typing_only) if full in known else (node.module, [alias.name], typing_only)
         elif isinstance(node, ast.Import):
             yield from ((alias.name, [], typing_only) for alias in node.names if alias.name.startswith("femb"))
 
@@ -62,24 +62,24 @@ def _nodes(node: ast.AST, typing_only: bool) -> Iterator[tuple[ast.AST, bool]]:
 
 
 def room(module: str) -> str:
-    """The room of a module; "" of femb itself."""
+    """The room of a module; "" for femb itself."""
     return module.partition(".")[2].partition(".")[0]
 
 
 def arrows() -> Counter[tuple[str, str]]:
-    """How many imports lead from one room to another."""
+    """Number of imports from one room to another."""
     known = modules()
-    found: Counter[tuple[str, str]] = Counter()
+    result: Counter[tuple[str, str]] = Counter()
     for module, path in known.items():
         for target, _, typing_only in imports(path, known):
             ends = room(module), room(target)
             if not typing_only and ends[0] != ends[1] and ends[0] in ROOMS and ends[1] in ROOMS:
-                found[ends] += 1
-    return found
+                result[ends] += 1
+    return result
 
 
 def main() -> None:
-    """Draw it."""
+    """Draw the floor plan."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,7 +1,7 @@
 """Make the pictures of the documentation: ``python docs/make_images.py [NAME ...]``, a minute or two for all of them.
 
-Runs the cases of ``cases/`` into a temporary folder and draws into ``docs/images`` with the commands of `PICTURES`,
-but for one figure that puts three runs together, and one of a static path. That of docs/performance.md is drawn by
+Runs the cases of ``cases/`` into a temporary folder and draws into ``docs/images`` with the commands of `PICTURES`, one
+figure of three runs, and one of a static path. The figure of docs/performance.md is drawn by
 ``tests/bench/bench_mechanisms.py``.
 """
 
@@ -43,11 +43,11 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     **{f"thompson_{name}": (f"thompson_{name}", (), "plot --dpi 90")
        for name in ("aircraft", "pendulum", "satellite", "connected", "rotorcraft", "wind_turbine")},
 }  # fmt: skip
-"""Name of a picture -> case, what is set in it, and the femb command that draws its results."""
+"""Name of a picture -> case, its overrides, and the femb command that draws its results."""
 
 
 def run(name: str, *overrides: str, out: Path) -> Path:
-    """Run a case of ``cases/`` into a file; one that stops by itself leaves what it has until then."""
+    """Run a case of ``cases/`` into a file; a run that fails leaves its results up to there."""
     (path,) = (ROOT / "cases").glob(f"{name}.*")
     case = load_case(path, overrides)
     try:
@@ -58,7 +58,7 @@ def run(name: str, *overrides: str, out: Path) -> Path:
 
 
 def draw_snap(path: Path, folder: Path) -> None:
-    """Bend of the boom and angle of the hub as the satellite of ``thermal_snap`` is lit, heated in three times."""
+    """Deflection of the boom and angle of the hub in ``thermal_snap``, for three time constants of heating."""
     times = {f"{tau} s": f"loads.bending.profile.time_constant={tau}" for tau in (1.0, 3.0, 10.0)}
     files = [run("thermal_snap", override, out=folder / f"snap{k}.h5") for k, override in enumerate(times.values())]
     all_results = [Results.read(file) for file in files]

@@ -2,8 +2,8 @@
 
     python docs/write_quantities.py
 
-They stand between ``<!-- quantities of KIND KIND ... -->`` and ``<!-- end -->``. ``tests/docs/test_docs.py`` holds the
-page equal to them.
+They are between ``<!-- quantities of KIND KIND ... -->`` and ``<!-- end -->``. ``tests/docs/test_docs.py`` checks that
+the page is up to date.
 """
 
 import re
@@ -16,12 +16,12 @@ TABLE = re.compile(r"(<!-- quantities of ([\w ]+) -->\n).*?(<!-- end -->\n)", re
 
 
 def page() -> str:
-    """The text of the page with the tables as they should be."""
+    """The text of the page with up-to-date tables."""
     return TABLE.sub(lambda match: match[1] + table(match[2].split()) + match[3], PAGE.read_text(encoding="utf-8"))
 
 
 def table(kinds: list[str]) -> str:
-    """A row a quantity."""
+    """The table with one row per quantity."""
     rows = ["| path | shape | unit | meaning |", "| --- | --- | --- | --- |"]
     for kind in kinds:
         path = kind if kind == "audit" else f"{kind}/NAME"

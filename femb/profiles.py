@@ -1,8 +1,8 @@
-"""Profiles of time: the factor a load is multiplied with, or the motion a driver prescribes.
+"""Profiles of time: the factor of a load, or the motion that a driver prescribes.
 
 A profile declares the instants where it is not smooth. One that a driver can follow also gives its first and second
-derivative, in closed form; at an instant where they jump they are those of what follows. Adding a profile is one class
-here and one word in ``KINDS``.
+derivative in closed form, with their right limits where they jump. Adding a profile takes one class here and one word
+in ``KINDS``.
 """
 
 import bisect
@@ -32,7 +32,7 @@ class Profile(Protocol):
 
 @runtime_checkable
 class Motion(Profile, Protocol):
-    """A profile whose velocity does not jump, so that a driver can follow it."""
+    """A profile without jumps of value and rate, which a driver can follow."""
 
     def derivatives(self, t: float) -> Derivatives:
         """Its value, and its first and second derivative by time (1/s, 1/s2)."""
@@ -41,7 +41,7 @@ class Motion(Profile, Protocol):
 
 @dataclass(frozen=True)
 class _Shape:
-    """Base of the profiles here: the word for them in case files, and how their fields are checked."""
+    """Base of the profiles: the word in case files, and the checks of the fields."""
 
     shape: ClassVar[str]
     positive: ClassVar[tuple[str, ...]] = ()
@@ -51,7 +51,7 @@ class _Shape:
             self.check(check)
 
     def check(self, check: Checks) -> None:
-        """Refuse what is wrong with its fields: by default, those of ``positive`` that are not above zero."""
+        """Check the fields: by default, those named in ``positive`` must be above zero."""
         check.positive(*self.positive)
 
     @property
@@ -60,7 +60,7 @@ class _Shape:
 
 
 class _Smooth(_Shape):
-    """Base of those whose value comes with its derivatives."""
+    """Base of profiles that compute the value with its derivatives."""
 
     def __call__(self, t: float) -> float:
         return self.derivatives(t)[0]
@@ -98,7 +98,7 @@ class Polynomial(_Smooth):
 
     def derivatives(self, t: float) -> Derivatives:
         x = t - self.start
-        value = rate = half = 0.0  # Horner's rule, and what it makes of the derivatives
+        value = rate = half = 0.0  # Horner's rule and its derivatives; half : half the second derivative
         for coefficient in reversed(self.coefficients):
             half = half * x + rate
             rate = rate * x + value
@@ -154,8 +154,8 @@ class Versine(_Shape):
 class SmoothStep(_Smooth):
     """From ``before`` to ``after`` in ``duration`` seconds from ``start``, at both ends at rest and not accelerated.
 
-    Of all polynomials that do this it is the one of least degree, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of
-    the mean one, its second derivative 10/sqrt(3) of the change over the square of the duration.
+    The polynomial of least degree with these properties, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of the mean
+    rate, its second derivative at most 10/sqrt(3) of the change over the square of the duration.
     """
 
     shape: ClassVar[str] = "smooth_step"
@@ -184,7 +184,7 @@ class SmoothStep(_Smooth):
 class Step(_Shape):
     """Zero before ``start``, one from then on, zero again after ``duration`` if that is given.
 
-    At a jump the value is that of the side the integration comes from, which is why jumps are breakpoints.
+    Jumps are breakpoints: integration uses the left limit before a jump and the right limit after it.
     """
 
     shape: ClassVar[str] = "step"
@@ -210,7 +210,7 @@ class Step(_Shape):
 class Exponential(_Shape):
     """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature.
 
-    Its rate jumps at the start, so that no driver can follow it.
+    Its rate jumps at the start: a driver cannot follow it.
     """
 
     shape: ClassVar[str] = "exponential"
@@ -230,7 +230,7 @@ class Exponential(_Shape):
 class Table(_Shape):
     """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
 
-    Its rate jumps at every time, so that no driver can follow it: take a Spline for that.
+    Its rate jumps at every time: a driver cannot follow it and needs a Spline.
     """
 
     shape: ClassVar[str] = "table"
@@ -260,8 +260,7 @@ class Table(_Shape):
 class Spline(_Smooth):
     """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
 
-    slopes : the rates at the first and the last time (1/s), with which it goes on before and after; by default zero, so
-    that it is constant there.
+    slopes : the rates at the first and the last time (1/s), constant before and after; by default zero.
     """
 
     shape: ClassVar[str] = "spline"
@@ -274,12 +273,12 @@ class Spline(_Smooth):
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """The ends, where the second derivative jumps; that it has corners in between costs no restart."""
+        """The ends, where the second derivative jumps; its corners in between need no restart."""
         return (self.times[0], self.times[-1])
 
     @cached_property
     def _pieces(self) -> list[tuple[float, ...]]:
-        """Coefficients of the cubic after each time but the last, highest first, in the time since."""
+        """Coefficients of the cubic of each interval, highest power first, in the time from its start."""
         from scipy.interpolate import CubicSpline
 
         first, last = self.slopes
@@ -308,7 +307,7 @@ def _check_table(item: "Table | Spline", check: Checks, at_least: int = 1) -> No
 
 
 def check_profile(check: Checks, *fields: str) -> None:
-    """Refuse a profile beside one of these fields that is a function of time and state: it would not multiply that."""
+    """Refuse a profile where one of these fields is a function of time and state, which it does not multiply."""
     for field in fields:
         if callable(getattr(check.item, field)) and check.item.profile != Constant():
             check.fail(

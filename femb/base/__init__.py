@@ -1,1 +1,1 @@
-"""What everything stands on: errors, types, checks, profiles of time, options of a run, progress."""
+"""The base of all rooms: errors, types, checks, options of a run, progress."""

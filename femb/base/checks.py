@@ -38,11 +38,11 @@ def alternatives(hint: Any) -> list[Any]:
 
 
 def mark_of(option: Any) -> Any:
-    """The mark of femb.base.types that an annotation has; None where it has none."""
+    """The mark of femb.base.types in an annotation; None without one."""
     return next((mark for mark in getattr(option, "__metadata__", ()) if isinstance(mark, Shape | OneOf | Forms)), None)
 
 
-# What a value of a plain type must be, and the words for it.
+# By plain type: the words for a value of it, and its test.
 PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
     int: ("a whole number", whole_number),
     bool: ("true or false", lambda value: isinstance(value, bool | np.bool_)),
@@ -52,7 +52,7 @@ PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
 
 
 def fit(options: Iterable[Any], value: Any) -> tuple[Any, str | None]:
-    """The alternative of an annotation that a value fits, and None; or None and why it fits none of them."""
+    """The alternative of an annotation that a value fits, and None; or None and a message why it fits none."""
     problems = []
     for option in options:
         problem = _option_problem(option, value)
@@ -64,7 +64,7 @@ def fit(options: Iterable[Any], value: Any) -> tuple[Any, str | None]:
 
 
 def _option_problem(option: Any, value: Any) -> str | None:
-    """Why a value does not fit one alternative of an annotation; None if it does, or if others must see to it."""
+    """Why a value does not fit one alternative of an annotation; None if it does, or if it is checked elsewhere."""
     match mark_of(option):
         case Shape(dims):
             return array_problem(value, dims)
@@ -86,7 +86,7 @@ def _option_problem(option: Any, value: Any) -> str | None:
 
 def joined(problems: list[str]) -> str:
     """One message for a value that fits none of the alternatives."""
-    # Of the right type but not finite, say: that tells more than the types it is not.
+    # A problem other than the type, such as a number that is not finite, is the more precise message.
     for problem in problems:
         if ", wanted " not in problem:
             return problem
@@ -101,13 +101,13 @@ class Checks:
     numbers, truth values, text, functions and profiles. On exit all problems are raised as one ModelError.
     """
 
-    def __init__(self, item: Any, *place: Any) -> None:
+    def __init__(self, item: Any, *path: Any) -> None:
         self.item = item
-        # a name that is no text is a problem of its own, and stands in the place of problems like any other
-        self.place = tuple(each if isinstance(each, str) and each.isprintable() else shown(each) for each in place)
+        # a name that is no text is reported as a problem, and may be a part of the path of other problems
+        self.path = tuple(part if isinstance(part, str) and part.isprintable() else shown(part) for part in path)
         self.problems: list[Problem] = []
         self.bad: set[str] = set()
-        self._misfits: set[str] = set()  # fields refused for their type alone
+        self._misfits: set[str] = set()  # fields refused by their annotation only
 
     def __enter__(self) -> "Checks":
         if hasattr(self.item, "name"):
@@ -128,7 +128,7 @@ class Checks:
     def _field(self, name: str, options: tuple[Any, ...]) -> None:
         value = getattr(self.item, name)
         if value is None:
-            # what may be left out in one way of describing an item, and not in another, is looked at by its class
+            # fields that are required in some forms of an item only are checked by its class
             if options == (float,) or (len(options) == 1 and isinstance(mark_of(options[0]), Shape)):
                 self.fail(name, "is missing")
             return
@@ -141,15 +141,15 @@ class Checks:
             object.__setattr__(self.item, name, float(value))
 
     def fail(self, field: str, message: str) -> None:
-        """Record a problem with a field; it says more than that the value does not fit the field's annotation."""
+        """Record a problem with a field; it replaces the message that the value does not fit the annotation."""
         if field in self._misfits:
             self._misfits.discard(field)
-            self.problems = [problem for problem in self.problems if problem.item != (*self.place, field)]
+            self.problems = [problem for problem in self.problems if problem.item != (*self.path, field)]
         self.bad.add(field)
-        self.problems.append(Problem((*self.place, field), message))
+        self.problems.append(Problem((*self.path, field), message))
 
     def require(self, field: str, condition: Any, message: str) -> None:
-        """Record ``got VALUE, message`` unless the condition holds; silent on a field already refused."""
+        """Record ``got VALUE, message`` unless the condition is true; ignored for a field already refused."""
         if field not in self.bad and not condition:
             self.fail(field, f"got {shown(getattr(self.item, field))}, {message}")
 
@@ -191,7 +191,7 @@ class Checks:
             object.__setattr__(self.item, field, tuple(array.tolist()))
 
     def at_most_one(self, *fields: str) -> None:
-        """Fields that say the same thing in different words."""
+        """Fields that are alternatives: at most one may be given."""
         given = [field for field in fields if getattr(self.item, field) is not None]
         for field in given[1:]:
             self.fail(field, f"given beside {given[0]!r}, which says the same thing: give one of them")

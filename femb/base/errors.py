@@ -1,11 +1,11 @@
-"""The errors femb raises on purpose: each names the item, what was got, what was wanted, and what to try."""
+"""The errors that femb raises; messages name the item, the value given, the value expected, and a remedy."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a model: its place, such as ``("beams", "right", "length")``, and the message."""
+    """One problem of a model: the path of the item, such as ``("beams", "right", "length")``, and the message."""
 
     item: tuple[str, ...]
     message: str
@@ -15,11 +15,11 @@ class Problem:
 
 
 class FembError(Exception):
-    """Base of all errors that are the input's or the problem's, not femb's own."""
+    """Base of all errors caused by the input or the mechanical problem, not by femb."""
 
 
 class ModelError(FembError):
-    """A description of no physical system; ``problems`` lists everything found, not only the first."""
+    """A description of no physical system; ``problems`` lists all problems."""
 
     def __init__(self, *problems: Problem | str) -> None:
         self.problems = tuple(Problem((), problem) if isinstance(problem, str) else problem for problem in problems)
@@ -32,11 +32,11 @@ class ModelError(FembError):
 
 
 class FembWarning(UserWarning):
-    """What may be meant, but has no effect or another one than it seems; the command line prints it as a warning."""
+    """A warning about input that is valid, but has no effect or an unexpected one."""
 
 
 class SolveError(FembError):
-    """An analysis that could not go on; what was computed so far is kept."""
+    """An analysis that could not continue; the results up to there remain."""
 
 
 class ResultError(FembError):

@@ -1,18 +1,18 @@
 """The catalogue of methods of integration: their names, and where the class of each stepper is.
 
-Adding a stepper is one file and one line of ``STEPPERS``: a Run takes its names and options from here, and
-``femb.steppers`` loads the class when a run asks for it; see docs/howto/add_a_stepper.md.
+Adding a stepper takes one file and one line of ``STEPPERS``: a Run takes names and options from here, and
+``femb.steppers`` loads the class when a run needs it; see docs/howto/add_a_stepper.md.
 """
 
 from typing import Literal, NamedTuple
 
-# For type checkers, who cannot read the catalogue.
+# For type checkers, which cannot evaluate the catalogue.
 Method = Literal["radau", "bdf", "rk", "gauss", "generalized-alpha"]
 
 
 class Entry(NamedTuple):
-    """A stepper: its method in a Run, its module and class, the options that only some steppers use, and whether its
-    steps are of the fixed length ``run.step``, which it then needs."""
+    """A stepper: its method in a Run, its module and class, the options that only some steppers use, and whether it
+    needs ``run.step`` as its fixed step length."""
 
     method: str
     module: str
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     fixed: bool = False
 
 
-# By method, or by the tableau of a method that has several.
+# By method, or by tableau where a method has several.
 STEPPERS = {
     "radau": Entry("radau", "femb.steppers.radau", "Radau"),
     "bdf": Entry("bdf", "femb.steppers.bdf", "Bdf", ("max_order",)),

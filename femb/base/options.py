@@ -1,4 +1,4 @@
-"""Options of a run: how long, by which method, to which tolerance; the ``[run]`` table of a case file."""
+"""Options of a run: duration, method, tolerances; the ``[run]`` table of a case file."""
 
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar
@@ -13,13 +13,13 @@ from femb.base.values import shown
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
 # The methods that integrate a formulation, where not all do.
 METHODS_OF = {"hamiltonian": ("rk", "gauss")}
-# The least default of an absolute tolerance: some roundings of a sum of numbers of size one.
+# The smallest default of an absolute tolerance: some rounding errors of sums of numbers of size one.
 ROUNDING = 1e-14
-# An absolute tolerance of so many times what rtol allows limits the accuracy.
+# An absolute tolerance above this many times the relative one limits the accuracy.
 LIMITING = 30.0
-# Steps with error control after which a run is given up by default: minutes of the smallest models.
+# Default limit of the number of steps with error control: minutes for the smallest models.
 MOST_STEPS = 1_000_000
-# The instants alone take 8 bytes each; what is recorded at them is weighed when the size of the model is known.
+# Limit by the memory of the times alone, 8 bytes each; that of the results is checked once the model's size is known.
 MOST_OUTPUTS = 1e8
 # The kinds of quantity that have an absolute tolerance of their own.
 TOLERANCES = ("position", "quaternion", "strain")
@@ -30,10 +30,9 @@ STARTS = ("as_given", "assembled", "equilibrium")
 class Tolerances:
     """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
 
-    By default a tenth of ``rtol``, but no less than what rounding leaves of sums of quantities of size one; that of a
-    strain is the same, since a strain cannot be better known than the positions it is the derivative of. The tolerance
-    of a rate is that of its quantity divided by ``time`` (s), the shortest time over which the motion is of interest:
-    an error of a rate that lives longer than that is an error of the quantity.
+    By default a tenth of ``rtol``, but not below the rounding errors of sums of quantities of size one; that of a
+    strain is the same, since strains are no more accurate than the positions they are derivatives of. The tolerance of
+    a rate is that of its quantity divided by ``time`` (s), the shortest time over which the motion is of interest.
     """
 
     position: float | None = None
@@ -46,23 +45,23 @@ class Tolerances:
             check.positive(*TOLERANCES, "time")
 
     def values(self, rtol: float) -> list[float]:
-        """Those of position, quaternion and strain."""
+        """The tolerances of position, quaternion and strain."""
         default = max(ROUNDING, 0.1 * rtol)
-        return [default if each is None else each for each in (getattr(self, word) for word in TOLERANCES)]
+        return [default if value is None else value for value in (getattr(self, word) for word in TOLERANCES)]
 
     def notes(self, rtol: float, sizes: dict[str, float]) -> list[str]:
-        """What limits the accuracy more than ``rtol`` does, in words; ``sizes``, the largest quantity of each kind at
-        the start, tell how much an absolute tolerance is of them."""
-        said = []
+        """Sentences on what limits the accuracy more than ``rtol``; sizes : of the largest quantity of each kind at the
+        start."""
+        notes = []
         for word, size in sizes.items():
             given = getattr(self, word)
             if given is not None and given > LIMITING * rtol * max(size, 1.0):
-                said.append(
+                notes.append(
                     f"atol.{word} = {given:g} limits the accuracy: a smaller rtol than {rtol:g} will not change much"
                 )
         if 0.1 * rtol < ROUNDING:
-            said.append(f"rounding limits the accuracy: rtol = {rtol:g} is no better than {10.0 * ROUNDING:g}")
-        return said
+            notes.append(f"rounding limits the accuracy: rtol = {rtol:g} is no better than {10.0 * ROUNDING:g}")
+        return notes
 
 
 @dataclass(frozen=True)
@@ -73,15 +72,15 @@ class Run:
     accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5), "rk" (explicit; tableau "dop853"
     with error control, or "rk4" with a fixed ``step`` in s), "gauss" (Gauss-Legendre of ``order`` 4 or 6 with a fixed
     ``step``: symplectic, for long conservative motions that are not stiff) or "generalized-alpha" (second order;
-    ``spectral_radius``, 0 to 1, is what a step leaves of vibrations much faster than itself). max_order : by default 2
-    where a beam's section has no damping, since higher orders are unstable for undamped vibrations faster than the
-    step, else 5.
+    ``spectral_radius``, 0 to 1, is the factor of a step on vibrations much faster than the step). max_order : by
+    default 2 where a beam's section has no damping, since higher orders are unstable for undamped vibrations faster
+    than the step, else 5.
     formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
     joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
     "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
     to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
     motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
-    max_steps : give up after so many, by default a million with error control; fixed steps are as many as it takes.
+    max_steps : largest number of steps, by default a million with error control and no limit with fixed steps.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -129,7 +128,7 @@ class Run:
                 check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")
 
     def _check_output(self, check: Checks) -> None:
-        """Refuse output that never comes, or whose times alone are more than there can be room for."""
+        """Refuse an output interval longer than the run, and more output times than fit into memory."""
         if self.output_interval is None:
             return
         within = self.output_interval <= self.duration * (1.0 + 1e-9)
@@ -139,7 +138,7 @@ class Run:
         check.require("output_interval", count < MOST_OUTPUTS, words)
 
     def unused(self) -> list[str]:
-        """Options that are given and that the method has no use for, each as a sentence."""
+        """Sentences on options that are given and that the method does not use."""
         special = {name for entry in STEPPERS.values() for name in entry.options}
         length = {"step"} if self.stepper.fixed else {"first_step", "max_step"}
         unused = (special | {"step", "first_step", "max_step"}) - length - set(self.stepper.options)
@@ -152,13 +151,13 @@ class Run:
         ]
 
     def output_count(self) -> int:
-        """How many multiples of the interval there are in the run, and the start."""
+        """Number of multiples of the interval in the run, the start included."""
         interval = self.output_interval or self.duration / 1000.0
         return int(np.floor(self.duration / interval * (1.0 + 1e-12))) + 1
 
     @property
     def stepper(self) -> Entry:
-        """The stepper that the method and, where it has several, the tableau choose."""
+        """The stepper of the method and, where it has several, of the tableau."""
         several = self.method not in STEPPERS
         return STEPPERS[self.tableau if several else self.method]
 

@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class Reporter(Protocol):
-    """What a long analysis reports to."""
+    """Receives the progress of a long analysis."""
 
     def message(self, text: str) -> None:
-        """Say what is being done."""
+        """Show what is being done."""
         ...
 
     def update(self, t: float) -> None:
@@ -29,15 +29,15 @@ class Progress:
         self.time = 0.0
         self.duration = duration
         self.described = False
-        self.plain = not quiet and not sys.stderr.isatty()
+        self.prints_messages = not quiet and not sys.stderr.isatty()
         self.bar = tqdm(
             total=duration, file=sys.stderr, bar_format=self.FORMAT, dynamic_ncols=True, disable=True if quiet else None
         )
 
     def message(self, text: str) -> None:
-        """Say what is being done, such as compiling, until the time moves on."""
+        """Show what is being done, such as compiling, until the next update."""
         self.described = True
-        if self.plain:
+        if self.prints_messages:
             print(text, file=sys.stderr)
         self.bar.set_description(text)
 
@@ -57,7 +57,7 @@ class Progress:
 
 @contextlib.contextmanager
 def counted(quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar for work that is counted: a function of what is done and of the total."""
+    """Progress bar of countable work; yields a function of the number done and of the total."""
     from tqdm import tqdm
 
     with tqdm(file=sys.stderr, unit="file", disable=True if quiet else None) as bar:

@@ -19,8 +19,8 @@ ErrorScale: TypeAlias = tuple[Ints, Ints, Floats, float]
 
 @dataclass(frozen=True)
 class Shape:
-    """Marks a field of a description as an array; None is any number of entries. Read by the constructors, which store
-    it read-only, and by the case-file schema, as are the marks that follow."""
+    """Marks a field of a description as an array; None is any number of entries. Constructors, which store it
+    read-only, and the schema of case files read this mark and the following ones."""
 
     dims: tuple[int | None, ...]
 
@@ -34,7 +34,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Forms:
-    """Marks a field that may be given in several forms and that its class itself checks and converts."""
+    """Marks a field that may be given in several forms; its class checks and converts it."""
 
     options: tuple[Any, ...]
 

@@ -1,4 +1,4 @@
-"""Values as users give them: what is wrong with them, and how messages show them."""
+"""Values given by users: their problems, and their text in messages."""
 
 import math
 from typing import Any
@@ -7,16 +7,16 @@ import numpy as np
 
 from femb.base.types import Floats
 
-# Numbers beyond this, of any unit, are slips of the pen: products of a few of them overflow. What must be positive is
-# not closer to zero than its inverse, since it may be divided by.
+# Numbers beyond this, of any unit, are mistakes: products of a few of them overflow. Positive numbers must be at least
+# its inverse, since they may be divisors.
 LARGEST = 1e50
 LONGEST_NAME = 200
-# Arrays are shown up to so many numbers, of which a message has room for few.
+# Numbers of an array that are converted to text; a message shows fewer.
 MANY = 1000
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it: on one line and not too long."""
+    """The text of a value in messages: one line of at most 100 characters."""
     if isinstance(value, np.ndarray):
         value = value.tolist() if value.size <= MANY else value.ravel()[:MANY].tolist()
     try:
@@ -27,7 +27,7 @@ def shown(value: Any) -> str:
 
 
 def numbered(number: int, word: str) -> str:
-    """A number of things by name, as '1 body' or '2 bodies'."""
+    """A number with its noun, as '1 body' or '2 bodies'."""
     if number == 1:
         return f"1 {word}"
     return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
@@ -39,7 +39,7 @@ def vector(x: Floats) -> str:
 
 
 def as_numbers(value: Any) -> Floats | None:
-    """``value`` as a float array; None where not all of it is numbers (text and truth values are not)."""
+    """``value`` as a float array; None where an entry is no number (text and truth values are none)."""
     try:
         array = np.asarray(value)
     except ValueError:  # ragged
@@ -48,7 +48,7 @@ def as_numbers(value: Any) -> Floats | None:
 
 
 def _has_bool(value: Any) -> bool:
-    # numpy takes [1.0, True] for two numbers.
+    # numpy converts [1.0, True] to two numbers
     return any(map(_has_bool, value)) if isinstance(value, list | tuple) else isinstance(value, bool | np.bool_)
 
 
@@ -62,7 +62,7 @@ def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
 
 
 def finite_problem(value: Any, array: Floats) -> str | None:
-    """Why the numbers of ``value``, as an array, are not finite or too large; None if they are neither."""
+    """Why the numbers of ``value``, as an array, are not admissible (not finite, or too large); None if they are."""
     if not np.all(np.isfinite(array)):
         return f"got {shown(value)}, every number must be finite"
     if np.any(np.abs(array) > LARGEST):
@@ -86,7 +86,7 @@ def number_problem(value: Any) -> str | None:
 
 
 def whole_number(value: Any) -> bool:
-    """Whether ``value`` is a whole number, and no truth value."""
+    """Whether ``value`` is a whole number; truth values are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 

@@ -1,6 +1,6 @@
-"""Cases: a file that describes a model and what to do with it, in TOML or in Python.
+"""Cases: files in TOML or Python that describe a model and its analysis.
 
-``load_case`` reads either; see ``femb.case.schema`` for how the words of a file follow from the elements.
+``load_case`` reads both; ``femb.case.schema`` derives the keys of a file from the elements.
 """
 
 import dataclasses
@@ -24,10 +24,10 @@ __all__ = ["Case", "CaseError", "load_case"]
 
 @dataclass(frozen=True)
 class Case:
-    """What a case file describes.
+    """The content of a case file.
 
-    text : that of the file, with what was set on the command line as comments at its end. run : None where the
-    file has no ``[run]``; such a case can be checked but not integrated in time.
+    text : of the file, with the options --set of the command line as comments at its end. run : None if the file has
+    no ``[run]``; such a case can be checked but not integrated in time.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Case:
     overridden: Paths = ()
 
     def located(self, error: ModelError) -> CaseError:
-        """An error of the model that showed later, with its lines in the file."""
+        """An error of the model that was raised later, with its lines in the file."""
         if isinstance(error, CaseError):
             return error
         lines = {} if self.path.suffix == ".py" else key_lines(self.text)
@@ -48,20 +48,20 @@ class Case:
 def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
     """Read a case file (TOML), or a Python script where the name ends in ``.py``.
 
-    overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; of a Python case
-    those of ``run``. Raises CaseError with every problem found, each with its line.
+    overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; for a Python case
+    only those of ``run``. Raises CaseError with all problems and their lines.
     """
     path = Path(path)
     overrides = tuple(overrides)
     text = _text(path)
     read = _from_python if path.suffix == ".py" else _from_toml
     model, run, set_paths = read(path, text, overrides)
-    noted = "".join(f"# --set {override}\n" for override in overrides)
-    return Case(model.title, f"{text}\n{noted}" if noted else text, model, run, path, set_paths)
+    comments = "".join(f"# --set {override}\n" for override in overrides)
+    return Case(model.title, f"{text}\n{comments}" if comments else text, model, run, path, set_paths)
 
 
 def _text(path: Path) -> str:
-    """The text of a file; a byte order mark, as some editors write it, is dropped."""
+    """The text of a file, without the byte order mark that some editors write."""
     if path.is_dir():
         raise CaseError.of_file(path, "is a folder, wanted a case file (TOML or Python)")
     try:
@@ -93,7 +93,7 @@ def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model
 
 def _parsed(path: Path, text: str) -> dict[str, Any]:
     try:
-        # With its last line ended, what is wrong there is reported there and not "at end of document".
+        # With a newline at the end, errors of the last line have its number instead of "at end of document".
         return tomllib.loads(text if text.endswith("\n") else text + "\n")
     except RecursionError:
         raise CaseError.of_file(path, "lists or tables are nested too deeply", 1) from None
@@ -103,7 +103,7 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
 
 
 def _syntax_problem(text: str, message: str) -> tuple[int, str]:
-    """Line, and message with column, of a parser's message such as "Invalid value (at line 3, column 5)"."""
+    """Line and message with column, from a message of the parser such as "Invalid value (at line 3, column 5)"."""
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
     if match is None:
         return 1, f"not valid TOML: {message}"
@@ -116,21 +116,21 @@ def _syntax_problem(text: str, message: str) -> tuple[int, str]:
 
 
 def _given_twice(lines: list[str], number: int) -> str:
-    """The message about a key or table that is there already, by name and with the line where it is first given."""
+    """The message about a key or table given twice, with the line where it is first given."""
 
-    def said(line: str) -> str:
+    def key_of(line: str) -> str:
         bare = line.split("#")[0].strip()
         return re.sub(r"\s", "", bare) if bare.startswith("[") else re.sub(r"\s", "", bare.split("=")[0])
 
-    what = said(lines[number - 1])
-    if what.startswith("["):
+    key = key_of(lines[number - 1])
+    if key.startswith("["):
         earlier, kind = range(number - 1), "the table"
     else:
         header = max((k for k in range(number - 1) if lines[k].lstrip().startswith("[")), default=-1)
         earlier, kind = range(header + 1, number - 1), "the key"
-    first = next((k + 1 for k in earlier if said(lines[k]) == what), None)
-    where = f", first in line {first}" if first is not None else ""
-    return f"not valid TOML: {kind} {what} is given twice{where}"
+    first = next((k + 1 for k in earlier if key_of(lines[k]) == key), None)
+    position = f", first in line {first}" if first is not None else ""
+    return f"not valid TOML: {kind} {key} is given twice{position}"
 
 
 def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:
@@ -144,7 +144,7 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
     if overrides:
         from femb.case.overrides import apply_override, refused
 
-        # A script's model is made by then; only the options can still be changed.
+        # The model of a script exists already; only the options can still be changed.
         document = {"run": _given_fields(run) if isinstance(run, Run) else dict(run or {})}
         set_paths = tuple(apply_override(document, override, ()) for override in overrides)
         for override, (first, *_) in zip(overrides, set_paths, strict=True):
@@ -154,8 +154,8 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
     if isinstance(run, dict):
         from femb.case.tables import read_table
 
-        run, found = read_table(Run, run)
-        problems += [Problem(("run", *place), text) for place, text in found.items()]
+        run, run_problems = read_table(Run, run)
+        problems += [Problem(("run", *path), text) for path, text in run_problems.items()]
     elif run is not None and not isinstance(run, Run):
         raise CaseError.of_file(path, f"run is {run!r}, wanted a femb.Run or a dictionary of its fields")
     if problems:
@@ -164,7 +164,7 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
 
 
 def _given_fields(options: Any) -> dict[str, Any]:
-    """The fields of options as a table; what is None is left to its default."""
+    """The fields of options as a table, without those that are None."""
     values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
     return {
         name: _given_fields(value) if dataclasses.is_dataclass(value) else value

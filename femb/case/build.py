@@ -1,4 +1,4 @@
-"""From the tables of a case file to a Model and the options of analyses, with every problem on the way."""
+"""From the tables of a case file to a Model and the options of analyses, with all problems."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,13 +20,13 @@ OPTIONS: dict[str, type] = {"run": Run}
 
 
 def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem]]:
-    """The model, the options by table name, and the problems found; with problems the model is not whole."""
+    """The model, the options by table name, and the problems; with problems the model is incomplete."""
     builder = _Builder(document)
     return builder.model, builder.options, builder.problems
 
 
 def kinds() -> dict[str, dict[str, type]]:
-    """The dataclasses of what a model holds by table and by the word for their kind; the first is the default."""
+    """The dataclasses of the items of a model by table and by the word for their kind; the first is the default."""
     result: dict[str, dict[str, type]] = {}
     every: tuple[type[Item | Figure], ...] = (*elements.CATALOGUE, Figure)
     for kind in every:
@@ -54,9 +54,9 @@ class _Builder:
                 self.fail((table,), f"got {shown(values)}, wanted a table [{table}]")
             elif table in document:
                 self.options[table] = self.read((table,), kind, values)
-        sure = _Certainty(document, self.kinds, self.problems)
+        earlier = _EarlierProblems(document, self.kinds, self.problems)
         of_model = [*self.model.problems(), *figure_problems(self.model)]
-        self.problems += [problem for problem in of_model if sure.of(problem)]
+        self.problems += [problem for problem in of_model if not earlier.may_cause(problem)]
 
     def fail(self, item: Path, message: str) -> None:
         self.problems.append(Problem(item, message))
@@ -92,43 +92,42 @@ class _Builder:
             hint = f"; did you mean {guesses[0]!r}?" if guesses else ""
             self.fail((table, name, "kind"), f"got {shown(word)}, must be one of {', '.join(map(repr, words))}{hint}")
             return
-        rest = {key: value for key, value in values.items() if key != "kind"}
-        self.model.add(self.read((table, name), known[word], rest, name=name))
+        fields = {key: value for key, value in values.items() if key != "kind"}
+        self.model.add(self.read((table, name), known[word], fields, name=name))
 
-    def read(self, place: Path, kind: type, values: dict[str, Any], **named: str) -> Any:
+    def read(self, item_path: Path, kind: type, values: dict[str, Any], **named: str) -> Any:
         item, problems = read_table(kind, values, **named)
-        self.problems += [Problem((*place, *path), message) for path, message in problems.items()]
+        self.problems += [Problem((*item_path, *path), message) for path, message in problems.items()]
         return item
 
 
-class _Certainty:
-    """Tells problems of the model as a whole from mere consequences of problems found before.
+class _EarlierProblems:
+    """The problems of single tables, which may cause apparent problems of the model.
 
-    What refers by name to an item with a problem, or is about a key that is not given in one, may look wrong
-    for that reason only.
+    Consequences are problems of references by name to an item with a problem, and of missing keys of such an item.
     """
 
     def __init__(self, document: dict[str, Any], tables: dict[str, Any], problems: list[Problem]) -> None:
         self.document = document
         self.clean = all(problem.item[0] in OPTIONS for problem in problems)
         self.broken = {problem.item[:2] for problem in problems if problem.item[0] in tables}
-        self.names = {place[1] for place in self.broken if len(place) == 2}
+        self.names = {path[1] for path in self.broken if len(path) == 2}
         for problem in problems:
             word, content = problem.item[0], document.get(problem.item[0])
             if word not in tables and word not in OPTIONS and isinstance(content, dict):
-                self.names.update(content)  # a misspelt table's
+                self.names.update(content)  # items of a misspelt table
 
-    def of(self, problem: Problem) -> bool:
-        """Whether a problem stands on its own."""
+    def may_cause(self, problem: Problem) -> bool:
+        """Whether a problem of the model may be a consequence of these."""
         item = problem.item
-        if any(len(place) == 1 for place in self.broken):  # a table that holds no items at all
-            return False
+        if any(len(path) == 1 for path in self.broken):  # a table without items
+            return True
         if len(item) < 2:
-            return self.clean
+            return not self.clean
         value = given(self.document, item)
         if isinstance(value, str):
-            return value not in self.names
-        return item[:2] not in self.broken and self.names.isdisjoint(_texts(given(self.document, item[:2])))
+            return value in self.names
+        return item[:2] in self.broken or not self.names.isdisjoint(_texts(given(self.document, item[:2])))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -136,5 +135,5 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _texts(entry)

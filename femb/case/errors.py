@@ -1,4 +1,4 @@
-"""The error of a case file: every problem of it, each with its line."""
+"""The error of a case file: all of its problems with their lines."""
 
 import re
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ from femb.case.lines import Path, line_of
 
 
 class CaseError(ModelError):
-    """A case that describes no model; its text is one line a problem: ``case.toml:14: beams.right.length: ...``.
+    """A case that describes no model; its text is one line per problem: ``case.toml:14: beams.right.length: ...``.
 
-    ``problems`` are those of ModelError, without places in the file.
+    ``problems`` are those of ModelError, without lines of the file.
     """
 
     def __init__(self, texts: Iterable[str], problems: Iterable[Problem] = ()) -> None:
@@ -20,8 +20,8 @@ class CaseError(ModelError):
     @classmethod
     def of_file(cls, path: object, message: str, line: int | None = None) -> "CaseError":
         """The error of a file as a whole, or of one line of it."""
-        place = f"{path}:{line}" if line else f"{path}"
-        return cls([f"{place}: {message}"], [Problem((), message)])
+        location = f"{path}:{line}" if line else f"{path}"
+        return cls([f"{location}: {message}"], [Problem((), message)])
 
 
 def located(
@@ -29,23 +29,23 @@ def located(
 ) -> CaseError:
     """The error with the lines of ``problems``, in the order of the file.
 
-    What lies below a path in ``overridden``, or was made by it, came from the command line and is reported so.
+    Problems of items below a path in ``overridden``, or created by it, are reported as those of the command line.
     """
     overridden = tuple(overridden)
     texts: list[tuple[int, str]] = []
     problems = tuple(problems)
     for problem in problems:
         text = f"{dotted(problem.item)}: {problem.message}" if problem.item else problem.message
-        place = problem.item
-        made = place not in lines and any(each[: len(place)] == place for each in overridden)
-        if made or any(place[: len(each)] == each for each in overridden):
+        item = problem.item
+        created = item not in lines and any(key[: len(item)] == item for key in overridden)
+        if created or any(item[: len(key)] == key for key in overridden):
             texts.append((0, f"--set {text}"))
         else:
-            line = line_of(lines, problem.item)
+            line = line_of(lines, item)
             texts.append((line, f"{path}:{line}: {text}" if lines else f"{path}: {text}"))
     return CaseError([text for _, text in sorted(texts, key=lambda pair: pair[0])], problems)
 
 
 def dotted(path: Path) -> str:
-    """A path as it is written in TOML."""
+    """A path in TOML syntax."""
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f'"{part}"' for part in path)

@@ -1,7 +1,7 @@
 """The JSON Schema of a case file, from the annotations that also check it: for completion and checks in editors.
 
-It has tables, keys, types, shapes of arrays, words, defaults and, from the docstrings, meanings and units. What only
-the values decide, such as a mass above zero or the name of a body that exists, is left to ``femb check``.
+It has tables, keys, types, shapes of arrays, words, defaults and, from the docstrings, meanings and units. Conditions
+on values, such as a mass above zero or the name of an existing body, are checked by ``femb check`` only.
 """
 
 import dataclasses
@@ -64,16 +64,16 @@ def schema() -> dict[str, Any]:
 
 
 class _Writer:
-    """Collects the definitions of all tables, a dataclass each."""
+    """Collects the definitions of all tables, one per dataclass."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}
 
     def chosen(self, key: str, options: list[tuple[list[str], Any]], default: bool) -> dict[str, Any]:
-        """One of several tables by the word under a key; without it the first, if there is a ``default``.
+        """One of several tables by the word under a key; without the key the first, if there is a ``default``.
 
-        What is checked are the implications, so that a mistake is shown where it is and not as a misfit of the whole
-        table. Editors do not complete from these; for them the tables also stand in an anyOf that everything fits.
+        The implications "if word then table" are checked, so that an error is shown at its key and not for the whole
+        table. Editors do not complete from implications; for them the tables are also in an anyOf that all values fit.
         """
         all_words = [word for words, _ in options for word in words]
         references, cases = [], []
@@ -90,10 +90,10 @@ class _Writer:
         }
 
     def table(self, kind: type, tags: dict[str, Any] | None = None) -> dict[str, Any]:
-        """A reference to the table of a dataclass; ``tags`` are keys beside its fields."""
+        """A reference to the table of a dataclass; ``tags`` are keys in addition to its fields."""
         name = kind.__name__
         if name not in self.definitions:
-            self.definitions[name] = {}  # a table that holds itself would come back here
+            self.definitions[name] = {}  # ends the recursion of a table that contains itself
             hints, texts = keys_of(kind), described(kind)
             properties = dict(tags or {})
             for key, hint in hints.items():
@@ -155,19 +155,19 @@ def _only(**words: Any) -> dict[str, Any]:
 
 
 def _with(value: dict[str, Any], **words: Any) -> dict[str, Any]:
-    """A schema with words about it; beside a reference they would not count."""
+    """A schema with further keywords; next to a reference these would be ignored."""
     return {"allOf": [value], **words} if "$ref" in value and words else value | words
 
 
 def _default(kind: type, key: str) -> Any:
-    """What stands where a key is left out, as a file would say it; None where that is nothing."""
+    """The default of a key as in a file; None without one."""
     default = next(field.default for field in dataclasses.fields(kind) if field.name == key)
     if default is dataclasses.MISSING:
         return None
     if dataclasses.is_dataclass(default):
         given = {field.name: getattr(default, field.name) for field in dataclasses.fields(default)}
         shape = {"shape": default.shape} if hasattr(default, "shape") else {}
-        return shape | {word: each for word, each in given.items() if each is not None}
+        return shape | {word: value for word, value in given.items() if value is not None}
     if isinstance(default, tuple | np.ndarray):
         return np.asarray(default).tolist()
     return None if default == float("inf") else default

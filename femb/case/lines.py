@@ -1,7 +1,7 @@
-"""Lines of a case file: where each key stands, so that a message can point at it.
+"""Lines of the keys of a case file, for messages.
 
-The parser of the standard library keeps no positions, so the text is scanned a second time. Only text that
-the parser accepted is scanned: the scan follows TOML's structure and need not find its errors.
+The parser of the standard library gives no positions, so that the text is scanned a second time. Only text that the
+parser accepted is scanned: the scan follows TOML's structure and does not detect errors.
 """
 
 import bisect
@@ -11,7 +11,7 @@ import tomllib
 Path = tuple[str, ...]
 
 STRING = re.compile(
-    r'"""(?:\\[\s\S]|(?!""")[\s\S])*"{3,5}'  # up to two quotes may stand before the closing three
+    r'"""(?:\\[\s\S]|(?!""")[\s\S])*"{3,5}'  # up to two quotes may precede the closing three
     r"|'''(?:(?!''')[\s\S])*'{3,5}"
     r'|"(?:\\.|[^"\\\n])*"'
     r"|'[^'\n]*'"
@@ -23,13 +23,13 @@ SCALAR = re.compile(r"[^,\]}\n#]*")
 def key_lines(text: str) -> dict[Path, int]:
     """The line, from 1, of every key, table header and list entry of a valid TOML text, by its path.
 
-    Entries of lists have their index in the path, as text. A table is where it is first mentioned.
+    Entries of lists have their index in the path, as text. The line of a table is its first occurrence.
     """
     return _Scan(text).lines
 
 
 def line_of(lines: dict[Path, int], path: Path) -> int:
-    """The line of a path, or of the nearest thing around it; 1 for the file as a whole."""
+    """The line of a path, or of the innermost table around it; 1 for the whole file."""
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)

@@ -13,7 +13,7 @@ from femb.case.lines import Path, split_key
 def parse_override(text: str) -> tuple[Path, Any]:
     """The path and the value of ``path=value``; the value is TOML, and a single word needs no quotes.
 
-    Raises CaseError: no such form.
+    Raises CaseError for any other form.
     """
     for sign in re.finditer("=", text):
         try:
@@ -25,10 +25,10 @@ def parse_override(text: str) -> tuple[Path, Any]:
 
 
 def apply_override(document: dict[str, Any], text: str, named: Container[str]) -> Path:
-    """Put ``path=value`` into the tables of a case and return the path.
+    """Set ``path=value`` in the tables of a case and return the path.
 
     A number is the index of an entry of a list, from 0. Keys are checked with the rest of the case afterwards; only
-    items must exist, because a misspelt name would make a new one. ``named`` are the tables that hold items.
+    items must exist, because a misspelt name would create a new one. ``named`` are the tables that contain items.
     Raises CaseError.
     """
     path, value = parse_override(text)

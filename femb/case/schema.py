@@ -1,8 +1,8 @@
-"""What the tables of a case file may hold, from the dataclasses of the model, so that the words exist only once.
+"""The keys of the tables of a case file, from the fields of the model's dataclasses.
 
-A field's annotation decides what is read: numbers, lists of a given shape, text, nested tables, and a profile by its
-``shape``. The values are checked as those of a model in Python are, by femb.base.checks. Callables and whole items (a
-Section in place of its name) exist in Python only.
+The annotation of a field decides its form: a number, a list of a given shape, text, a nested table, or a profile by its
+``shape``. Values are checked as in Python, by femb.base.checks. Callables, and items in place of their names (such as a
+Section), are available in Python only.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ MISSING = "is missing"
 
 @cache
 def keys_of(kind: type) -> Mapping[str, Any]:
-    """The keys of a table by name, each with its annotation; an item's name is not a key but its table's."""
+    """The keys of a table and their annotations; the name of an item is no key, but the name of its table."""
     hints = get_type_hints(kind, include_extras=True)
     named = {"name"} if hasattr(kind, "table") else set()
     return types.MappingProxyType(
@@ -34,7 +34,7 @@ def keys_of(kind: type) -> Mapping[str, Any]:
 
 @cache
 def required_keys(kind: type) -> tuple[str, ...]:
-    """The keys a table cannot do without."""
+    """The keys without defaults."""
     optional = {
         field.name
         for field in dataclasses.fields(kind)
@@ -44,7 +44,7 @@ def required_keys(kind: type) -> tuple[str, ...]:
 
 
 def table_kind(hint: Any, value: Any) -> type | None:
-    """The dataclass that a table under a key of this annotation describes; None where it is not one."""
+    """The dataclass of a table under a key of this annotation; None where the value is no table."""
     for choice in choices(hint) if isinstance(value, dict) else ():
         if choice is Profile:
             return cast(type | None, PROFILES.get(str(value.get("shape"))))
@@ -54,23 +54,23 @@ def table_kind(hint: Any, value: Any) -> type | None:
 
 
 def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[Path, str]:
-    """What is wrong with the keys of a table and the types of their values, by place in the table.
+    """The problems of a table's keys and of the types of their values, by path in the table.
 
     also : keys that are read elsewhere.
     """
     known = keys_of(kind)
     unknown = [str(key) for key in values if key not in known and key not in also]
-    # A key that is there but misspelt is not reported as missing too.
+    # A misspelt key is not reported as missing too.
     meant = {word for key in unknown for word in close_to(key, known)}
-    found: dict[Path, str] = {(key,): MISSING for key in required_keys(kind) if key not in values and key not in meant}
+    result: dict[Path, str] = {(key,): MISSING for key in required_keys(kind) if key not in values and key not in meant}
     for key, hint in known.items():
         if key in values:
-            found |= {(key, *place): text for place, text in _value_problems(hint, values[key]).items()}
-    return found | {(key,): unknown_key(key, known) for key in unknown}
+            result |= {(key, *path): text for path, text in _value_problems(hint, values[key]).items()}
+    return result | {(key,): unknown_key(key, known) for key in unknown}
 
 
 def _value_problems(hint: Any, value: Any) -> dict[Path, str]:
-    """What is wrong with the value of a key, by place in it."""
+    """The problems of the value of a key, by path in the value."""
     options, kind = choices(hint), table_kind(hint, value)
     if Profile in options:
         if not isinstance(value, dict):
@@ -86,14 +86,14 @@ def _value_problems(hint: Any, value: Any) -> dict[Path, str]:
             if not isinstance(value, list):
                 return {(): f"got {shown(value)}, wanted a list"}
             entry = get_args(option)[0]
-            found = {k: _value_problems(entry, each) for k, each in enumerate(value)}
-            return {(str(k), *place): text for k, each in found.items() for place, text in each.items()}
+            by_index = ((str(k), _value_problems(entry, element)) for k, element in enumerate(value))
+            return {(k, *path): text for k, problems in by_index for path, text in problems.items()}
     values = [option for option in options if not dataclasses.is_dataclass(option)]
     if options and not values:
         keys = ", ".join(map(repr, keys_of(options[0])))
         return {(): f"got {shown(value)}, wanted a table with keys from {keys}"}
-    # Which word it is, the dataclass checks: with a text in this place it can be made, and finds what else is wrong.
-    _, problem = fit([str if isinstance(mark_of(value), OneOf) else value for value in values], value)
+    # The dataclass checks which word it is: any text lets it be constructed, so that it reports its other problems too.
+    _, problem = fit([str if isinstance(mark_of(option), OneOf) else option for option in values], value)
     return {(): problem} if problem else {}
 
 
@@ -112,7 +112,7 @@ def unknown_key(word: str, known: Iterable[str]) -> str:
 
 
 def choices(hint: Any) -> list[Any]:
-    """The alternatives of an annotation that a file can express; an item of the model is named by a text."""
+    """The alternatives of an annotation that a file can express; items of the model are given by their names."""
     options = [
         alternative
         for alternative in alternatives(hint)

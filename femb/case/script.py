@@ -1,4 +1,4 @@
-"""Cases written in Python: a script that defines ``build() -> Model`` and, if it is to be run, ``run``."""
+"""Cases in Python: a script that defines ``build() -> Model`` and, for integration in time, ``run``."""
 
 import contextlib
 import sys
@@ -16,13 +16,13 @@ from femb.model.model import Model
 def build_script(path: Path, text: str) -> tuple[Model, Any]:
     """The model of a script and its ``run``: a Run, a dictionary of its fields, or None.
 
-    The script is run as a module, so ``if __name__ == "__main__":`` is not entered; its folder is searched for
-    imports as when Python runs it. Raises CaseError with the script's line: it fails, has no ``build``, or
-    ``build`` returns no Model.
+    The script is executed as a module, without its ``if __name__ == "__main__":``; its folder is searched for imports
+    as when Python runs it. Raises CaseError with the script's line if it fails, has no ``build``, or ``build`` returns
+    no Model.
     """
     module = types.ModuleType(f"femb_case_{path.stem}")
     module.__file__ = str(path)
-    # Functions of the case can be pickled only if their module is found, as sweeps in processes need.
+    # Functions of the case can be pickled, as for parameter studies in several processes, only if the module is known.
     sys.modules[module.__name__] = module
     with _failures_located(path), _first_on_path(path.resolve().parent):
         exec(compile(text, str(path), "exec"), module.__dict__)
@@ -47,17 +47,17 @@ def _first_on_path(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _failures_located(path: Path) -> Iterator[None]:
-    """Turn whatever a script raises into a CaseError with its line."""
+    """Turn every error of a script into a CaseError with its line."""
     try:
         yield
     except CaseError:
         raise
     except ModelError as error:
-        place = f"{path}:{_line(error, path)}"
-        raise CaseError([f"{place}: {problem}" for problem in error.problems], error.problems) from error
+        location = f"{path}:{_line(error, path)}"
+        raise CaseError([f"{location}: {problem}" for problem in error.problems], error.problems) from error
     except SyntaxError as error:
-        where = error.lineno if error.filename == str(path) else _line(error, path)
-        raise CaseError.of_file(path, f"{type(error).__name__}: {error.msg}", where) from error
+        line = error.lineno if error.filename == str(path) else _line(error, path)
+        raise CaseError.of_file(path, f"{type(error).__name__}: {error.msg}", line) from error
     except SystemExit as error:
         raise CaseError.of_file(path, "the script ended Python (sys.exit)", _line(error, path)) from error
     except Exception as error:
@@ -66,6 +66,6 @@ def _failures_located(path: Path) -> Iterator[None]:
 
 
 def _line(error: BaseException, path: Path) -> int | None:
-    """The line of the script that the error passed last."""
+    """The innermost line of the script in the error's traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     return frames[-1].lineno if frames else None

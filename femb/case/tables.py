@@ -1,4 +1,4 @@
-"""From one table of a case file to its dataclass, with every problem on the way."""
+"""From one table of a case file to its dataclass, with all problems."""
 
 import copy
 import dataclasses
@@ -12,69 +12,69 @@ from femb.case.schema import choices, key_problems, keys_of, required_keys, tabl
 
 
 def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, dict[Path, str]]:
-    """The dataclass that a table describes, and the problems by place in the table.
+    """The object of a table's dataclass, and the problems by path in the table.
 
-    ``named`` are arguments that are not in the table, such as its name. Where there are problems, the object is
-    an unchecked one of the good keys and stand-ins: enough to check what refers to it. What the dataclass finds
-    wrong with keys that are not given, or hold a problem already, is not reported.
+    ``named`` are arguments that are not in the table, such as its name. With problems, the object is unchecked and made
+    of the valid keys and stand-ins: enough to check references to it. Problems of keys that are not given, or have a
+    problem already, are not reported.
     """
     problems = key_problems(kind, values)
     arguments, nested = _arguments(kind, without(values, problems), named)
-    found: dict[Path, str] = {}
+    of_class: dict[Path, str] = {}
     item: Any = None
     try:
         item = kind(**(arguments | _stand_ins(kind, arguments)))
     except ModelError as error:
-        # The last part of a place is the field, or fields joined by dots; the rest is the item's own place.
-        found = {
+        # The last part of the path is the field, or fields joined by dots; the others are the path of the item.
+        of_class = {
             tuple(problem.item[-1].split(".")) if problem.item else (): problem.message for problem in error.problems
         }
     except (TypeError, ValueError):
         if not problems and not nested:
             raise
-    # a list with a wrong entry is taken out of its table, which may then seem to lack it
-    nested = {place: text for place, text in nested.items() if not any(bad[: len(place)] == place for bad in problems)}
+    # a list with an invalid entry is removed from its table, which must not be reported as missing
+    nested = {path: text for path, text in nested.items() if not any(bad[: len(path)] == path for bad in problems)}
     problems |= nested
     if problems:
-        found = {
-            place: text
-            for place, text in found.items()
-            if given(values, place) is not None and not any(bad[: len(place)] == place for bad in problems)
+        of_class = {
+            path: text
+            for path, text in of_class.items()
+            if given(values, path) is not None and not any(bad[: len(path)] == path for bad in problems)
         }
-    problems |= found
+    problems |= of_class
     return _unchecked(kind, without(values, problems), named) if problems else item, problems
 
 
-def given(tables: Any, place: Path) -> Any:
-    """What stands at a place of nested tables; None where there is nothing."""
-    for part in place:
+def given(tables: Any, path: Path) -> Any:
+    """The value at a path of nested tables; None where there is none."""
+    for part in path:
         tables = tables.get(part) if isinstance(tables, dict) else None
     return tables
 
 
-def without(tables: dict[str, Any], places: Iterable[Path]) -> dict[str, Any]:
-    """A copy of nested tables without what stands at some places; a list is taken out as a whole."""
-    rest = copy.deepcopy(tables)
-    for place in places:
-        table: Any = rest
-        for part, following in zip(place, (*place[1:], None), strict=True):
+def without(tables: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
+    """A copy of nested tables without the values at some paths; a path into a list removes the list."""
+    result = copy.deepcopy(tables)
+    for path in paths:
+        table: Any = result
+        for part, following in zip(path, (*path[1:], None), strict=True):
             if following is None or not isinstance(table.get(part), dict):
                 table.pop(part, None)
                 break
             table = table[part]
-    return rest
+    return result
 
 
 def _arguments(kind: type, values: dict[str, Any], named: dict[str, str]) -> tuple[dict[str, Any], dict[Path, str]]:
-    """Arguments of a dataclass, its nested tables as dataclasses, and what those refuse."""
+    """Arguments of a dataclass, with nested tables as dataclasses, and the problems of those."""
     arguments: dict[str, Any] = dict(named)
     problems: dict[Path, str] = {}
     for key, hint in keys_of(kind).items():
         if key in values:
             nested = table_kind(hint, values[key])
-            item, found = _nested(nested, values[key]) if nested else (values[key], {})
-            problems |= {(key, *place): text for place, text in found.items()}
-            if not found:
+            item, of_item = _nested(nested, values[key]) if nested else (values[key], {})
+            problems |= {(key, *path): text for path, text in of_item.items()}
+            if not of_item:
                 arguments[key] = item
     return arguments, problems
 
@@ -85,7 +85,7 @@ def _nested(kind: type, values: dict[str, Any]) -> tuple[Any, dict[Path, str]]:
 
 
 def _unchecked(kind: type, values: dict[str, Any], named: dict[str, str]) -> Any:
-    """An object of a dataclass that its own checks have not seen."""
+    """An object of a dataclass without its checks."""
     arguments, _ = _arguments(kind, values, named)
     item: Any = object.__new__(kind)
     for field in dataclasses.fields(kind):
@@ -105,11 +105,11 @@ def _stand_ins(kind: type, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stand_in(hint: Any) -> Any:
-    """A value that most checks let pass, for a required key that is missing or wrong."""
+    """A value that most checks accept, for a required key that is missing or wrong."""
     for mark in getattr(hint, "__metadata__", ()):
         if isinstance(mark, Shape) and len(mark.dims) == 1:
             return (1.0,) * (mark.dims[0] or 1)
     for choice in choices(hint):
-        if dataclasses.is_dataclass(choice):  # a place on nothing, rather than a number that has no places
+        if dataclasses.is_dataclass(choice):  # such as a marker, whose attributes are read by other checks
             return _unchecked(choice, {}, {})  # type: ignore[arg-type]
     return {int: 1, bool: False, str: "stand-in"}.get(hint, 1.0)

@@ -3,7 +3,7 @@ export | plot | picture | animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
-Only click is imported here; what a command needs is imported when it runs, so that help comes at once.
+Only click is imported here; commands import their modules when they run, so that help is fast.
 """
 
 import signal
@@ -25,7 +25,7 @@ COMMANDS = (
 
 
 class InOrder(click.Group):
-    """Lists its commands in the order they were added."""
+    """A group that lists its commands in the order of their addition."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -45,7 +45,7 @@ for command in COMMANDS:
 
 
 def _interrupt(number: int, frame: Any) -> None:
-    # Once only: it must not stop what the first one asked for, to put the results in order.
+    # A second signal must not stop the completion of the results.
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -53,7 +53,7 @@ def _interrupt(number: int, frame: Any) -> None:
 def main() -> None:
     """Entry point of the command ``femb``."""
     warnings.showwarning = print_warning
-    # What ends a process from outside, and the end of its terminal, end a run as Ctrl-C does: with its results.
+    # Termination by another process, or by the end of the terminal, ends a run as Ctrl-C does: with its results.
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:

@@ -8,7 +8,7 @@ import click
 
 from femb.base.errors import FembError, ModelError
 from femb.base.progress import Progress
-from femb.cli.files import check_free, check_writable, folder_of, meant, runnable, stamp
+from femb.cli.files import check_free, check_writable, folder_of, result_file, runnable, stamp
 from femb.cli.options import CASE, FORCE, OUT, QUIET, SET
 from femb.cli.report import FAILED, INTERRUPTED, audit, located, message_of, reported
 
@@ -56,26 +56,26 @@ def compare(
             check_free(folder / formulation / "results.h5", force)
         module = importlib.import_module("femb.analysis.compare")
         progress = Progress(options.duration, quiet)
-        other = None if against is None else meant(against)[0]
+        other = None if against is None else result_file(against)[0]
         try:
             with located(loaded):
-                found = module.compare(
+                comparison = module.compare(
                     loaded.model, options, against=other, out=folder, case_text=loaded.text, progress=progress
                 )
         finally:
             progress.close()
-        paths = found.write(folder)
+        paths = comparison.write(folder)
         if not quiet:
-            click.echo(found.text())
+            click.echo(comparison.text())
             click.echo("\n".join(map(str, ("", *paths))))
-        if found.failed:
+        if comparison.failed:
             sys.exit(FAILED)
 
 
 def _analyse(
     module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
 ) -> None:
-    """Carry out an analysis over the time of ``[run]``, with its progress, and print its audit."""
+    """Run an analysis over the time of ``[run]``, with its progress, and print its audit."""
     from femb.results.read import part_of
 
     with reported():
@@ -84,8 +84,8 @@ def _analyse(
         check_writable(file)
         check_free(file, force)
         analysis = getattr(importlib.import_module(module), function)
-        places = (file, part_of(file))
-        before = [stamp(place) for place in places]
+        files = (file, part_of(file))
+        previous = [stamp(path) for path in files]
         progress = Progress(options.duration, quiet)
         try:
             with located(loaded):
@@ -98,9 +98,9 @@ def _analyse(
             progress.close()
             interrupted = isinstance(error, KeyboardInterrupt)
             click.echo(f"interrupted at t = {progress.time:.6g} s" if interrupted else message_of(error), err=True)
-            for place, old in zip(places, before, strict=True):
-                if stamp(place) not in (None, old):
-                    click.echo(f"the results up to there are in {place}", err=True)
+            for path, old in zip(files, previous, strict=True):
+                if stamp(path) not in (None, old):
+                    click.echo(f"the results up to there are in {path}", err=True)
                     break
             sys.exit(INTERRUPTED if interrupted else FAILED)
         progress.close()

@@ -1,4 +1,4 @@
-"""The commands that compute no motion: ``femb warmup | check | schema``."""
+"""The commands without an analysis: ``femb warmup | check | schema``."""
 
 import importlib
 import json

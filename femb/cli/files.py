@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def folder_of(case: Path, out: Path | None) -> Path:
-    """Where results of a case go."""
+    """The folder of the results of a case."""
     return out or Path("out") / case.stem
 
 
 def runnable(case: Path, overrides: tuple[str, ...]) -> "tuple[Case, Run]":
-    """A case and its ``[run]``. Raises CaseError where it has none."""
+    """A case and its ``[run]``. Raises CaseError if it has none."""
     from femb.case import CaseError, load_case
 
     loaded = load_case(case, overrides)
@@ -30,7 +30,7 @@ def runnable(case: Path, overrides: tuple[str, ...]) -> "tuple[Case, Run]":
 
 
 def check_writable(file: Path) -> None:
-    """Raise ResultError if a file plainly cannot be written; nothing is made or touched."""
+    """Raise ResultError if a file obviously cannot be written; nothing is created or changed."""
     folder = file.parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
@@ -55,7 +55,7 @@ def check_free(file: Path, force: bool) -> None:
 
 
 def stamp(file: Path) -> tuple[int, int] | None:
-    """What tells whether a file was replaced."""
+    """Inode and time of modification of a file, which tell whether it was replaced; None if it does not exist."""
     try:
         state = file.stat()
     except OSError:
@@ -63,8 +63,8 @@ def stamp(file: Path) -> tuple[int, int] | None:
     return state.st_ino, state.st_mtime_ns
 
 
-def meant(results: Path) -> tuple[Path, str]:
-    """The result file that is meant, and what is to be said of a run beside it."""
+def result_file(results: Path) -> tuple[Path, str]:
+    """The result file of a path, and a note on a later unfinished run; empty if there is none."""
     from femb.results.read import find_results, part_of
 
     file = find_results(results)
@@ -72,13 +72,13 @@ def meant(results: Path) -> tuple[Path, str]:
     return file, f"{part}: a later run, not finished" if file.exists() and part.exists() else ""
 
 
-def read_results(file: Path, word: str) -> "Results":
-    """Results, with a word on stderr where they are not all."""
+def read_results(file: Path, note: str) -> "Results":
+    """Results; prints a note, and the output times of an unfinished run, on stderr."""
     from femb.results.results import Results
 
     data = Results.read(file)
-    if word:
-        click.echo(word, err=True)
+    if note:
+        click.echo(note, err=True)
     if data.status == "running":
         reached = f"up to t = {data.time[-1]:.6g} s" if data.time.size else "none"
         click.echo(f"{file}: {data.message or 'the run goes on'}; output times: {data.time.size}, {reached}", err=True)

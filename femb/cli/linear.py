@@ -76,8 +76,8 @@ def linearize(
             if period is not None:
                 if trim or blades or rotor or blocks or outputs:
                     raise ModelError("--periodic goes without --trim, --multiblade, --rotor, --blocks and --output")
-                found, text = module.periodic_motion(loaded.model, loaded.run, period, **begin)
-                paths = [found.write(folder / "periodic.npz")]
+                motion, text = module.periodic_motion(loaded.model, loaded.run, period, **begin)
+                paths = [motion.write(folder / "periodic.npz")]
             else:
                 words = {"trim": trim, "blades": blades, "rotor": rotor, "blocks": blocks}
                 space, text, nine = module.linearized(loaded.model, loaded.run, outputs or None, **begin, **words)
@@ -105,10 +105,10 @@ def modal(case: Path, modes: int, held: str | None, out: Path | None, overrides:
         module = importlib.import_module("femb.analysis.modal")
         start = loaded.run.start if loaded.run is not None else "as_given"
         with located(loaded):
-            found = module.modal_model(loaded.model, modes, held=held, start=start)
-        paths = [found.write(folder / f"modal{suffix}") for suffix in (".npz", ".h5")]
+            reduced = module.modal_model(loaded.model, modes, held=held, start=start)
+        paths = [reduced.write(folder / f"modal{suffix}") for suffix in (".npz", ".h5")]
         if not quiet:
-            click.echo("\n".join([*found.names, "", *map(str, paths)]))
+            click.echo("\n".join([*reduced.names, "", *map(str, paths)]))
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:

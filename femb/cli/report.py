@@ -1,4 +1,4 @@
-"""What commands tell the user: errors as messages and exit codes, warnings as lines, and the audit of a run."""
+"""Output of commands: errors as messages and exit codes, warnings as lines, and the audit of a run."""
 
 import contextlib
 import errno
@@ -14,14 +14,14 @@ from femb.base.errors import FembError, FembWarning, ModelError, SolveError
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
-def print_warning(message: Warning | str, *where: Any, **more: Any) -> None:
-    """Print a warning as a line for the user, who does not know the lines of the source."""
+def print_warning(message: Warning | str, *details: Any, **more: Any) -> None:
+    """Print a warning as one line, without the position in the source."""
     click.echo(f"warning: {message}", err=True)
 
 
 @contextlib.contextmanager
 def located(loaded: Any) -> Iterator[None]:
-    """Give the problems of a model the lines of its case file."""
+    """Add the lines of the case file to the problems of a model."""
     try:
         yield
     except ModelError as error:
@@ -35,11 +35,11 @@ def reported() -> Iterator[None]:
         with warnings.catch_warnings():
             show = warnings.showwarning
 
-            def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            def say(message: Warning | str, category: type[Warning], *details: Any, **more: Any) -> None:
                 if issubclass(category, FembWarning):
-                    click.echo(f"warning: {message}", err=True)
+                    print_warning(message)
                 else:
-                    show(message, category, *place, **more)
+                    show(message, category, *details, **more)
 
             warnings.showwarning = say
             warnings.simplefilter("always", FembWarning)
@@ -49,7 +49,7 @@ def reported() -> Iterator[None]:
         sys.exit(FAILED)
     except (FembError, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
-            raise  # the reader of a pipe has left; click ends quietly
+            raise  # the reader of a pipe has closed it; click ends without a message
         click.echo(message_of(error), err=True)
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
@@ -64,7 +64,7 @@ def message_of(error: BaseException) -> str:
 
 
 def audit(results: Any) -> str:
-    """What should be conserved or zero in a run, and what it cost, one line each."""
+    """Status, cost and audit of a run, one line per entry."""
     import numpy as np
 
     def largest(name: str) -> float | None:

@@ -9,7 +9,7 @@ import click
 
 from femb.base.errors import ResultError
 from femb.base.progress import counted
-from femb.cli.files import meant, read_results
+from femb.cli.files import read_results, result_file
 from femb.cli.options import AZIMUTH, DPI, ELEVATION, FRAME, FROM, QUIET, RESULTS, TO
 from femb.cli.report import reported
 
@@ -30,7 +30,7 @@ def export(
         exporters = importlib.import_module("femb.export").EXPORTERS
         if form not in exporters:
             raise ResultError(f"--format {form}: must be one of {', '.join(exporters)}")
-        file, word = meant(results)
+        file, note = result_file(results)
         options: dict[str, Any] = {"frame": frame} if frame else {}
         if lines_only:
             options["solids"] = False
@@ -39,7 +39,7 @@ def export(
             flag = {"solids": "--lines-only"}.get(name, f"--{name}")
             raise ResultError(f"{flag}: the format {form} has no such option")
         with counted(quiet) as progress:
-            data = read_results(file, word)
+            data = read_results(file, note)
             paths = exporters[form](data, out or file.parent / form, every=every, progress=progress, **options)
         for path in () if quiet else paths:
             click.echo(path)
@@ -73,8 +73,8 @@ def plot(
     """
     with reported():
         shown = importlib.import_module("femb.cli.show")
-        file, word = meant(results)
-        data = read_results(file, word)
+        file, note = result_file(results)
+        data = read_results(file, note)
         click.echo(
             shown.listing(data) if listed else shown.draw_plot(data, file, out, what, items, frame, (first, last), dpi)
         )
@@ -102,8 +102,8 @@ def picture(
     """Draw bodies and beams at several instants."""
     with reported():
         shown = importlib.import_module("femb.cli.show")
-        file, word = meant(results)
-        data = read_results(file, word)
+        file, note = result_file(results)
+        data = read_results(file, note)
         click.echo(shown.draw_picture(data, file, out, times, count, frame or "inertial", azimuth, elevation, dpi))
 
 
@@ -136,6 +136,6 @@ def animate(
     with reported():
         shown = importlib.import_module("femb.cli.show")
         view = (frame or "inertial", azimuth, elevation)
-        file, word = meant(results)
-        data = read_results(file, word)
+        file, note = result_file(results)
+        data = read_results(file, note)
         click.echo(shown.draw_animation(data, file, out, (first, last), speed, fps, *view, dpi, quiet))

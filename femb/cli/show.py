@@ -1,4 +1,4 @@
-"""What the commands ``femb plot``, ``picture`` and ``animate`` do with their options."""
+"""The functions of the commands ``femb plot``, ``picture`` and ``animate``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def draw_plot(
     times: tuple[float | None, float | None],
     dpi: int,
 ) -> Path:
-    """Draw a figure of a result file, by default beside it under the name of the figure."""
+    """Draw a figure of a result file, by default into its folder under the name of the figure."""
     target = out or file.with_name(f"{file_name(what)}.png")
     return plot(results, target, list(what) or None, items=items or None, frame=frame, times=times, dpi=dpi)
 
 
 def listing(results: Results) -> str:
-    """What can be plotted of results."""
+    """The figures, quantities and items of results that can be plotted."""
     lines = [
         f"figures of the case   {', '.join(figures_of(results)) or 'none'}",
         f"figures               {', '.join(FIGURES)}",
@@ -53,11 +53,11 @@ def draw_picture(
     elevation: float,
     dpi: int,
 ) -> Path:
-    """Draw a picture at instants written as "0, 0.5, 1", or at evenly spread ones."""
+    """Draw a picture at instants given as "0, 0.5, 1", or at ``count`` evenly spaced ones."""
     chosen: int | list[float] = count
     if times is not None:
         try:
-            chosen = [float(each) for each in times.split(",")]
+            chosen = [float(text) for text in times.split(",")]
         except ValueError:
             chosen = [float("nan")]
         if not all(map(math.isfinite, chosen)):
@@ -97,6 +97,6 @@ def draw_animation(
 
 
 def file_name(what: Sequence[str]) -> str:
-    """A name for the picture of what is shown."""
+    """The name of the file of a figure with these texts."""
     text = "_".join(what) or "overview"
     return re.sub(r"[^\w.-]+", "_", text).strip("._")[:100] or "figure"

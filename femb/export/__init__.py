@@ -7,4 +7,4 @@ from femb.export.contract import Exporter as Exporter
 EXPORTERS: dict[str, Exporter] = {
     name.removeprefix("export_"): value for name, value in vars(catalogue).items() if name.startswith("export_")
 }
-"""By name of the format."""
+"""Exporters by the name of the format."""

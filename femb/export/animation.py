@@ -1,4 +1,4 @@
-"""A moving picture of the structure, as GIF by pillow or as MP4 by ffmpeg; drawn as `femb.export.picture` draws it."""
+"""Animation of the structure, as GIF by pillow or as MP4 by ffmpeg; each image as in `femb.export.picture`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.export.drawing import INK
-from femb.export.picture import PATH_COLOUR, camera_axes, check_drawable, end_paths, faces_of, things_of
+from femb.export.picture import PATH_COLOUR, camera_axes, check_drawable, end_paths, faces_of, surfaces_of
 from femb.export.sheet import FOOTER, WIDTH, Sheet
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 
 WRITERS = {".gif": "pillow", ".mp4": "ffmpeg"}
-LENGTH = 10.0  # s: at most this long where no speed is given
+LENGTH = 10.0  # s: longest film if no speed is given
 IMAGE_LIMIT = 20_000
-MARGIN_INSTANTS = 60  # enough to know what the whole motion needs of the page
+MARGIN_INSTANTS = 60  # output times that determine the part of the plane shown
 
 
 def animate(
@@ -40,12 +40,11 @@ def animate(
     Parameters
     ----------
     results : a run with bodies or beams.
-    path : ``.gif`` or ``.mp4``, by default a GIF. MP4 needs the program ffmpeg. The folder is made.
+    path : ``.gif`` or ``.mp4``, by default a GIF. MP4 needs the program ffmpeg. The folder is created.
     frame, azimuth, elevation : as in `femb.export.picture.picture`.
     times : first and last instant, s; None for the first or last of the results.
-    speed : seconds of the motion in one second of the film; None for real time, or so that it lasts 10 s at most.
-    fps : images per second. Each shows the output time nearest to its own, so that the motion is no smoother than
-        the output.
+    speed : seconds of the motion in one second of the film; None for real time, or faster for at most 10 s.
+    fps : images per second. Each shows the nearest output time: the film is no smoother than the output.
     dpi : the film is 9 inches wide.
     progress : called as ``progress(done, total)`` after every image.
 
@@ -64,10 +63,10 @@ def animate(
     check_drawable(results)
     instants = _instants(results, times, speed, fps)
     view, camera = View.of(results, frame), camera_axes(azimuth, elevation)
-    things = things_of(results, _extent(results, view, instants))
+    surfaces = surfaces_of(results, _extent(results, view, instants))
 
     def drawn(k: int) -> list[tuple[Floats, tuple[float, ...]]]:
-        return faces_of(things, view, camera, k, 1.0)
+        return faces_of(surfaces, view, camera, k, 1.0)
 
     sample = instants[:: max(1, len(instants) // MARGIN_INSTANTS)]
     corners = [face for k in sample for face, _ in drawn(k)]
@@ -114,7 +113,7 @@ def _instants(results: Results, times: tuple[float | None, float | None], speed:
 
 
 def _extent(results: Results, view: View, instants: list[int]) -> float:
-    """Largest side of the box around all nodes and reference points at one instant, m; 1 where they are one point."""
+    """Largest side, over the instants, of the box around all nodes and reference points, m; 1 for a single point."""
     positions = [body.position[:, None] for body in results.bodies.values()]
     positions += [beam.position for beam in results.beams.values()]
     sizes = []

@@ -1,4 +1,4 @@
-"""The catalogue of exporters: a line each. ``export_NAME`` writes the format NAME of ``femb export``."""
+"""The catalogue of exporters, one line per exporter. ``export_NAME`` writes the format NAME of ``femb export``."""
 
 # ruff: isort: skip_file
 

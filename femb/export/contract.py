@@ -1,4 +1,4 @@
-"""The contract of exporters: from `Results` to files that another program reads."""
+"""The contract of exporters, which write `Results` as files for other programs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +12,9 @@ class Exporter(Protocol):
     """A function or object of `femb.export.EXPORTERS`.
 
     It writes files that the named programs read, with times in s and lengths in m. A failure, an interruption or a
-    full disk leaves no part of a file, and earlier files as they were (`femb.export.files.writing` sees to that);
-    files of the same names are replaced when all are whole. Modules import libraries other than numpy inside
-    functions, so that the catalogue costs nothing to read. More options are keywords with defaults; the command line
-    knows ``solids``.
+    full disk leaves no incomplete file and no earlier file changed (use `femb.export.files.writing`); files of the same
+    names are replaced when all are complete. Modules import libraries other than numpy inside functions, so that the
+    import of the catalogue is fast. Further options are keywords with defaults; the command line knows ``solids``.
     """
 
     def __call__(
@@ -27,10 +26,10 @@ class Exporter(Protocol):
         every: int = 1,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Path]:
-        """Write files to ``folder``, made if need be; returns those to open.
+        """Write files to ``folder``, which is created if missing; returns those to open.
 
         frame : "inertial", the name of a body, or a beam's node as "NAME[NODE]"; the motion of bodies and beams is
-        seen from it. every : write only every so many output times, from the first on. progress : called as
+        relative to it. every : interval of the output times to write, from the first on. progress : called as
         ``progress(done, total)`` after every file or output time.
 
         Raises ResultError: nothing to write, an unknown frame, ``every`` below 1, a folder that cannot be written.

@@ -1,4 +1,4 @@
-"""Tables of time histories as text, for spreadsheets and programs that read nothing else; numpy only."""
+"""Tables of time histories as text, for spreadsheets and other programs; numpy only."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def export_csv(
     Parameters
     ----------
     results : a run with output times.
-    folder : path, made if need be.
+    folder : path, created if missing.
     frame : ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``
         The motion of bodies and beams is that of `Results.in_frame`, with displacements and deflections from
-        the start configuration fixed in the frame. All else is as in the results: forces, loads, and the audit.
-    every : write only every so many output times.
+        the start configuration fixed in the frame. Forces, loads and the audit are as in the results.
+    every : interval of the output times to write.
     progress : called as ``progress(done, total)`` after every file.
 
-    Separated by commas, a line an output time; the first line names the columns with their unit:
+    One line per output time, separated by commas; the first line names the columns with their unit:
     ``time [s]``, ``position_x [m]``, ``node3_position_x [m]``, ``element0_start_strain [-]``. Nodes and elements
-    count from 0, quaternions have the components w (scalar), x, y, z. Numbers have all their digits.
+    count from 0, quaternions have the components w (scalar), x, y, z. Numbers have all digits.
     Raises ResultError where there is nothing to write, for an unknown frame, and where the folder cannot be written.
     """
     folder = Path(folder)
@@ -75,7 +75,7 @@ def _write_table(path: Path, time: Floats, kind: type[Group], arrays: dict[str, 
     names = ["time [s]"]
     for name, array in arrays.items():
         names += _column_names(kind, name, array.shape[1:])
-    # Row after row, because a table of text is several times the size of the numbers.
+    # Row by row, because a table of text is several times the size of the numbers.
     flat = [time[:, None], *(array.reshape(len(time), -1) for array in arrays.values())]
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(",".join(names) + "\n")
@@ -84,25 +84,25 @@ def _write_table(path: Path, time: Floats, kind: type[Group], arrays: dict[str, 
 
 
 def _column_names(kind: type[Group], name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    """Names of the columns of an array of rows of that shape, in the order of its memory.
+    """Names of the columns of an array whose rows have that shape, in C order.
 
-    The axes are those that the quantity of the group says in its shape, such as (T, e, 2, 3): places along the
-    beam come before the name, components after it. What is no quantity has numbers for components, and no unit.
+    The axes are those of the quantity's declared shape, such as (T, e, 2, 3): nodes and elements come before the name,
+    components after it. Arrays that are no quantity have numbered components and no unit.
     """
     quantity = kind.quantities().get(name)
     axes, unit = [""] * len(shape), ""
     if quantity is not None:
         unit = f" [{quantity.unit}]"
-        said = quantity.sizes[1:]
-        # Some quantities are a number or, of items with three, a vector.
-        axes = said if len(said) == len(shape) else [str(size) for size in shape]
-    for place in product(*map(range, shape)):
-        before, after = "", ""
-        for axis, index in zip(axes, place, strict=True):
+        declared = quantity.sizes[1:]
+        # Some quantities are a number for some items and a vector for others.
+        axes = declared if len(declared) == len(shape) else [str(size) for size in shape]
+    for indices in product(*map(range, shape)):
+        prefix, suffix = "", ""
+        for axis, index in zip(axes, indices, strict=True):
             if axis in ("n", "e"):
-                before += f"{'node' if axis == 'n' else 'element'}{index}_"
+                prefix += f"{'node' if axis == 'n' else 'element'}{index}_"
             elif axis == "2":
-                before += ("start_", "end_")[index]
+                prefix += ("start_", "end_")[index]
             else:
-                after += f"_{COMPONENTS[axis][index]}" if axis in COMPONENTS else f"_{index}"
-        yield f"{before}{name}{after}{unit}"
+                suffix += f"_{COMPONENTS[axis][index]}" if axis in COMPONENTS else f"_{index}"
+        yield f"{prefix}{name}{suffix}{unit}"

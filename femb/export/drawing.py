@@ -1,4 +1,4 @@
-"""Tables of time histories drawn with matplotlib, without pyplot and its global state."""
+"""Figures of time histories with matplotlib, without pyplot and its global state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINES = ("-", "--", ":")
 SEQUENCE = "viridis"
 SEQUENCE_END = 0.9  # its last tenth is too pale on white
 TIME = "time (s)"
-LEGEND_LIMIT = 6  # more curves in order get a colour bar instead of a legend
+LEGEND_LIMIT = 6  # more ordered curves get a colour bar instead of a legend
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G"}
 INK = "#333333"
 
@@ -26,9 +26,9 @@ INK = "#333333"
 class Panel:
     """Curves over time in one pair of axes.
 
-    ``values`` (T, k) in ``unit`` ("" for none), one of ``labels`` each. Curves with a ``place`` (k,)
-    have an order, such as the node along a beam, named by ``order``: they are coloured along it.
-    ``log`` shows absolute values on a logarithmic axis. ``marks`` are instants (s) with a line across.
+    ``values`` (T, k) in ``unit`` ("" for none), with ``labels`` of the k curves. Curves with ``positions`` (k,) are
+    ordered, as by the node along a beam, and coloured accordingly; ``order`` names the positions. ``log`` shows
+    absolute values on a logarithmic axis. ``marks`` are instants (s) with a vertical line.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Panel:
     unit: str
     values: Floats
     labels: Sequence[str]
-    place: np.ndarray | None = None
+    positions: np.ndarray | None = None
     order: str = ""
     log: bool = False
     marks: tuple[float, ...] = ()
@@ -46,7 +46,7 @@ class Panel:
         return replace(self, marks=marks)
 
     def between(self, chosen: np.ndarray) -> Panel:
-        """The same panel at some of its instants."""
+        """The same panel at the chosen instants."""
         return replace(self, values=self.values[chosen])
 
 
@@ -70,7 +70,7 @@ def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str =
     grid = figure.add_gridspec(len(rows), columns)
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):
-            # A single panel takes the whole row.
+            # A single panel spans the row.
             axes = figure.add_subplot(grid[i, :] if len(row) == 1 else grid[i, j])
             draw_panel(axes, time, panel)
             if all(len(below) <= j for below in rows[i + 1 :]):
@@ -85,7 +85,7 @@ def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
     log = panel.log and bool(np.any(values > 0.0))
     styles = _styles(panel)
     for curve, label, (colour, style) in zip(values.T / factor, panel.labels, styles, strict=True):
-        # A zero has no place on a logarithmic axis.
+        # A logarithmic axis cannot show zeros.
         shown = np.where(curve > 0.0, curve, np.nan) if log else curve
         axes.plot(time, shown, color=colour, ls=style, label=label, lw=1.3, marker="." if time.size < 3 else None)
     for instant in panel.marks:
@@ -106,20 +106,20 @@ def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color("#bbbbbb")
-    if panel.place is not None and len(panel.labels) > LEGEND_LIMIT:
-        _colour_bar(axes, panel.place, panel.order)
+    if panel.positions is not None and len(panel.labels) > LEGEND_LIMIT:
+        _colour_bar(axes, panel.positions, panel.order)
     elif len(panel.labels) > 1:
-        # Beside the axes, where no curve can run into it.
+        # To the right of the axes, where it covers no curve.
         axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.03), handlelength=1.3)
 
 
 def scale(values: Floats, unit: str) -> tuple[float, str]:
-    """A power of a thousand to divide by, and the unit that goes with it, for numbers of a handy size."""
+    """A power of a thousand as divisor, and the corresponding unit, for numbers of convenient size."""
     largest = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
     if largest == 0.0 or 0.1 <= largest < 1e4:
         return 1.0, unit
     exponent = 3 * int(np.floor(np.log10(largest) / 3))
-    if exponent == 0:  # 0.05 is handier than its thousands
+    if exponent == 0:  # 0.05 is easier to read than 50 with a prefix
         return 1.0, unit
     if unit in ("m", "N", "J") and exponent in PREFIXES:
         return 10.0**exponent, PREFIXES[exponent] + unit
@@ -127,8 +127,7 @@ def scale(values: Floats, unit: str) -> tuple[float, str]:
 
 
 def save(figure: Any, path: Path, dpi: int = 150) -> Path:
-    """Write a figure in the format of the path's suffix, dots per inch where that has any; ResultError where that
-    cannot be done."""
+    """Write a figure in the format of the path's suffix; dpi : of pixel formats. Raises ResultError on failure."""
     path = path if path.suffix else path.with_suffix(".png")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,24 +141,24 @@ def save(figure: Any, path: Path, dpi: int = 150) -> Path:
 
 
 def _styles(panel: Panel) -> list[tuple[Any, str]]:
-    """Colour and kind of line of every curve: of more curves than colours the second six are dashed."""
-    if panel.place is None:
+    """Colour and line style of every curve; curves beyond the number of colours are dashed."""
+    if panel.positions is None:
         count = len(PALETTE)
         return [(PALETTE[i % count], LINES[i // count % len(LINES)]) for i in range(len(panel.labels))]
     from matplotlib import colormaps
 
-    span = max(1, int(np.max(panel.place)))
-    return [(colormaps[SEQUENCE](SEQUENCE_END * place / span), "-") for place in panel.place]
+    span = max(1, int(np.max(panel.positions)))
+    return [(colormaps[SEQUENCE](SEQUENCE_END * position / span), "-") for position in panel.positions]
 
 
-def _colour_bar(axes: Any, place: np.ndarray, name: str) -> None:
+def _colour_bar(axes: Any, positions: np.ndarray, name: str) -> None:
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
     from matplotlib.ticker import MaxNLocator
 
     shades = ListedColormap(colormaps[SEQUENCE](np.linspace(0.0, SEQUENCE_END, 256)))
-    mappable = ScalarMappable(Normalize(0, np.max(place)), shades)
+    mappable = ScalarMappable(Normalize(0, np.max(positions)), shades)
     bar = axes.figure.colorbar(mappable, ax=axes, pad=0.02, aspect=18, ticks=MaxNLocator(5, integer=True))
     bar.set_label(name, fontsize=8)
     bar.ax.tick_params(labelsize=8)
@@ -167,7 +166,7 @@ def _colour_bar(axes: Any, place: np.ndarray, name: str) -> None:
 
 
 def _keep_flat(axes: Any, values: Floats) -> None:
-    """Do not blow up the rounding errors of a constant to the full height of the axes."""
+    """Prevent rounding errors of a constant from filling the height of the axes."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     largest = max(abs(low), abs(high))
     if largest > 0.0 and high - low <= 1e-6 * largest:

@@ -1,4 +1,4 @@
-"""What every exporter needs: the output times to write, and files that appear when all are whole."""
+"""Functions for all exporters: the output times to write, and files that appear when all are complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from femb.results.results import Results
 
 
 def chosen_times(results: Results, every: int) -> list[int]:
-    """Indices of every so many output times; ResultError where that leaves none."""
+    """Indices of every ``every``-th output time; ResultError if there is none."""
     if every < 1:
         raise ResultError(f"every is {every}; it must be 1 (all output times) or more")
     if not results.time.size:
@@ -21,9 +21,9 @@ def chosen_times(results: Results, every: int) -> list[int]:
 
 
 class Drafts:
-    """Files that are written to a folder of their own, until all of them are whole.
+    """Files that are written to a temporary folder until all are complete, and then renamed.
 
-    A viewer that has an old file open, or a file system that cannot lock, is no obstacle: files are renamed.
+    This also works while a viewer has an old file open, and on file systems without locks.
     """
 
     def __init__(self, draft: Path, folder: Path) -> None:
@@ -31,21 +31,21 @@ class Drafts:
         self._names: list[str] = []
 
     def new(self, name: str) -> Path:
-        """The path to write a file to that will be ``name`` in the folder."""
+        """The temporary path of the file that will be ``name`` in the folder."""
         self._names.append(name)
         return self._draft / name
 
     def finish(self) -> None:
-        """Move the files into place, in the order they were begun."""
+        """Move the files to the folder, in the order of ``new``."""
         for name in self._names:
             (self._draft / name).replace(self._folder / name)
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[Drafts]:
-    """Make the folder, and put files into it when the context is left; left by an error, it stays as it was.
+    """Create the folder, and move the files into it at the end of the context; an error leaves it unchanged.
 
-    Raises ResultError, which names the folder, for what the system and HDF5 raise.
+    Errors of the system and of HDF5 become a ResultError that names the folder.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

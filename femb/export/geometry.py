@@ -1,8 +1,8 @@
 """Shapes of beams and bodies as points and cells, for meshes and pictures; numpy only.
 
-A beam is drawn element by element: every element has its own s + 1 stations, so that section forces
-and strains, which jump from one element to the next, are shown as they are. Arrays may have leading
-axes (...), usually time; e is the number of elements, n = e + 1 of nodes, m of outline corners.
+A beam is drawn element by element: every element has s + 1 stations of its own, so that section forces and strains may
+jump between elements. Arrays may have leading axes (...), usually time; e is the number of elements, n = e + 1 of
+nodes, m of outline corners.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def line_cells(elements: int, subdivisions: int) -> Ints:
 
 
 def wedge_cells(elements: int, subdivisions: int, outline: Floats) -> Ints:
-    """(e s t, 6) wedges that fill a swept beam, points numbered as `sweep` gives them,
-    from the t triangles that fill the outline.
+    """(e s t, 6) wedges that fill a swept beam, with t triangles of the outline and points numbered as in `sweep`.
 
     In VTK's order: the first triangle faces away from the second.
     """
@@ -59,25 +58,25 @@ def side_cells(elements: int, subdivisions: int, corners: int) -> Ints:
 def triangulate(outline: Floats) -> Ints:
     """(m - 2, 3) triangles, counterclockwise, that fill a simple polygon (m, 2), convex or not.
 
-    A tube is one polygon too, its inner side joined to the outer by a slit. Cuts off one ear after
-    the other. Raises ResultError where none is found because the outline crosses itself.
+    A tube is one polygon, its inner side connected with the outer by a slit. Ear clipping. Raises ResultError where
+    no ear exists because the outline crosses itself.
     """
     outline = np.asarray(outline, float)
-    left = list(range(len(outline)))
+    remaining = list(range(len(outline)))
     if signed_area(outline) < 0.0:
-        left.reverse()
-    nothing = 1e-14 * float(np.ptp(outline)) ** 2
+        remaining.reverse()
+    smallest = 1e-14 * float(np.ptp(outline)) ** 2
     triangles: list[tuple[int, int, int]] = []
-    # The area left is what shows the end: slits and straight sides leave corners that span none.
-    while not triangles or abs(signed_area(outline[left])) > nothing:
-        place = next((i for i in range(len(left)) if _is_ear(outline, left, i, nothing)), None)
-        if place is None:
+    # Ends by area, not by corners: corners of slits and straight sides span no area.
+    while not triangles or abs(signed_area(outline[remaining])) > smallest:
+        k = next((i for i in range(len(remaining)) if _is_ear(outline, remaining, i, smallest)), None)
+        if k is None:
             raise ResultError(
                 f"section outline of {len(outline)} corners cannot be filled: it must be a closed polygon "
                 "of three corners or more that does not cross itself"
             )
-        triangles.append((left[place - 1], left[place], left[(place + 1) % len(left)]))
-        del left[place]
+        triangles.append((remaining[k - 1], remaining[k], remaining[(k + 1) % len(remaining)]))
+        del remaining[k]
     return np.array(triangles, dtype=np.int64)
 
 
@@ -87,14 +86,14 @@ def signed_area(outline: Floats) -> float:
     return float(0.5 * np.sum(y * np.roll(z, -1) - np.roll(y, -1) * z))
 
 
-def _is_ear(outline: Floats, left: list[int], place: int, nothing: float) -> bool:
-    """Whether a corner of the polygon ``left`` and its neighbours span an area, counterclockwise,
-    that holds none of the other corners."""
-    ear = [left[place - 1], left[place], left[(place + 1) % len(left)]]
+def _is_ear(outline: Floats, polygon: list[int], k: int, smallest: float) -> bool:
+    """Whether corner k of a polygon and its neighbours form a counterclockwise triangle of an area above ``smallest``
+    that contains none of the other corners."""
+    ear = [polygon[k - 1], polygon[k], polygon[(k + 1) % len(polygon)]]
     corners = outline[ear]
-    if signed_area(corners) <= nothing:
+    if signed_area(corners) <= smallest:
         return False
-    others = outline[[i for i in left if i not in ear]]
+    others = outline[[i for i in polygon if i not in ear]]
     # The slit of a tube passes its corners twice.
     others = others[~(others[:, None] == corners).all(axis=-1).any(axis=-1)]
     sides = np.roll(corners, -1, axis=0) - corners

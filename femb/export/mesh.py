@@ -1,4 +1,4 @@
-"""VTU files, one an output time, and PVD collections of them, for ParaView and its like; written by meshio."""
+"""VTU files, one per output time, and PVD collections of them, for ParaView and similar programs; written by meshio."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[
 def _write_mesh(path: Path, mesh: Mesh) -> None:
     import meshio
 
-    whole = meshio.Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data)
-    meshio.write(path, whole, file_format="vtu", binary=True)
+    content = meshio.Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data)
+    meshio.write(path, content, file_format="vtu", binary=True)
 
 
 def _write_collection(path: Path, times: Floats, files: Sequence[str]) -> None:
-    """A PVD file: the VTU files by time. meshio has none, and it is a few lines of XML."""
+    """A PVD file, the list of VTU files by time, which meshio does not write."""
     root = ElementTree.Element("VTKFile", type="Collection", version="0.1")
     collection = ElementTree.SubElement(root, "Collection")
     for time, file in zip(times, files, strict=True):

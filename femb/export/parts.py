@@ -1,4 +1,4 @@
-"""The bodies and beams of `Results` as parts of a mesh: cells once, points and fields at each time."""
+"""The bodies and beams of `Results` as parts of a mesh: constant cells, points and fields over time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from femb.results.results import Results
 
 
 @dataclass(frozen=True)
-class State:
+class PartState:
     """A part at one output time, P points: inertial positions (P, 3) m, velocities (P, 3) m/s,
     quaternions (P, 4) from the axes of the body or section to the inertial ones, and fields by name,
     (P,) or (P, 3)."""
@@ -32,8 +32,8 @@ class State:
 
 
 class Part(Protocol):
-    """Something drawn: ``cells`` (c, corners) of one meshio ``cell_type``, the ``element`` (c,) of
-    the beam each belongs to (0 for a body), and the state at output time k."""
+    """A part of a mesh: ``cells`` (c, corners) of one meshio ``cell_type``, and for every cell the ``element`` (c,)
+    of the beam, 0 for a body."""
 
     kind: str
     name: str
@@ -41,13 +41,13 @@ class Part(Protocol):
     cells: Ints
     element: Ints
 
-    def state(self, k: int) -> State:
+    def state(self, k: int) -> PartState:
         """Points and fields at output time ``k``."""
         ...
 
 
 class BeamLine:
-    """A beam's centreline, as its kind interpolates between nodes."""
+    """A beam's centreline, by the interpolation of its kind."""
 
     kind = "beam"
     cell_type = "line"
@@ -61,13 +61,15 @@ class BeamLine:
         self.cells = geometry.line_cells(self.length.size, subdivisions)
         self.element = np.repeat(np.arange(self.length.size), subdivisions)
 
-    def state(self, k: int) -> State:
+    def state(self, k: int) -> PartState:
         """The stations, with fields linear along the elements."""
-        found = self._found(k)
-        quaternions = rotations.from_matrix(found.axes).reshape(-1, 4)
-        return State(found.position.reshape(-1, 3), found.velocity.reshape(-1, 3), quaternions, self._fields(k))
+        sections = self._sections(k)
+        quaternions = rotations.from_matrix(sections.axes).reshape(-1, 4)
+        return PartState(
+            sections.position.reshape(-1, 3), sections.velocity.reshape(-1, 3), quaternions, self._fields(k)
+        )
 
-    def _found(self, k: int) -> Sections:
+    def _sections(self, k: int) -> Sections:
         """The sections at all stations."""
         return self.sections({**self.beam.at(k), "corner": self.beam.corner}, self.xi)
 
@@ -86,7 +88,7 @@ class BeamLine:
 
 
 class BeamSolid(BeamLine):
-    """A beam as the solid its section outline sweeps, in wedges, with closed ends."""
+    """A beam as the solid swept by its section outline, in wedges, with closed ends."""
 
     cell_type = "wedge"
 
@@ -96,16 +98,16 @@ class BeamSolid(BeamLine):
         self.cells = geometry.wedge_cells(self.length.size, subdivisions, self.outline)
         self.element = np.repeat(np.arange(self.length.size), len(self.cells) // self.length.size)
 
-    def state(self, k: int) -> State:
+    def state(self, k: int) -> PartState:
         """The outline at every station, moving with the section."""
-        found = self._found(k)
-        points = geometry.sweep(found.position, found.axes, self.outline)
-        arms = points - found.position[..., None, :]
-        velocities = found.velocity[..., None, :] + np.cross(found.spin[..., None, :], arms)
+        sections = self._sections(k)
+        points = geometry.sweep(sections.position, sections.axes, self.outline)
+        arms = points - sections.position[..., None, :]
+        velocities = sections.velocity[..., None, :] + np.cross(sections.spin[..., None, :], arms)
         corners = len(self.outline)
-        quaternions = np.repeat(rotations.from_matrix(found.axes).reshape(-1, 4), corners, axis=0)
+        quaternions = np.repeat(rotations.from_matrix(sections.axes).reshape(-1, 4), corners, axis=0)
         fields = {name: np.repeat(field, corners, axis=0) for name, field in self._fields(k).items()}
-        return State(points.reshape(-1, 3), velocities.reshape(-1, 3), quaternions, fields)
+        return PartState(points.reshape(-1, 3), velocities.reshape(-1, 3), quaternions, fields)
 
 
 def _sections_of(beam: Beam) -> Callable[[Mapping[str, Floats], Floats], Sections]:
@@ -132,16 +134,16 @@ class BodyPoint:
         self.cells = np.zeros((1, 1), dtype=np.int64)
         self.element = np.zeros(1, dtype=np.int64)
 
-    def state(self, k: int) -> State:
+    def state(self, k: int) -> PartState:
         """The points, fixed in the body, and their accelerations."""
         body = self.body
         quaternion, spin = body.quaternion[k], body.angular_velocity[k]
         velocities = np.cross(spin, self.points)
         fields: dict[str, Floats] = {}
         if "acceleration" in body:
-            swung = np.cross(body.angular_acceleration[k], self.points) + np.cross(spin, velocities)
-            fields["acceleration"] = body.acceleration[k] + rotations.rotate(quaternion, swung)
-        return State(
+            relative = np.cross(body.angular_acceleration[k], self.points) + np.cross(spin, velocities)
+            fields["acceleration"] = body.acceleration[k] + rotations.rotate(quaternion, relative)
+        return PartState(
             body.position[k] + rotations.rotate(quaternion, self.points),
             body.velocity[k] + rotations.rotate(quaternion, velocities),
             np.tile(quaternion, (len(self.points), 1)),
@@ -161,7 +163,7 @@ class BodySolid(BodyPoint):
 
 
 def parts_of(results: Results, solids: bool, subdivisions: int) -> list[Part]:
-    """All bodies, then all beams; as solids where asked for and the model gives a shape or outline."""
+    """All bodies, then all beams; with ``solids`` as solids, if the model gives a shape or outline."""
     bodies = [BodySolid(b) if solids and b.shape else BodyPoint(b) for b in results.bodies.values()]
     beams = [
         BeamSolid(b, subdivisions) if solids and "outline" in b else BeamLine(b, subdivisions)

@@ -1,7 +1,7 @@
-"""A still picture of the structure at several instants of its motion, from light to dark.
+"""A picture of the structure at several instants of its motion, from light to dark.
 
-Drawn flat: a parallel projection with the faces sorted from back to front, so that it needs no
-three-dimensional graphics. Lengths in the plane of the picture are m, on the paper inches.
+A parallel projection with the faces sorted from back to front; no three-dimensional graphics are needed. Lengths in the
+plane of the picture are in m, on paper in inches.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ BEAM_COLOURS = ("#d3e3f0", "#0d3f63")  # first instant, last instant
 BODY_COLOURS = ("#fae0c4", "#c2501c")
 PATH_COLOUR = "#a9b6bf"
 LIGHT = np.array([0.35, 0.55, 0.76])  # towards the light: right, up, to the viewer
-SHADOW = 0.7  # how bright a face is that gets no light
-THINNEST = 0.012  # of the extent: thinner beams are drawn this thick
+SHADOW = 0.7  # brightness of a face without light
+THINNEST = 0.012  # smallest thickness of a drawn beam, as a fraction of the extent
 SUBDIVISIONS = 16
-NAMED_TIMES = 9  # more than these are not written out
+NAMED_TIMES = 9  # largest number of instants with written times
 
 
 def picture(
@@ -49,16 +49,16 @@ def picture(
     ----------
     results : a run with bodies or beams.
     path : path of the picture
-        The suffix gives the format (png, svg, pdf), png without one. Its folder is made.
-    times : how many instants, spread evenly, or the instants themselves in s
-        The output time nearest to each is drawn; the last is the darkest and lies on top.
-    frame : ``"inertial"``, or the body, or the beam's node ``"NAME[NODE]"``, to look from.
+        The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
+    times : number of evenly spaced instants, or the instants in s
+        The nearest output times are drawn; the last is the darkest and on top.
+    frame : ``"inertial"``, or the body or beam node ``"NAME[NODE]"`` that the motion is relative to.
     azimuth, elevation : degrees
-        Where the viewer stands: about z from x, and above the x-y plane.
+        Direction to the viewer: about z from x, and above the x-y plane.
     dpi : dots per inch; the picture is 9 inches wide.
 
-    Beams thinner than a hundredth of the picture are drawn thicker, bodies without a shape as small
-    balls. Dashed lines are the paths of the beams' ends between the first and the last instant.
+    Beams thinner than a hundredth of the picture are drawn thicker, bodies without a shape as small spheres. Dashed
+    lines are the paths of the beams' ends between the first and the last instant.
     Raises ResultError where there is nothing to draw or the file cannot be written.
     """
     from matplotlib.collections import LineCollection, PolyCollection
@@ -68,13 +68,13 @@ def picture(
     check_drawable(results)
     view = View.of(results, frame)
     camera = camera_axes(azimuth, elevation)
-    things = things_of(results, _extent(results, view, instants))
+    surfaces = surfaces_of(results, _extent(results, view, instants))
     shades = np.linspace(0.0, 1.0, len(instants)) if len(instants) > 1 else np.ones(1)
     paths = [line @ camera[:2].T for line in end_paths(results, view, instants)]
     faces, colours = [], []
-    # Later instants lie over earlier ones whatever their depth, since the order in time is what is shown.
+    # Later instants cover earlier ones at any depth, to show the order in time.
     for k, shade in zip(instants, shades, strict=True):
-        for face, colour in faces_of(things, view, camera, k, float(shade)):
+        for face, colour in faces_of(surfaces, view, camera, k, float(shade)):
             faces.append(face)
             colours.append(colour)
 
@@ -82,7 +82,7 @@ def picture(
     figure = Figure(figsize=(WIDTH, sheet.height), dpi=150)
     axes = sheet.axes(figure)
     axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
-    # Edges of the face's own colour close the hairlines between neighbours.
+    # Edges in the colour of the face close the gaps between neighbours.
     axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
     footer = sheet.footer(figure, camera, frame)
     _draw_times(footer, results.time[instants], shades)
@@ -90,8 +90,8 @@ def picture(
 
 
 @dataclass(frozen=True)
-class Thing:
-    """A body or beam, the faces that bound it by number of corners, and its two colours."""
+class Surface:
+    """A body or beam: its boundary faces by number of corners, and its colours at the first and last instant."""
 
     part: BodySolid | BeamSolid
     faces: Sequence[Ints]
@@ -105,7 +105,7 @@ def check_drawable(results: Results) -> None:
 
 
 def _instants(results: Results, times: int | Sequence[float]) -> list[int]:
-    """Indices of the output times to draw, in the order of time, none twice."""
+    """Indices of the output times to draw, increasing, without duplicates."""
     if not results.time.size:
         raise ResultError("these results have no output times, so there is no motion to draw")
     wanted = np.linspace(results.time[0], results.time[-1], times) if isinstance(times, int) else np.asarray(times)
@@ -123,24 +123,25 @@ def camera_axes(azimuth: float, elevation: float) -> Floats:
 
 
 def _extent(results: Results, view: View, instants: Iterable[int]) -> float:
-    """Largest side of the box around all nodes and reference points, m; 1 where they are one point."""
+    """Largest side of the box around all nodes and reference points at all instants, m; 1 for a single point."""
     positions = [body.position[:, None] for body in results.bodies.values()]
     positions += [beam.position for beam in results.beams.values()]
     points = [view.points(k, position[k]) for k in instants for position in positions]
     return float(np.max(np.ptp(np.concatenate(points), axis=0))) or 1.0
 
 
-def things_of(results: Results, extent: float) -> list[Thing]:
-    bodies = [_body_thing(body, extent) for body in results.bodies.values()]
-    return [*bodies, *(_beam_thing(beam, extent) for beam in results.beams.values())]
+def surfaces_of(results: Results, extent: float) -> list[Surface]:
+    """The surfaces of all bodies and beams; extent : of the picture, m."""
+    bodies = [_body_surface(body, extent) for body in results.bodies.values()]
+    return [*bodies, *(_beam_surface(beam, extent) for beam in results.beams.values())]
 
 
-def _body_thing(body: Body, extent: float) -> Thing:
+def _body_surface(body: Body, extent: float) -> Surface:
     part = BodySolid(body, body.shape or {"sphere": THINNEST * extent})
-    return Thing(part, [part.cells], BODY_COLOURS)
+    return Surface(part, [part.cells], BODY_COLOURS)
 
 
-def _beam_thing(beam: Beam, extent: float) -> Thing:
+def _beam_surface(beam: Beam, extent: float) -> Surface:
     angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
     outline = beam.outline if "outline" in beam else THINNEST / 2 * extent * np.stack([np.cos(angle), np.sin(angle)], 1)
     outline = outline * max(1.0, THINNEST * extent / float(np.max(np.ptp(outline, axis=0))))
@@ -149,35 +150,35 @@ def _beam_thing(beam: Beam, extent: float) -> Thing:
     part = BeamSolid(beam, SUBDIVISIONS, outline)
     elements, corners = part.length.size, len(outline)
     ends = np.arange(corners)[::-1], np.arange(corners) + (elements * (SUBDIVISIONS + 1) - 1) * corners
-    return Thing(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
+    return Surface(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
 
 
 def faces_of(
-    things: Iterable[Thing], view: View, camera: Floats, k: int, shade: float
+    surfaces: Iterable[Surface], view: View, camera: Floats, k: int, shade: float
 ) -> list[tuple[Floats, tuple[float, ...]]]:
     """Polygons (c, 2) in the picture's plane and their colours at output time k, from back to front."""
     from matplotlib.colors import to_rgb
 
-    found: list[tuple[float, Floats, tuple[float, ...]]] = []
-    for thing in things:
-        first, last = (np.array(to_rgb(colour)) for colour in thing.colours)
+    faces: list[tuple[float, Floats, tuple[float, ...]]] = []
+    for surface in surfaces:
+        first, last = (np.array(to_rgb(colour)) for colour in surface.colours)
         base = (1.0 - shade) * first + shade * last
-        points = view.points(k, thing.part.state(k).points) @ camera.T
-        for cells in thing.faces:
+        points = view.points(k, surface.part.state(k).points) @ camera.T
+        for cells in surface.faces:
             polygons = points[cells]
-            polygons = polygons[_normals(polygons)[:, 2] > 0.0]  # the others face away
+            polygons = polygons[_normals(polygons)[:, 2] > 0.0]  # the others point away from the viewer
             light = np.maximum(_normals(polygons) @ LIGHT, 0.0)
             tints = base * (SHADOW + (1.0 - SHADOW) * light)[:, None]
             depths = polygons[..., 2].mean(axis=1)
-            found += [
+            faces += [
                 (float(depth), polygon[:, :2], tuple(tint))
                 for depth, polygon, tint in zip(depths, polygons, tints, strict=True)
             ]
-    return [(polygon, tint) for _, polygon, tint in sorted(found, key=lambda each: each[0])]
+    return [(polygon, tint) for _, polygon, tint in sorted(faces, key=lambda face: face[0])]
 
 
 def _normals(polygons: Floats) -> Floats:
-    """(F, 3) unit normals of polygons (F, c, 3), flat or nearly so."""
+    """(F, 3) unit normals of nearly plane polygons (F, c, 3)."""
     centred = polygons - polygons.mean(axis=1, keepdims=True)
     normals = np.cross(centred, np.roll(centred, -1, axis=1)).sum(axis=1)
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
@@ -186,13 +187,13 @@ def _normals(polygons: Floats) -> Floats:
 
 
 def end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Floats]:
-    """(t, 3) way of every beam's last node between the first and the last instant."""
+    """(t, 3) paths of the beams' last nodes between the first and the last instant."""
     between = slice(instants[0], instants[-1] + 1)
     return [view.points(between, beam.position[between, -1]) for beam in results.beams.values()]
 
 
 def _draw_times(footer: Any, times: Floats, shades: Floats) -> None:
-    """A swatch and the time of each instant; of many only the first and last time."""
+    """A colour patch and the time of each instant; of many instants only the first and last time."""
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Rectangle
 

@@ -1,4 +1,4 @@
-"""Scenes: the bodies and beams of `Results` put together to one mesh at each output time, and their exporters."""
+"""Scenes: the bodies and beams of `Results` as one mesh per output time, and the exporters of scenes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 from femb.export.files import Drafts, chosen_times, writing
-from femb.export.parts import Part, State, parts_of
+from femb.export.parts import Part, PartState, parts_of
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 
@@ -25,7 +25,7 @@ FIELDS: Mapping[str, tuple[int, ...]] = {
     "deflection": (3,),
     "acceleration": (3,),
 }
-"""Fields and their components; bodies have zeros for those of beams, since a mesh wants a value everywhere."""
+"""Fields and their components; bodies have zeros for those of beams, since a mesh needs a value at every point."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Mesh:
 
 @dataclass(frozen=True)
 class Scene:
-    """Parts seen in a view at some output times: ``"lines"`` or ``"solids"``."""
+    """Parts at some output times, relative to the frame of a view; named ``"lines"`` or ``"solids"``."""
 
     name: str
     parts: Sequence[Part]
@@ -49,7 +49,7 @@ class Scene:
     instants: Sequence[int]
 
     def meshes(self) -> Iterator[Mesh]:
-        """The mesh at each instant; cells and cell data stay the same."""
+        """The mesh at each instant; cells and cell data are constant."""
         first = [part.state(0) for part in self.parts]
         counts = [len(state.points) for state in first]
         offsets = np.cumsum([0, *counts[:-1]])
@@ -76,7 +76,7 @@ class Scene:
             yield Mesh(points, cells, point_data, cell_data)
 
     def legend(self, frame: str) -> str:
-        """The text of ``legend.json``: what the numbers of the cell data ``component`` stand for."""
+        """The text of ``legend.json``: kind and name of every number in the cell data ``component``."""
         components = [{"component": i, "kind": part.kind, "name": part.name} for i, part in enumerate(self.parts)]
         return json.dumps({"frame": frame, "components": components}, indent=2) + "\n"
 
@@ -86,7 +86,7 @@ WriteScene = Callable[[Scene, Floats, Drafts, Callable[[], None]], str]
 
 
 class SceneExporter:
-    """An exporter of scenes: ``lines`` and ``solids``, each by ``write``, and ``legend.json``."""
+    """An exporter of scenes: ``lines`` and ``solids``, by ``write``, and ``legend.json``."""
 
     def __init__(self, write: WriteScene, text: str) -> None:
         self._write = write
@@ -108,19 +108,19 @@ class SceneExporter:
         Parameters
         ----------
         results : a run with bodies or beams.
-        folder : path, made if need be.
+        folder : path, created if missing.
         frame : ``"inertial"``, the name of a body, or a beam's node as ``"NAME[NODE]"``
             Coordinates are relative to that frame and in its axes.
-        solids : whether to write beams as swept sections and bodies by their shape, too.
-        every : write only every so many output times.
-        subdivisions : pieces an element is drawn with.
+        solids : whether to write also beams as swept sections and bodies with their shapes.
+        every : interval of the output times to write.
+        subdivisions : number of line segments per element.
         progress : called as ``progress(done, total)`` after every output time.
 
         Point data: ``displacement`` (m, from the first output time), ``velocity`` (m/s) and ``quaternion``
-        (body or section to the frame, scalar first), all of what is exported, seen in the frame; ``strain``;
+        (body or section to the frame, scalar first), all relative to the frame; ``strain``;
         ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
         the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
-        axes, whatever the frame. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains.
+        axes, for any frame. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains.
         Raises ResultError where there is nothing to draw or the folder cannot be written.
         """
         folder = Path(folder)
@@ -144,5 +144,5 @@ class SceneExporter:
         return files
 
 
-def _field(state: State, name: str) -> Floats:
+def _field(state: PartState, name: str) -> Floats:
     return state.fields[name] if name in state.fields else np.zeros((len(state.points), *FIELDS[name]))

@@ -1,4 +1,4 @@
-"""The page of a picture: a drawing in true proportions, and below it the directions and a measure of length."""
+"""The page of a picture: a drawing with equal scales, and a footer with the axes and a scale bar."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH, FOOTER = 9.0, 0.9  # inches
 
 @dataclass(frozen=True)
 class Sheet:
-    """The page: a drawing WIDTH inches wide that shows a rectangle of the picture's plane, and a footer below it.
+    """The page: a drawing of a rectangle of the picture's plane, WIDTH inches wide, and a footer below it.
 
     middle, span (2,) m: of the rectangle; ratio: height over width of the drawing; scale: inches per metre.
     """
@@ -37,7 +37,7 @@ class Sheet:
 
     @property
     def height(self) -> float:
-        """Inches, with the footer."""
+        """Height in inches, with the footer."""
         return WIDTH * self.ratio + FOOTER
 
     def axes(self, figure: Any) -> Any:
@@ -45,15 +45,15 @@ class Sheet:
         return _sheet(figure, FOOTER / self.height, 1.0, self.middle, self.span)
 
     def footer(self, figure: Any, camera: Floats, frame: str) -> Any:
-        """Matplotlib axes in inches below the drawing, with the directions and a measure of length."""
+        """Matplotlib axes in inches below the drawing, with the axes of the frame and a scale bar."""
         footer = _sheet(figure, 0.0, FOOTER / self.height, np.array([WIDTH, FOOTER]) / 2, np.array([WIDTH, FOOTER]))
         _draw_axes(footer, camera, frame)
-        _draw_measure(footer, self.scale)
+        _draw_scale_bar(footer, self.scale)
         return footer
 
 
 def _sheet(figure: Any, bottom: float, top: float, middle: Floats, span: Floats) -> Any:
-    """Bare axes over the figure's width that show a rectangle in true proportions."""
+    """Matplotlib axes without decoration, over the figure's width, that show a rectangle with equal scales."""
     axes = figure.add_axes((0.0, bottom, 1.0, top - bottom))
     axes.set_axis_off()
     axes.set_xlim(middle[0] - span[0] / 2, middle[0] + span[0] / 2)
@@ -62,7 +62,7 @@ def _sheet(figure: Any, bottom: float, top: float, middle: Floats, span: Floats)
 
 
 def _draw_axes(footer: Any, camera: Floats, frame: str) -> None:
-    """The three directions, and whose they are."""
+    """The three axes and the name of their frame."""
     for name, direction in zip("xyz", camera[:2].T, strict=True):
         tip = np.array([0.6, 0.36]) + 0.3 * direction
         footer.annotate("", tip, (0.6, 0.36), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0})
@@ -71,7 +71,7 @@ def _draw_axes(footer: Any, camera: Floats, frame: str) -> None:
         footer.text(1.1, 0.36, f"axes of {frame}", fontsize=9, color=INK, va="center")
 
 
-def _draw_measure(footer: Any, scale: float) -> None:
+def _draw_scale_bar(footer: Any, scale: float) -> None:
     """A bar of a round length, at most 1.5 inches."""
     longest = 1.5 / scale
     power = 10.0 ** np.floor(np.log10(longest))

@@ -1,4 +1,4 @@
-"""XDMF time series: one small text file and one HDF5 file a scene, instead of a file an output time; by meshio."""
+"""XDMF time series: one small text file and one HDF5 file per scene, for all output times; written by meshio."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[
 
 
 class XdmfSeries:
-    """A time series of meshes with the same cells: ``path`` (.xdmf) and the HDF5 file of its arrays beside it.
+    """A time series of meshes with the same cells: ``path`` (.xdmf) and an HDF5 file of its arrays in the same folder.
 
-    Written by the parts of meshio's TimeSeriesWriter, which as a whole has one geometry for all times, puts the
-    HDF5 file into the working folder and fails on lines among other cells. Use it as a context.
+    Uses methods of meshio's TimeSeriesWriter, which itself has one geometry for all times, writes the HDF5 file to the
+    working folder and fails on lines among other cells. Use it as a context.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,7 +47,7 @@ class XdmfSeries:
         self._writer: Any = TimeSeriesWriter(self.path)
         arrays = self.path.with_suffix(".h5")
         self._writer.h5_filename = arrays.name
-        # HDF5 ends the process where a disk is full, so that it must not see it.
+        # HDF5 ends the process on a full disk, so that errors must not reach it.
         self._file = ForgivingFile(arrays)
         self._writer.h5_file = h5py.File(self._file, "w")
         return self
@@ -74,7 +74,7 @@ class XdmfSeries:
         ElementTree.SubElement(grid, "Time", Value=repr(float(time)))
         if not self._constant:
             self._write_constant(mesh)
-        # Each grid names the arrays that do not change, so that a reader needs no XInclude.
+        # Each grid refers to the constant arrays, so that a reader needs no XInclude.
         grid.extend(deepcopy(self._constant))
         writer.points(grid, mesh.points)
         writer.point_data(_without_quaternions(mesh.point_data), grid)
@@ -93,9 +93,9 @@ class XdmfSeries:
 
 
 def _mixed_topology(cells: Sequence[tuple[str, Ints]]) -> Ints:
-    """All cells in one row: the number of the type, for lines how many points they have, and the corners.
+    """All cells in one row: the number of the type, for lines the number of points, and the corners.
 
-    A point becomes a line of no length: readers do not agree on how points stand among other cells.
+    A point becomes a line of zero length, since readers differ in how they read points among other cells.
     """
     rows = []
     for kind, corners in cells:
@@ -107,22 +107,22 @@ def _mixed_topology(cells: Sequence[tuple[str, Ints]]) -> Ints:
 
 
 def _without_quaternions(data: dict[str, Floats]) -> dict[str, Floats]:
-    """meshio's XDMF has scalars, vectors and tensors, but nothing of four components."""
-    parted: dict[str, Floats] = {}
+    """Quaternions split into scalars and vectors, since meshio's XDMF has no arrays of four components."""
+    result: dict[str, Floats] = {}
     for name, values in data.items():
         if values.shape[1:] == (4,):
-            parted[f"{name}_scalar"] = np.ascontiguousarray(values[:, 0])
-            parted[f"{name}_vector"] = np.ascontiguousarray(values[:, 1:])
+            result[f"{name}_scalar"] = np.ascontiguousarray(values[:, 0])
+            result[f"{name}_vector"] = np.ascontiguousarray(values[:, 1:])
         else:
-            parted[name] = values
-    return parted
+            result[name] = values
+    return result
 
 
 export_xdmf = SceneExporter(
     _write_scene,
     """Write the motion as time series; returns the files to open, ``lines.xdmf`` and ``solids.xdmf``.
 
-    ``lines.h5`` and ``solids.h5`` hold their arrays and must stay beside them. ``quaternion`` is parted into
-    ``quaternion_scalar`` and ``quaternion_vector``, and points are lines of no length. The geometry is given at every
-    time, so that nothing need be warped by the displacement.""",
+    ``lines.h5`` and ``solids.h5`` contain their arrays and must stay in the same folder. ``quaternion`` is split into
+    ``quaternion_scalar`` and ``quaternion_vector``, and points are lines of zero length. The geometry is given at every
+    time: do not warp it by the displacement.""",
 )

@@ -1,1 +1,1 @@
-"""What an analysis records, in memory and in files."""
+"""The results of an analysis, in memory and in files."""

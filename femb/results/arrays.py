@@ -1,4 +1,4 @@
-"""Arrays of results by their paths: in memory, or read when they are asked for."""
+"""Arrays of results by path: in memory, or read on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Content(NamedTuple):
-    """What results are made of: arrays over time, others, and attributes, by path; as in `femb.Results`."""
+    """The content of results: arrays over time, other arrays, and attributes, by path; as in `femb.Results`."""
 
     series: Arrays
     static: Arrays
@@ -23,7 +23,7 @@ class Content(NamedTuple):
 
 
 class LazyArrays(Mapping[str, np.ndarray]):
-    """Arrays that are loaded when they are first asked for, and kept from then on; their shapes are known before."""
+    """Arrays that are loaded on first use; their shapes are known before."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], np.ndarray]) -> None:
         self.shapes = dict(shapes)
@@ -48,7 +48,7 @@ class LazyArrays(Mapping[str, np.ndarray]):
 
 
 class Below(Mapping[str, np.ndarray]):
-    """The arrays of which the path begins with a prefix, by the rest of it."""
+    """The arrays whose paths begin with a prefix, by the remainder of the path."""
 
     def __init__(self, prefix: str, arrays: Arrays) -> None:
         self._arrays = arrays
@@ -74,13 +74,13 @@ def listing(names: Mapping[str, Any], limit: int = 30) -> str:
 
 
 def frozen(array: Any) -> np.ndarray:
-    """A view that cannot be written through; the caller's own array stays as it was."""
+    """A read-only view; the caller's array stays writable."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 
 
-def kept(arrays: Arrays) -> Arrays:
+def read_only(arrays: Arrays) -> Arrays:
     if isinstance(arrays, LazyArrays):
         return arrays
     return MappingProxyType({path: frozen(array) for path, array in arrays.items()})

@@ -1,9 +1,9 @@
-"""A watch over a run's audit: says from when on it was far beyond what the tolerances stand for.
+"""Monitoring of a run's audit: a warning where it is far beyond the tolerances.
 
-A local error below rtol a step makes an energy error of some rtol of the largest energy, up to a thousand times as much
-over long runs and with members that are damped by the method. Where it is far more, the steps did not see something: an
-impact between two of their ends, a load that is not integrated, a step far too long. The largest energy is that of the
-whole run, so that what happens near a start at rest is not measured against nothing.
+A local error below rtol per step gives an energy error of some rtol of the largest energy, up to a thousand times as
+much over long runs and with members that the method damps. A far larger error shows that the steps missed something: an
+impact between two step ends, a load that is not integrated, a step far too long. The largest energy is that of the
+whole run, since that near a start at rest is no scale.
 """
 
 import math
@@ -12,16 +12,17 @@ import numpy as np
 
 from femb.base.types import Floats
 
-# Energy error over the largest energy: so many times rtol, within bounds.
+# Limit of the energy error over the largest energy: a multiple of rtol, within bounds.
 ENERGY, LEAST_ENERGY, MOST_ENERGY = 1e4, 1e-2, 0.1
-# Constraints (m or -, and per s and unit of speed), and lengths of quaternions, whatever rtol is: they are projected.
+# Limits of constraints (m or -, and per s and unit of speed) and of lengths of quaternions; being projected, these do
+# not depend on rtol.
 POSITION, VELOCITY, LENGTH = 1e-5, 1e-4, 1e-8
-# An error is noted where it is larger than the last one noted by this factor.
+# An error is recorded where it exceeds the last one recorded by this factor.
 GROWTH = 1.01
 
 
 class AuditWatch:
-    """Takes the audit of a run block by block, and keeps only what a warning would need."""
+    """Collects from the audit of a run, block by block, the data of a warning."""
 
     def __init__(self) -> None:
         self._errors: list[tuple[float, float]] = []
@@ -30,7 +31,7 @@ class AuditWatch:
         self._others: dict[str, tuple[float, float]] = {}
 
     def add(self, time: Floats, audit: dict[str, Floats], speed: Floats) -> None:
-        """Take k output instants: time (k,), the audit's arrays by name, and the largest velocity (k,) at each."""
+        """Add k output instants: time (k,), the audit's arrays by name, and the largest velocities (k,)."""
         kinetic, potential, work = (audit[name] for name in ("kinetic_energy", "potential_energy", "work"))
         if self._first is None:
             self._first = float(potential[0]), float(work[0])
@@ -52,10 +53,10 @@ class AuditWatch:
                 self._others[name] = float(time[beyond[0]]), float(audit[name][beyond[0]])
 
     def warning(self, rtol: float) -> str:
-        """What was far beyond its tolerance, from when on and by how much; empty where nothing was."""
-        part = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
+        """The quantities that were far beyond their tolerances, since when and how far; empty if there are none."""
+        limit = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
         found = []
-        beyond = [error for error in self._errors if error[1] > part * self._largest]
+        beyond = [error for error in self._errors if error[1] > limit * self._largest]
         if beyond:
             worst = max(error for _, error in beyond)
             found.append(

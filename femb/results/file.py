@@ -1,12 +1,12 @@
-"""Result files: written while a run goes on, whole at every instant, and read with every check.
+"""Result files: written during a run, valid at every instant.
 
 The HDF5 file has the arrays of `femb.results.groups` at ``/KIND/NAME/QUANTITY``, those of the audit at
 ``/audit/QUANTITY``, ``/time`` (T,) and attributes, as docs/reference/results.md lists them for users' scripts. A
 *block* is a dictionary of path to (k, ...) array for k consecutive output times.
 
-While a run goes on, its output times are in a journal beside the file, ``results.h5.part``, see
-`femb.results.journal`; the HDF5 file is made of it when the run ends, and then takes the place of the one before. A
-run that ends early leaves finished results as they are, and its own as ``results.h5.part``.
+During a run its output times are in a journal beside the file, ``results.h5.part``, see `femb.results.journal`. At the
+end of the run the journal is converted to the HDF5 file, which then replaces an earlier one. A run that ends early does
+not replace finished results; its own stay in ``results.h5.part``.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ Block = Mapping[str, np.ndarray]
 
 
 class Writer(Protocol):
-    """What a run writes to: a file or memory."""
+    """The target of a run's results: a file or memory."""
 
     def append(self, block: Block) -> None:
-        """Take k consecutive output times."""
+        """Add k consecutive output times."""
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
     ) -> None:
-        """Record how the run ended, and arrays that were not known before."""
+        """Record the end of the run, and arrays that were not known before."""
 
     def close(self) -> None:
-        """Take no more."""
+        """Release the target; nothing can be added after it."""
 
     def __enter__(self) -> Self: ...
 
@@ -52,7 +52,7 @@ class Writer(Protocol):
 
 
 class _Checked:
-    """Looks at blocks: all have the paths and row shapes of the first."""
+    """Checks that all blocks have the paths and row shapes of the first."""
 
     def __init__(self) -> None:
         self._shapes: dict[str, tuple[int, ...]] = {}
@@ -87,14 +87,14 @@ class MemoryWriter:
         self._blocks: list[Block] = []
 
     def append(self, block: Block) -> None:
-        """Keep a copy of the block."""
-        # Copied, because a run may fill the same arrays again.
+        """Store a copy of the block."""
+        # Copied, because a run may reuse its arrays.
         self._blocks.append({path: array.copy() for path, array in self._checked(block).items()})
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
     ) -> None:
-        """Record how the run ended, and arrays that were not known before."""
+        """Record the end of the run, and arrays that were not known before."""
         self._static |= more
         self._attributes[""].update(status=status, message=message)
         self._attributes.setdefault("statistics", {}).update(statistics)
@@ -117,29 +117,29 @@ class MemoryWriter:
 
 
 class ResultWriter:
-    """A `Writer` to a file: what was appended is in it, whatever happens to the process.
+    """A `Writer` to a file: appended blocks are in the file even if the process is killed.
 
     Parameters
     ----------
     path : path of the HDF5 file
-        Its folder is made. An existing file stays until `finish` has written the new one.
+        Its folder is created. An existing file stays until `finish` has written the new one.
     static, attributes
         As in `femb.Results`.
 
-    Use it as a context: leaving it by an exception finishes it with the status "failed". Until it is finished,
-    ``Results.read`` finds what is there in the journal, `part_of` the path. Raises ResultError where the file cannot be
-    written, or another run writes to it.
+    Use it as a context: an exception that leaves it finishes the file with the status "failed". Before `finish`,
+    ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be written, or
+    another run writes to it.
     """
 
     def __init__(self, path: str | Path, static: Arrays, attributes: Attributes) -> None:
         self.path = Path(path)
-        self.where = part_of(self.path)
+        self.file = part_of(self.path)
         self._checked = _Checked()
         with _writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.is_dir():
                 raise IsADirectoryError("it is a folder")
-            self._journal = Journal(self.where, _started(attributes), static)
+            self._journal = Journal(self.file, _started(attributes), static)
 
     def append(self, block: Block) -> None:
         """Write k output times."""
@@ -149,37 +149,37 @@ class ResultWriter:
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
     ) -> None:
-        """Record how the run ended, and arrays that were not known before; make the HDF5 file of it all.
+        """Record the end of the run, and arrays that were not known before; write the HDF5 file.
 
-        ``where`` is the file that has the results then. Raises ResultError where there is no room for that file; what
-        was appended stays in the journal, and how the run ended.
+        ``file`` is then the path of the results. Raises ResultError where there is no room for the HDF5 file; all
+        blocks and the end of the run stay in the journal.
         """
         with _writing(self.path):
-            self._journal.stand(status, message, statistics)
+            self._journal.set_status(status, message, statistics)
             if more:
                 self._journal.more(more)
             draft = self.path.with_name(f".{self.path.name}.draft")
             draft.unlink(missing_ok=True)
             try:
-                with OpenFile(self.where) as file:
-                    _write_journal(draft, JournalReader(file, str(self.where)))
+                with OpenFile(self.file) as file:
+                    _write_journal(draft, JournalReader(file, str(self.file)))
                 if status == "complete" or not is_finished(self.path):
                     draft.replace(self.path)
-                    self.where = self.path
+                    self.file = self.path
                 else:
-                    draft.replace(self.where)
+                    draft.replace(self.file)
             finally:
                 draft.unlink(missing_ok=True)
         if status == "complete":
             part_of(self.path).with_suffix(".part.old").unlink(missing_ok=True)
 
     def content(self) -> Content:
-        """What was written; once it is finished, arrays are read when they are asked for."""
-        return read_content(self.where, lazy=True)
+        """The results written; arrays of a finished file are read on first use."""
+        return read_content(self.file, lazy=True)
 
     def close(self) -> None:
-        """Write no more; the status stays as it is."""
-        self._journal.close(discard=self.where == self.path)
+        """Close the journal; the status stays."""
+        self._journal.close(discard=self.file == self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -189,7 +189,7 @@ class ResultWriter:
     ) -> None:
         try:
             if error is not None:
-                # The first error is the one to tell; what there was until then is in the journal.
+                # Report the first error; the results up to there are in the journal.
                 with suppress(ResultError):
                     self.finish("failed", _reason(error))
         finally:
@@ -197,7 +197,7 @@ class ResultWriter:
 
 
 def write_content(content: Content, path: str | Path) -> None:
-    """Write a new file that `read_content` reads back; it replaces an older one when it is whole."""
+    """Write a new file that `read_content` reads back; it replaces an older one once it is complete."""
     from femb.results.hdf5 import write_hdf5
 
     path = Path(path)
@@ -220,7 +220,7 @@ def _write_journal(path: Path, journal: JournalReader) -> None:
 
 
 def _started(attributes: Attributes) -> dict[str, dict[str, Any]]:
-    """A copy that has at least the root attributes a reader expects."""
+    """A copy with at least the root attributes that a reader expects."""
     copy = {path: dict(values) for path, values in attributes.items()}
     copy[""] = {"case": "", "method": "", "status": "running", "message": "", **copy.get("", {})}
     return copy
@@ -232,7 +232,7 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Turn what h5py and the system raise into a ResultError that names the file."""
+    """Turn errors of h5py and the system into a ResultError that names the file."""
     try:
         yield
     except BlockingIOError as error:

@@ -1,15 +1,15 @@
-"""Output frames: states between the steps' ends, with the accelerations and forces that go with them.
+"""Output instants: states inside steps, with the accelerations and forces that belong to them.
 
-A step's interpolant is close to the motion, but a force that is a large stiffness times a small strain is not close to
-the force: an axial strain of 1e-9 may be a newton. So the interpolated state is corrected by Newton's iteration on the
-equations of motion with the interpolant's acceleration a, a polynomial through instants at which they hold:
+The interpolated state of a step is accurate, but a force that is a large stiffness times a small strain is not: an
+axial strain of 1e-9 may be a newton. Therefore Newton's iteration corrects the interpolated state with the equations of
+motion and the interpolated acceleration a, a polynomial through instants at which the equations are satisfied:
 
     [mu M + C + K/mu  J^T] [y]     [ M a + h + f_el - f ]
     [J                0  ] [.] = - [          0          ],      y <- F y,      q <- q + H y/mu,      v <- v + y
 
-F being the solution of the same matrix for (C + K/mu) y: nearly one of what is stiffer than mu, 10/h of a step h, and
-nearly zero of what is softer, whose motion stays as it is interpolated. Accelerations and multipliers are then those
-that the forces at the corrected state give. Source: docs/theory/integration.md, section 8.
+F y being the solution of the same matrix for (C + K/mu) y: F is nearly one for components stiffer than mu = 10/h, with
+the step h, and nearly zero for softer ones, whose interpolated motion is not changed. Accelerations and multipliers
+follow from the forces at the corrected state. Source: docs/theory/integration.md, section 8.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -26,19 +26,19 @@ from femb.system.system import System
 
 # mu times the length of the step.
 STIFF = 10.0
-# Corrections of a state. The second takes what the first leaves of members about as stiff as mu, and what is quadratic.
+# Corrections of a state. The second removes the quadratic error and that of members about as stiff as mu.
 CORRECTIONS = 2
-# Inputs that differ by no more than this part of them, an instant apart, do not jump.
+# Relative difference of inputs before and after an instant up to which they do not jump.
 SMOOTH = 1e-9
 
 
 @dataclass(frozen=True)
 class Frames:
     """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,), inputs u (k, n_u), accelerations a
-    (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates; and what is
-    unbalanced (k, 2), see ``unbalanced``.
+    (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates; and
+    ``unbalanced`` (k, 2), see the function.
 
-    States are on the constraints. Where an input jumps, u and what depends on it are those after the jump.
+    States satisfy the constraints. Where an input jumps, u and the quantities that depend on it are right limits.
     """
 
     time: Floats
@@ -54,13 +54,13 @@ class Frames:
 
     @classmethod
     def joined(cls, parts: "list[Frames]") -> "Frames":
-        """One after the other."""
+        """The concatenation of parts."""
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 def output_frames(form: Formulation, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
-    """Frames of a formulation at states where its equations hold: q (k, n_q), v (k, n_v), work (k,), at times (k,)."""
-    systems = [_counting(form, state) for state in q]
+    """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k,), times (k,)."""
+    systems = [_system_at(form, state) for state in q]
     q, v = form.to_system(q, v)
     u = _inputs(systems, times, q, v)
     for k, system in enumerate(systems):
@@ -70,24 +70,24 @@ def output_frames(form: Formulation, times: Floats, q: Floats, v: Floats, work: 
 
 
 def step_frames(form: Formulation, step: Step, times: Floats) -> Frames:
-    """Frames of a formulation at times (k,) inside a step, or what differs from its end by rounding.
+    """Output of a formulation at times (k,) inside a step; a time may exceed its end by rounding.
 
-    At its end inputs may jump: all is shown as it is after the jump, but what is unbalanced is that of the step.
+    Where inputs jump at the end of the step, the output is that after the jump, except ``unbalanced``.
     """
     states, v, work = step(times)
-    of_motion = form.accelerations_to_system(states, v, step.accelerations(times))
+    accelerations = form.accelerations_to_system(states, v, step.accelerations(times))
     q, v = form.to_system(states, v)
-    systems = [_counting(form, state) for state in states]
+    systems = [_system_at(form, state) for state in states]
     instants = np.minimum(times, left_limit(step.end, step.start))
     u = _inputs(systems, instants, q, v)
     try:
-        q, v = _corrected(systems, u, q, v, of_motion, STIFF / (step.end - step.start))
+        q, v = _corrected(systems, u, q, v, accelerations, STIFF / (step.end - step.start))
     except TrialError:
-        # beyond a singular posture, or a fold, that the step itself has not met
+        # beyond a singularity or a fold that the step itself did not reach
         return output_frames(form, times, *step(times))
     if form.inputs_of_state:
         u = _inputs(systems, instants, q, v)
-    frames = _frames(systems, times, u, q, v, work, of_motion)
+    frames = _frames(systems, times, u, q, v, work, accelerations)
     if times[-1] < step.end or np.allclose(_inputs(systems[-1:], times[-1:], q[-1:], v[-1:]), u[-1], SMOOTH, 0.0):
         return frames
     after = output_frames(systems[-1], times[-1:], q[-1:].copy(), v[-1:].copy(), work[-1:])
@@ -96,7 +96,7 @@ def step_frames(form: Formulation, step: Step, times: Floats) -> Frames:
 
 
 def _corrected(systems: list[System], u: Floats, q: Floats, v: Floats, a: Floats, mu: float) -> tuple[Floats, Floats]:
-    """q (k, n_q), v (k, n_v) with what stiff members need to move with a (k, n_v), on the constraints."""
+    """q (k, n_q), v (k, n_v) corrected such that stiff members accelerate with a (k, n_v), on the constraints."""
     system, n_v, stiff, factors = systems[0], systems[0].n_v, [], []
     for k, local in enumerate(systems):
         mass, damping, stiffness = local.matrices(u[k], q[k], v[k])
@@ -123,15 +123,15 @@ def _corrected(systems: list[System], u: Floats, q: Floats, v: Floats, a: Floats
         for k, local in enumerate(systems):
             local.normalise(q[k])
             q[k], v[k] = local.projected(u[k], q[k], v[k], factors[k])
-    # a law that is too far from linear for this, as of a contact that just opens: the state as it is interpolated
+    # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
     better = (sizes[-1] <= sizes[0])[:, None]
     return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])
 
 
 def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
-    """(k, 2): the largest force (N) and the largest moment (N m) that frames lack at k states to move with a (k, n_v).
+    """(k, 2): the largest residual force (N) and moment (N m) on a frame at k states, with accelerations a (k, n_v).
 
-    a are the accelerations of the motion itself, not those that the forces give it.
+    a : from the interpolated motion, not from the forces.
     """
     residual = system.equations(u, q, v, a, multipliers)
     layout, result = system.layout, np.zeros((len(q), 2))
@@ -145,17 +145,17 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
 def _frames(
     systems: list[System], times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
 ) -> Frames:
-    """Frames of states on the constraints, with what the forces give them; of_motion : accelerations (k, n_v)."""
+    """Output at states on the constraints; of_motion : accelerations (k, n_v) of the motion, else from the forces."""
     system = systems[0]
     a, multipliers = system.forward_each(u, q, v)
     coordinates, rates = np.empty((2, len(q), system.coordinates_of_joints.count))
-    for k, each in enumerate(systems):
+    for k, local in enumerate(systems):
         if rates.size:
-            coordinates[k], rates[k] = each.joint_motion(q[k], v[k])
+            coordinates[k], rates[k] = local.joint_motion(q[k], v[k])
         if system.layout.has_loops:
             multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
-    left = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
-    return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, left)
+    residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
+    return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, residual)
 
 
 def _inputs(systems: list[System], times: Floats, q: Floats, v: Floats) -> Floats:
@@ -166,10 +166,10 @@ def _inputs(systems: list[System], times: Floats, q: Floats, v: Floats) -> Float
     return u
 
 
-def _counting(form: Formulation, state: Floats) -> System:
-    """The System with the turns of joints as they are at a state.
+def _system_at(form: Formulation, state: Floats) -> System:
+    """The System with the revolutions of joints at a state.
 
-    The coordinates of another formulation may tell them; the System itself counts them from step to step.
+    The coordinates of another formulation may contain them; the System counts them from step to step.
     """
     system = form.system
     return system if form is system else form.at(state).system

@@ -74,7 +74,7 @@ class Beam(Moving):
     acceleration = Quantity("(T, n, 3)", "m/s2", "of the nodes, inertial axes")
     angular_acceleration = Quantity("(T, n, 3)", "rad/s2", "section axes")
     strain = Quantity("(T, e, 2)", "-", "axial strain at both ends of every element")
-    # Both are positive on the face whose outward normal is the tangent: a positive first force is tension.
+    # Both act on the face whose outward normal is the tangent: a positive first force is tension.
     section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
     section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")
     rotation = Quantity("(T, n, 4)", "-", "quaternion of the rotation of the nodes from the reference shape")
@@ -116,7 +116,7 @@ class Beam(Moving):
 
     def euler_rates(self, sequence: str = "xyz") -> Floats:
         """(T, n, 3) rad/s: rates of `euler_angles`."""
-        return euler.euler_rates(*self._turn(), sequence)
+        return euler.euler_rates(*self._rotation_and_rate(), sequence)
 
 
 class Joint(Group):
@@ -134,7 +134,7 @@ class Joint(Group):
 
 
 class Driver(Group):
-    """What a driver prescribes, and the force it takes; the attribute ``names`` has the n components of the force.
+    """Prescribed motion and force of a driver; the attribute ``names`` has the n components of the force.
 
     The power of the drive is the sum of force times rate.
     """
@@ -161,7 +161,7 @@ class Driver(Group):
 
 
 class Spring(Group):
-    """What a spring, dashpot, friction or stop resists with, and the motion it resists; (T, 3) on Euler angles."""
+    """Resistance of a spring, dashpot, friction or stop, and the motion against it; (T, 3) on Euler angles."""
 
     force = Quantity(
         "(T,)",
@@ -180,7 +180,7 @@ class Spring(Group):
 
 
 class Load(Group):
-    """What a load exerts; of a motor or a pull also the motion it drives."""
+    """Force and torque of a load; of a motor or a pull also the motion it drives."""
 
     force = Quantity(
         "(T,)",
@@ -196,7 +196,7 @@ class Load(Group):
 
 
 class Audit(Group):
-    """What should be conserved or zero, at every output time."""
+    """Quantities that should be conserved or zero, at every output time."""
 
     kinetic_energy = Quantity("(T,)", "J", "of the whole model")
     potential_energy = Quantity("(T,)", "J", "elastic and gravitational")
@@ -211,28 +211,16 @@ class Audit(Group):
         recorded=VIOLATIONS,
     )
     constraint_velocity = Quantity(
-        "(T,)",
-        "-",
-        "largest violation of the rate of a constraint equation, per s",
-        recorded=VIOLATIONS,
+        "(T,)", "-", "largest violation of the rate of a constraint equation, per s", recorded=VIOLATIONS
     )
     quaternion_norm = Quantity(
-        "(T,)",
-        "-",
-        "largest deviation of a quaternion's squared length from 1",
-        recorded=VIOLATIONS,
+        "(T,)", "-", "largest deviation of a quaternion's squared length from 1", recorded=VIOLATIONS
     )
     force_balance = Quantity(
-        "(T,)",
-        "N",
-        "largest residual force on a body or beam node between steps, see below",
-        recorded=VIOLATIONS,
+        "(T,)", "N", "largest residual force on a body or beam node between steps, see below", recorded=VIOLATIONS
     )
     moment_balance = Quantity(
-        "(T,)",
-        "N m",
-        "largest residual moment on a body or beam node between steps, see below",
-        recorded=VIOLATIONS,
+        "(T,)", "N m", "largest residual moment on a body or beam node between steps, see below", recorded=VIOLATIONS
     )
 
 
@@ -254,4 +242,4 @@ GROUPS: dict[str, type[Group]] = {
     "loads": Load,
     "audit": Audit,
 }
-"""Kinds of groups by the first part of their paths; of the audit there is one group, of the others one an item."""
+"""Kinds of groups by the first part of their paths: one group of the audit, and one of each item of the others."""

@@ -1,7 +1,7 @@
-"""Arrays and attributes in HDF5 files, as `femb.results.file` lays them out: written whole, read with distrust.
+"""Arrays and attributes in HDF5 files, laid out as in `femb.results.file`; every file read is checked.
 
-Everything has a checksum: arrays by HDF5's filter fletcher32, what holds them by HDF5's format 1.8. Datasets over time
-are those that can grow along their first axis.
+Everything has a checksum: arrays by HDF5's filter fletcher32, groups by HDF5's format 1.8. Datasets over time are those
+that can grow along their first axis.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.results.openfile import ForgivingFile
 
-CHUNK_BYTES = 1 << 16  # what is read and checked at once
-BATCH_BYTES = 1 << 23  # what is gathered before it is written
-# An array of which less than this share is in the file was made to fill the memory; what is compressed may be smaller.
-SHARE, COMPRESSED = 2, 1100
-ROOM = 1 << 24
-# Groups within groups.
+CHUNK_BYTES = 1 << 16  # unit of reading and checking
+BATCH_BYTES = 1 << 23  # collected before a write
+# An array larger than its stored bytes by these factors (uncompressed, compressed) and more is refused: it would fill
+# the memory.
+EXPANSION, COMPRESSED_EXPANSION = 2, 1100
+ALWAYS_ADMITTED_BYTES = 1 << 24
+# Largest depth of nested groups.
 DEPTH = 16
 
 Block = Mapping[str, np.ndarray]
@@ -36,12 +37,12 @@ def write_hdf5(
 ) -> None:
     """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all.
 
-    Raises OSError where there is no room, TypeError or ValueError where something has no place in a file; the file is
-    then of no use.
+    Raises OSError where there is no room, TypeError or ValueError where a value cannot be stored; the file is then
+    invalid.
     """
     import h5py
 
-    with ForgivingFile(path) as held, h5py.File(held, "w", libver=("v108", "v108")) as file:
+    with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v108", "v108")) as file:
         # Only these keep the order of the model, for legends and listings.
         for kind in ("bodies", "beams", "joints", "drivers"):
             file.create_group(kind, track_order=True)
@@ -51,29 +52,29 @@ def write_hdf5(
         series: dict[str, Any] = {}
         done = 0
         for block in _gathered(blocks):
-            if held.error is not None:
+            if target.error is not None:
                 break
             for name, array in block.items():
                 if name not in series:
                     series[name] = _create_series(file, name, frames, array)
                 _fill(series[name], done, array)
             done += len(next(iter(block.values())))
-    if held.error is not None:
-        raise held.error
+    if target.error is not None:
+        raise target.error
 
 
 def _gathered(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Few large blocks of many small ones: a write by HDF5 takes a time of its own."""
-    waiting: list[Block] = []
+    """Joins small blocks to a few large ones, since every write by HDF5 costs time."""
+    collected: list[Block] = []
     size = 0
     for block in blocks:
-        waiting.append(block)
+        collected.append(block)
         size += sum(array.nbytes for array in block.values())
         if size >= BATCH_BYTES:
-            yield _joined(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield _joined(waiting)
+            yield _joined(collected)
+            collected, size = [], 0
+    if collected:
+        yield _joined(collected)
 
 
 def _joined(blocks: list[Block]) -> Block:
@@ -84,10 +85,10 @@ def _create(file: Any, path: str, array: np.ndarray) -> None:
     import h5py
 
     if array.dtype.kind == "U":
-        # Of fixed length, because texts of any length lie where HDF5 keeps no checksums.
+        # Of fixed length, because HDF5 has no checksums of texts of variable length.
         encoded = np.char.encode(array, "utf-8")
         array = encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize)))
-    # HDF5 has checksums for what is in chunks only, which a single number is not.
+    # HDF5 has checksums of chunks only, and a single number has no chunks.
     checked = array.size and array.ndim
     options = {"chunks": _chunk(array.shape, array.dtype.itemsize), "fletcher32": True} if checked else {}
     file.create_dataset(path, data=array, **options)
@@ -114,13 +115,13 @@ def _chunk(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
-    """``dataset[start : start + k] = array``, in HDF5's own calls, which take half the time of h5py's."""
+    """``dataset[start : start + k] = array`` by HDF5's low-level calls, which take half the time of h5py's."""
     import h5py
 
     if array.size:
-        place = dataset.id.get_space()
-        place.select_hyperslab((start,) + (0,) * (array.ndim - 1), array.shape)
-        dataset.id.write(h5py.h5s.create_simple(array.shape), place, np.ascontiguousarray(array))
+        space = dataset.id.get_space()
+        space.select_hyperslab((start,) + (0,) * (array.ndim - 1), array.shape)
+        dataset.id.write(h5py.h5s.create_simple(array.shape), space, np.ascontiguousarray(array))
 
 
 def _write_attributes(file: Any, attributes: Mapping[str, Mapping[str, Any]]) -> None:
@@ -131,17 +132,17 @@ def _write_attributes(file: Any, attributes: Mapping[str, Mapping[str, Any]]) ->
 
 
 class Listing:
-    """What is in an open file: attributes by path, and the names of arrays over time and of others, all looked at.
+    """The content of an open file, checked: attributes by path, and the names of arrays over time and of others.
 
-    Raises ResultError at the first thing that has no place in a result file: links out of the tree of groups, arrays of
-    other things than numbers and text, arrays that the file holds no numbers of.
+    Raises ResultError for anything that no result file contains: links out of the tree of groups, arrays of other types
+    than numbers and text, arrays without stored data.
     """
 
     def __init__(self, file: Any) -> None:
         self.attributes: dict[str, dict[str, Any]] = {}
         self.series: list[str] = []
         self.static: list[str] = []
-        # rows up to which an array was ever filled
+        # number of leading rows of an array that were written
         self.filled: dict[str, int] = {}
         self._seen: set[Any] = set()
         self._group(file, "", 0)
@@ -153,7 +154,7 @@ class Listing:
         if depth > DEPTH:
             raise ResultError(f"{path}: more than {DEPTH} groups within each other")
         self._attributes(group, path)
-        # By hand, because h5py's visititems goes by the alphabet, not in the order of the model.
+        # Not h5py's visititems, whose order is the alphabet, not that of the model.
         for name in group:
             below = f"{path}/{name}" if path else name
             link = group.get(name, getlink=True)
@@ -174,10 +175,10 @@ class Listing:
     def _once(self, item: Any, path: str) -> None:
         import h5py
 
-        place = h5py.h5o.get_info(item.id).addr
-        if place in self._seen:
+        address = h5py.h5o.get_info(item.id).addr
+        if address in self._seen:
             raise ResultError(f"{path}: the same thing under another name: links that lead in circles")
-        self._seen.add(place)
+        self._seen.add(address)
 
     def _attributes(self, item: Any, path: str) -> None:
         self.attributes[path] = {key: _plain(value) for key, value in item.attrs.items()}
@@ -189,8 +190,8 @@ class Listing:
         if dataset.is_virtual or dataset.external:
             raise ResultError(f"{path}: an array that is kept in other files")
         size = dataset.dtype.itemsize * int(np.prod(shape, dtype=object))
-        stored = dataset.id.get_storage_size() * (SHARE if dataset.compression is None else COMPRESSED)
-        if size > stored + ROOM:
+        expansion = EXPANSION if dataset.compression is None else COMPRESSED_EXPANSION
+        if size > dataset.id.get_storage_size() * expansion + ALWAYS_ADMITTED_BYTES:
             raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
         over_time = dataset.maxshape[:1] == (None,)
         if shape and dataset.chunks is not None:
@@ -203,15 +204,16 @@ class Listing:
 
 
 def _whole_rows(dataset: Any, path: str) -> int:
-    """Up to where an array has all its chunks. Raises ResultError where their index, which has no checksum, errs."""
-    offsets, places = set(), set()
+    """Number of leading rows with all chunks. Raises ResultError where the index of chunks, which has no checksum, is
+    damaged."""
+    offsets, addresses = set(), set()
     for k in range(dataset.id.get_num_chunks()):
         chunk = dataset.id.get_chunk_info(k)
         offsets.add(tuple(chunk.chunk_offset))
-        places.add(chunk.byte_offset)
+        addresses.add(chunk.byte_offset)
     counts = [range(0, size, part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
     wanted = set(product(*counts))
-    if not offsets <= wanted or len(places) != len(offsets):
+    if not offsets <= wanted or len(addresses) != len(offsets):
         raise ResultError(f"{path}: parts of it are not where they should be")
     return min((offset[0] for offset in wanted - offsets), default=dataset.shape[0])
 
@@ -230,5 +232,5 @@ def _is_text(dataset: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of numpy as Python's own, as they were written."""
+    """Numbers of numpy as those of Python."""
     return value.item() if isinstance(value, np.generic) else value

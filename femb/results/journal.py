@@ -1,19 +1,19 @@
-"""Journal: the file of a run that still goes on, in records that are only ever appended.
+"""Journal: the file of an unfinished run, a sequence of records that is only appended to.
 
-What a record holds is in the file as soon as `Journal.append` returns, and stays there if the process is killed. A
-reader needs no help of the writer: it takes the records up to the first that is not whole. The layout::
+The data of a record are in the file when `Journal.append` returns, and stay there if the process is killed. A reader
+takes the records up to the first incomplete one, independently of the writer. The layout::
 
     MAGIC, then records: kind (4 bytes), length of the content and its CRC-32, then the content
 
-    STAT   how the run stands: a JSON object in a fixed amount of room, written over in place, so that it can be told
-           how a run ended also where no room is left on the disk
+    STAT   status of the run: a JSON object of fixed length, overwritten in place, so that the end of a run can be
+           recorded also on a full disk
     HEAD   attributes, and arrays that do not change with time
-    FORM   names, kinds and shapes of the arrays that do
+    FORM   names, types and shapes of the arrays over time
     ROWS   k output times of them
-    MORE   arrays that were not known before
+    MORE   constant arrays that were not known before
 
-Arrays are a JSON list of (name, kind, shape) and their bytes one after the other. A journal is made into an HDF5 file
-when the run ends, see `femb.results.file`.
+Arrays are a JSON list of (name, type, shape), followed by their bytes. At the end of the run a journal is converted to
+an HDF5 file, see `femb.results.file`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from femb.results.locks import is_at, lock, put_in_place
 
 
 class Journal:
-    """The writing end, for `femb.results.journal_reader.JournalReader`: makes the file, locks it, and appends.
+    """The writer of a journal, see `femb.results.journal_reader.JournalReader`: creates the file, locks it, appends.
 
     Raises OSError where that fails, BlockingIOError where another process writes to it.
     """
@@ -43,7 +43,7 @@ class Journal:
         head = packed(static, {"attributes": attributes})
         self.path = path
         self._form: list[Row] = []
-        # Made under another name, so that whoever finds it at its place finds a beginning that is whole.
+        # Created under another name, so that a file named ``path`` always has a complete beginning.
         draft = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
         self._file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         try:
@@ -51,7 +51,7 @@ class Journal:
             self._size = len(MAGIC)
             self._write(MAGIC, 0)
             self._append(b"STAT", b" " * STATUS_ROOM)
-            self.stand("running", "", {})
+            self.set_status("running", "", {})
             self._append(b"HEAD", head)
             put_in_place(draft, path)
         except BaseException:
@@ -61,7 +61,7 @@ class Journal:
             draft.unlink(missing_ok=True)
 
     def append(self, block: Mapping[str, np.ndarray]) -> None:
-        """Add k output times; the file is as before where that fails."""
+        """Add k output times; a failure leaves the file unchanged."""
         if not self._form:
             form = [(name, array.dtype.str, array.shape[1:]) for name, array in block.items()]
             self._append(b"FORM", json.dumps(form).encode())
@@ -73,8 +73,8 @@ class Journal:
         """Add arrays that do not change with time."""
         self._append(b"MORE", packed(arrays, {}))
 
-    def stand(self, status: str, message: str, statistics: Mapping[str, Any]) -> None:
-        """Write how the run stands over what was there; that needs no more room on the disk."""
+    def set_status(self, status: str, message: str, statistics: Mapping[str, Any]) -> None:
+        """Overwrite the status of the run; that needs no further disk space."""
         for words in (message, message[:500]):
             text = to_json({"status": status, "message": words, "statistics": statistics})
             if len(text) <= STATUS_ROOM:
@@ -85,7 +85,7 @@ class Journal:
         self._write(RECORD.pack(b"STAT", len(text), zlib.crc32(text)) + text, len(MAGIC))
 
     def close(self, discard: bool = False) -> None:
-        """Let go of the file, and of its name where ``discard`` is set and the name is still its own."""
+        """Close the file; ``discard`` also deletes it, unless another file has its name now."""
         if self._file < 0:
             return
         if discard and is_at(self._file, self.path):
@@ -98,13 +98,13 @@ class Journal:
         try:
             self._write(record, self._size)
         except BaseException:
-            # A record that is there in part would hide what comes after it.
+            # An incomplete record would hide the following ones.
             os.ftruncate(self._file, self._size)
             raise
         self._size += len(record)
 
-    def _write(self, data: bytes, place: int) -> None:
+    def _write(self, data: bytes, offset: int) -> None:
         view = memoryview(data)
         while view:
-            written = os.pwrite(self._file, view, place)
-            view, place = view[written:], place + written
+            written = os.pwrite(self._file, view, offset)
+            view, offset = view[written:], offset + written

@@ -24,7 +24,7 @@ def to_json(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for: numbers and arrays of numpy, and mappings that are no dictionaries."""
+    """Types that JSON does not know: numbers and arrays of numpy, and mappings other than dictionaries."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, np.generic | np.ndarray):
@@ -34,8 +34,8 @@ def _plain(value: Any) -> Any:
 
 def packed(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:
     rows, contents = [], []
-    for name, each in arrays.items():
-        array = np.ascontiguousarray(each).reshape(np.shape(each))
+    for name, value in arrays.items():
+        array = np.ascontiguousarray(value).reshape(np.shape(value))
         if array.dtype.kind not in KINDS:
             raise TypeError(f"{name}: an array of kind {array.dtype} cannot be written to a result file")
         rows.append((name, array.dtype.str, array.shape))
@@ -47,11 +47,12 @@ def packed(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:
 def unpacked(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     (length,) = COUNT.unpack_from(content)
     about = json.loads(content[COUNT.size : COUNT.size + length])
-    return arrays_of([row_of(each) for each in about["arrays"]], content, COUNT.size + length), about
+    return arrays_of([row_of(entry) for entry in about["arrays"]], content, COUNT.size + length), about
 
 
-def row_of(each: Any) -> Row:
-    name, dtype, shape = each
+def row_of(entry: Any) -> Row:
+    """Name, type and shape of an array from JSON. Raises ValueError for types that are not stored."""
+    name, dtype, shape = entry
     if np.dtype(dtype).kind not in KINDS or any(size < 0 for size in shape):
         raise ValueError(f"{name}: kind {dtype}, shape {shape}")
     return str(name), str(dtype), tuple(map(int, shape))
@@ -64,11 +65,11 @@ def byte_count(dtype: str, shape: tuple[int, ...]) -> int:
     return total
 
 
-def arrays_of(rows: list[Row], content: bytes, place: int) -> dict[str, np.ndarray]:
+def arrays_of(rows: list[Row], content: bytes, offset: int) -> dict[str, np.ndarray]:
     result = {}
     for name, dtype, shape in rows:
         length = byte_count(dtype, shape)
-        part = content[place : place + length]
+        part = content[offset : offset + length]
         result[name] = np.frombuffer(part, dtype).reshape(shape)
-        place += length
+        offset += length
     return result

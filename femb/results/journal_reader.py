@@ -1,4 +1,4 @@
-"""The reading end of a journal, `femb.results.journal`."""
+"""The reader of a journal, `femb.results.journal`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from femb.results.openfile import OpenFile
 
 
 class JournalReader:
-    """The reading end: what is there in full when it is opened, whether the run goes on or not.
+    """The complete records of a journal at the time of opening, of a run that continues or has ended.
 
-    status, message, statistics, attributes, static : as in `Results`. frames : how many output times there are.
-    dropped : bytes behind the last whole record. live : whether the run goes on.
+    status, message, statistics, attributes, static : as in `Results`. frames : number of output times.
+    dropped : bytes after the last complete record. live : whether the run continues.
     Raises ResultError where the beginning cannot be read.
     """
 
@@ -52,45 +52,45 @@ class JournalReader:
 
     def blocks(self) -> Iterator[dict[str, np.ndarray]]:
         """The output times in order, in blocks as they were written."""
-        for place, length in self._rows:
-            self._file.seek(place)
+        for offset, length in self._rows:
+            self._file.seek(offset)
             yield self._block(self._file.read(length))
 
-    def _record(self, place: int, size: int) -> tuple[bytes, bytes] | None:
-        """Kind and content of the record at a place; None where there is no whole one."""
-        self._file.seek(place)
+    def _record(self, offset: int, size: int) -> tuple[bytes, bytes] | None:
+        """Kind and content of the record at an offset; None without a complete one."""
+        self._file.seek(offset)
         head = self._file.read(RECORD.size)
         if len(head) < RECORD.size:
             return None
         kind, length, checksum = RECORD.unpack(head)
-        if length > size - place - RECORD.size:
+        if length > size - offset - RECORD.size:
             return None
         content = self._file.read(length)
         if len(content) < length:
             return None
         if zlib.crc32(content) != checksum:
-            # The one record that is written over may be read in between.
+            # STAT may be read while it is overwritten.
             return (kind, b"{}") if kind == b"STAT" and length == STATUS_ROOM else None
         return kind, content
 
-    def _take(self, kind: bytes, content: bytes, place: int) -> None:
+    def _take(self, kind: bytes, content: bytes, offset: int) -> None:
         if kind == b"STAT":
-            stand = json.loads(content)
-            self.status, self.message = str(stand.get("status", "running")), str(stand.get("message", ""))
-            self.statistics = dict(stand.get("statistics", {}))
+            status = json.loads(content)
+            self.status, self.message = str(status.get("status", "running")), str(status.get("message", ""))
+            self.statistics = dict(status.get("statistics", {}))
         elif kind in (b"HEAD", b"MORE"):
             arrays, about = unpacked(content)
             self.static |= arrays
             self.attributes |= about.get("attributes", {})
         elif kind == b"FORM":
-            self.form = [row_of(load) for load in json.loads(content)]
+            self.form = [row_of(entry) for entry in json.loads(content)]
         elif kind == b"ROWS":
             (count,) = COUNT.unpack_from(content)
             wanted = COUNT.size + sum(byte_count(dtype, (count, *shape)) for _, dtype, shape in self.form)
             if wanted != len(content):
                 raise ValueError(f"{len(content)} bytes of output times, expected {wanted}")
             self.frames += count
-            self._rows.append((place, len(content)))
+            self._rows.append((offset, len(content)))
         else:
             raise ValueError(f"a record of unknown kind {kind!r}")
 
@@ -100,6 +100,6 @@ class JournalReader:
 
 
 def is_journal(file: OpenFile) -> bool:
-    """Whether a file begins like a journal."""
+    """Whether a file begins as a journal does."""
     file.seek(0)
     return file.read(len(MAGIC)) == MAGIC

@@ -1,4 +1,4 @@
-"""Files of one writer: locked while it writes, and put into place whole."""
+"""Files with a single writer: locked during writing, and renamed when complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from femb.results.openfile import OpenFile
 
-# A reader that looks whether a run goes on holds the lock for some microseconds.
+# s; a reader that checks for a writer holds the lock for some microseconds.
 LOCK_PATIENCE = 0.25
 
 
@@ -29,25 +29,25 @@ def is_locked(file: OpenFile) -> bool:
 
 
 def put_in_place(draft: Path, path: Path) -> None:
-    """Give a file the name ``path``. A file of that name that a killed run has left gets the suffix ``.old``; one that
-    another process has locked stays: BlockingIOError."""
+    """Rename a file to ``path``. A file of that name left by a killed run gets the suffix ``.old``; one that another
+    process has locked stays: BlockingIOError."""
     limit = time.monotonic() + LOCK_PATIENCE
     while True:
         try:
             _rename(draft, path)
             return
         except FileExistsError:
-            left = os.open(path, os.O_RDWR)
+            existing = os.open(path, os.O_RDWR)
             try:
-                lock(left, limit)
-                if is_at(left, path):
+                lock(existing, limit)
+                if is_at(existing, path):
                     path.replace(path.with_name(path.name + ".old"))
             finally:
-                os.close(left)
+                os.close(existing)
 
 
 def _rename(draft: Path, path: Path) -> None:
-    """Rename a file where there is none of the new name, else raise FileExistsError."""
+    """Rename a file, or raise FileExistsError if the new name exists."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -60,7 +60,7 @@ def _rename(draft: Path, path: Path) -> None:
 
 
 def lock(file: int, limit: float) -> None:
-    """Lock a file for writing; it is unlocked when the process ends, however that is."""
+    """Lock a file for writing; the end of the process, in whatever way, unlocks it."""
     try:
         import fcntl
     except ImportError:
@@ -76,7 +76,7 @@ def lock(file: int, limit: float) -> None:
 
 
 def is_at(file: int, path: Path) -> bool:
-    """Whether an open file is the one that has the name ``path``."""
+    """Whether an open file has the name ``path``."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(path))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Motion of bodies and beams: what is computed from their positions, quaternions and velocities in the results."""
+"""Motion of bodies and beams: quantities computed from the positions, quaternions and velocities in the results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ DISPLACEMENT = (
 
 
 def since_first(group: Group) -> Floats:
-    """Displacement of results that hold none: since the first output time."""
+    """Displacement since the first output time, for results without recorded displacements."""
     position: Floats = group["position"] - group["position"][:1]
     return position
 
 
 def rotation_of_body(body: Group) -> Floats:
-    """Rotation of results that hold none: from the start configuration, or from the first output time."""
+    """Rotation from the start configuration, or else from the first output time."""
     quaternion = body["quaternion"]
     start = body["reference_quaternion"] if "reference_quaternion" in body else quaternion[0]
     return rotations.multiply(quaternion, rotations.conjugate(start))
@@ -30,7 +30,7 @@ def rotation_of_body(body: Group) -> Floats:
 def start_section_deflection(beam: Group) -> Floats:
     """(T, n, 3) m: nodes in the axes of the start node's section, minus their value at the first output time.
 
-    What can be said of a deflection without knowing the undeformed shape.
+    The deflection where the undeformed shape is not known.
     """
     position = beam["position"]
     local = rotations.rotate_back(beam["quaternion"][:, :1], position - position[:, :1])
@@ -38,18 +38,18 @@ def start_section_deflection(beam: Group) -> Floats:
 
 
 def no_corners(beam: Group) -> Floats:
-    """(e, 4) of files from before there were corners."""
+    """(e, 4) corners of older files, which do not record them."""
     return np.tile([1.0, 0.0, 0.0, 0.0], (len(beam["element_length"]), 1))
 
 
 class Moving(Group):
-    """What bodies and beams have in common: a turn since the start configuration, and its rates.
+    """Base of bodies and beams: the rotation since the start configuration, and its rates.
 
     Arrays are (T, ...) with the nodes of a beam, if any, in between.
     """
 
-    def _turn(self) -> tuple[Floats, Floats]:
-        """`rotation`, and the angular velocity in the axes that it turns: (T, ..., 4), (T, ..., 3) rad/s."""
+    def _rotation_and_rate(self) -> tuple[Floats, Floats]:
+        """`rotation`, and the angular velocity in the axes that it rotates: (T, ..., 4), (T, ..., 3) rad/s."""
         rotation, quaternion = self.rotation, self["quaternion"]  # type: ignore[attr-defined]
         start = rotations.multiply(rotations.conjugate(rotation), quaternion)
         return rotation, rotations.rotate(start, self["angular_velocity"])
@@ -62,4 +62,4 @@ class Moving(Group):
     @property
     def rotation_rate(self) -> Floats:
         """(T, ..., 4) 1/s: rate of the quaternion `rotation`."""
-        return rotations.quaternion_rate(*self._turn())
+        return rotations.quaternion_rate(*self._rotation_and_rate())

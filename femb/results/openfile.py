@@ -1,7 +1,7 @@
-"""Files that HDF5 reads from and writes to by Python's own calls.
+"""Files through which HDF5 reads and writes by calls of Python.
 
-One keeps to what it opened, whatever is renamed meanwhile; the other keeps errors from HDF5, which does
-not get over them.
+`OpenFile` reads the file it opened even after renaming; `ForgivingFile` hides errors of writing from HDF5, which does
+not recover from them.
 """
 
 import io
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class OpenFile(io.RawIOBase):
-    """A file to read, which stays the same one also once another has taken its name."""
+    """A file to read, which stays the same also when another file takes its name."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -23,32 +23,32 @@ class OpenFile(io.RawIOBase):
 
     def _open(self, path: Path, flags: int) -> None:
         self._file = os.open(path, flags, 0o666)
-        self._place, self._size = 0, os.fstat(self._file).st_size
+        self._offset, self._size = 0, os.fstat(self._file).st_size
 
     def read(self, size: int | None = -1) -> bytes:
-        """So many bytes, or what there is."""
-        data = os.pread(self._file, self._size - self._place if size is None or size < 0 else size, self._place)
-        self._place += len(data)
+        """Up to ``size`` bytes; all that follow if it is negative or None."""
+        data = os.pread(self._file, self._size - self._offset if size is None or size < 0 else size, self._offset)
+        self._offset += len(data)
         return data
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, as far as there is something."""
+        """Fill a buffer, as far as the file reaches."""
         view = memoryview(buffer).cast("B")
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place."""
-        self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._size}[whence]
-        return self._place
+        """Set the offset."""
+        self._offset = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._offset, os.SEEK_END: self._size}[whence]
+        return self._offset
 
     def tell(self) -> int:
-        """The place where the file is read or written next."""
-        return self._place
+        """The offset of the next read or write."""
+        return self._offset
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """No effect: nothing is buffered."""
 
     def readable(self) -> bool:
         """Yes."""
@@ -59,21 +59,21 @@ class OpenFile(io.RawIOBase):
         return True
 
     def fileno(self) -> int:
-        """The system's number of the file."""
+        """The file descriptor."""
         return self._file
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if not self.closed:
             os.close(self._file)
         super().close()
 
 
 class ForgivingFile(OpenFile):
-    """A new file to write, which keeps the first error for itself and does as if nothing had happened.
+    """A new file to write, which stores the first error and reports success to HDF5.
 
-    HDF5 prints its inner state where a write fails, keeps trying when it closes the file, and may end the process.
-    error : the first error; nothing has been written since.
+    Where a write fails, HDF5 prints its internal state, tries again when it closes the file, and may end the process.
+    error : the first error; nothing is written after it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,25 +91,25 @@ class ForgivingFile(OpenFile):
     def write(self, data: Any) -> int:
         """Write, unless there has been an error."""
         view = memoryview(data).cast("B")
-        place, length = self._place, len(view)
-        self._place += length
-        self._size = max(self._size, self._place)
+        offset, length = self._offset, len(view)
+        self._offset += length
+        self._size = max(self._size, self._offset)
         while view and self.error is None:
             with self._forgiving():
-                written = os.pwrite(self._file, view, place)
-                view, place = view[written:], place + written
+                written = os.pwrite(self._file, view, offset)
+                view, offset = view[written:], offset + written
         return length
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, with zeros where nothing could be written."""
+        """Fill a buffer, with zeros where a write failed."""
         view = memoryview(buffer).cast("B")
-        view[:] = os.pread(self._file, len(view), self._place).ljust(len(view), b"\0")
-        self._place += len(view)
+        view[:] = os.pread(self._file, len(view), self._offset).ljust(len(view), b"\0")
+        self._offset += len(view)
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
         """Set the length."""
-        self._size = self._place if size is None else size
+        self._size = self._offset if size is None else size
         with self._forgiving():
             os.ftruncate(self._file, self._size)
         return self._size
@@ -119,7 +119,7 @@ class ForgivingFile(OpenFile):
         return True
 
     def close(self) -> None:
-        """Put it on the disk, and let go of it."""
+        """Flush the file to the disk and close it."""
         if not self.closed:
             with self._forgiving():
                 os.fsync(self._file)

@@ -1,4 +1,4 @@
-"""Named arrays of results: quantities with shape, unit and meaning, and the groups that hold them."""
+"""Named arrays of results: quantities with shape, unit and meaning, and the groups that contain them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ GroupType = TypeVar("GroupType", bound="Group")
 class Quantity:
     """A named array of a `Group`, read as an attribute; knows its shape, unit and meaning.
 
-    otherwise : computes it from the group for results that do not hold it. recorded : the module of the function of the
-    same name by which a run records it, a `femb.results.record.RecordedFunction`. Without one, elements record it
-    (``Item.records`` and ``Batch.records``), or the audit.
+    otherwise : function that computes it from the group where the results do not contain it. recorded : the module of
+    the function of the same name by which a run records it, a `femb.results.record.RecordedFunction`. Without one,
+    elements record it (``Item.records`` and ``Batch.records``), or the audit.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Quantity:
 
     @property
     def sizes(self) -> list[str]:
-        """The sizes of an array's axes: numbers, or letters that stand for one."""
+        """The sizes of an array's axes: numbers or letters."""
         return [part.strip() for part in self.shape.strip("()").split(",") if part.strip()]
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -54,10 +54,10 @@ class Quantity:
         return group[self.name]
 
     def admits(self, array: np.ndarray, sizes: dict[str, int], strict: bool) -> bool:
-        """Whether an array is of this shape, its letters standing for ``sizes``; those not met before are added.
+        """Whether an array has this shape, with ``sizes`` for its letters; new letters are added to ``sizes``.
 
-        strict : all letters mean the same in the group. Of others what is written for each time may have more to it,
-        as the force of a spring on Euler angles has three.
+        strict : letters have one size in the group. Otherwise an array may have further axes, such as the force of a
+        spring on Euler angles, which has three components.
         """
         wanted = self.sizes
         if array.dtype.kind not in "biufc" or array.ndim < len(wanted) or (strict and array.ndim != len(wanted)):
@@ -77,8 +77,8 @@ class Quantity:
 class Group:
     """The arrays and attributes under one path; ``group["name"]`` reads any of them.
 
-    series : names of those that change with time. of_nodes : whether it is of nodes in a row, (T, n, ...); then a
-    letter of its shapes means the same in all of them.
+    series : names of the arrays over time. of_nodes : whether its arrays are of a sequence of nodes, (T, n, ...); then
+    a letter has the same size in all of its shapes.
     """
 
     of_nodes: ClassVar[bool] = False
@@ -96,7 +96,7 @@ class Group:
         return {name: var for name, var in vars(cls).items() if isinstance(var, Quantity)}
 
     def at(self, k: int) -> dict[str, np.ndarray]:
-        """Its arrays at output time k; those that do not change with time as they are."""
+        """Its arrays at output time k, and its constant arrays."""
         return {name: self[name][k] if name in self.series else self[name] for name in self.arrays}
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -123,7 +123,7 @@ class Groups(Mapping[str, GroupType], Generic[GroupType]):
         self, kind: str, make: type[GroupType], arrays: Arrays, attributes: Attributes, series: Collection[str] = ()
     ) -> None:
         self._kind = kind
-        # A dictionary, because a set forgets the order of the model.
+        # A dictionary, because a set has no order.
         names = dict.fromkeys(path.split("/")[1] for path in (*arrays, *attributes) if path.startswith(kind + "/"))
         self._groups = {name: make(f"{kind}/{name}", arrays, attributes, series) for name in names}
 

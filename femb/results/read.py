@@ -1,4 +1,4 @@
-"""Reading of result files: of runs that ended and of runs that go on, with every check at once."""
+"""Reading and checking of result files, of finished and unfinished runs."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from femb.results.journal_reader import JournalReader, is_journal
 from femb.results.locks import is_locked
 from femb.results.openfile import OpenFile
 
-# How every HDF5 file begins.
+# The first bytes of HDF5 files.
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
-# Attributes that hold JSON, and what of.
+# Attributes in JSON, and the type of their content.
 STRUCTURED = {"shape": dict, "names": list}
 
 
 def part_of(path: Path) -> Path:
-    """The file of a run that goes on, or ended early over finished results."""
+    """The file of a run that is not finished, or that ended early where finished results exist."""
     return path.with_name(path.name + ".part")
 
 
 def is_finished(path: Path) -> bool:
-    """Whether there is a result file that a run must not replace before it has ended well itself: any but that of a
-    run that did not."""
+    """Whether a result file exists that only a completed run may replace: any but that of an incomplete run."""
     import h5py
 
     try:
@@ -47,7 +46,7 @@ def is_finished(path: Path) -> bool:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a run that is to make this file goes on."""
+    """Whether a run that will write this file is in progress."""
     try:
         with OpenFile(part_of(path)) as file:
             return is_journal(file) and is_locked(file)
@@ -56,11 +55,10 @@ def is_being_written(path: Path) -> bool:
 
 
 def read_content(path: str | Path, lazy: bool = False) -> Content:
-    """`Results` of a file; of an unfinished one, the output times that are there in full.
+    """The content of a result file; of an unfinished one, the complete output times.
 
-    Where there is no file of that name but a run that is to make it, those are from `part_of` it. lazy : read arrays
-    when they are asked for, and check them then. Raises ResultError where the file is missing, damaged, or no result
-    file.
+    Without a file of that name, that of an unfinished run, `part_of` the path, is read. lazy : read and check arrays
+    on first use. Raises ResultError where the file is missing, damaged, or no result file.
     """
     path = Path(path)
     file = _opened(path)
@@ -74,8 +72,8 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
 
 
 def find_results(path: Path) -> Path:
-    """The result file that is meant by ``path``: the file itself, or of a folder the finished ``results.h5``, or else
-    that of the run that goes on or was killed there."""
+    """The result file of a path: the file itself, or of a folder the finished ``results.h5``, or else the file of the
+    unfinished or killed run."""
     if not path.is_dir():
         return path
     file = path / "results.h5"
@@ -84,7 +82,7 @@ def find_results(path: Path) -> Path:
 
 
 def attributes_of(journal: JournalReader) -> dict[str, dict[str, Any]]:
-    """The attributes of a journal, with how its run stands."""
+    """The attributes of a journal, with the status of its run."""
     attributes = {path: dict(values) for path, values in journal.attributes.items()}
     attributes.setdefault("", {}).update(status=journal.status, message=journal.message)
     attributes.setdefault("statistics", {}).update(journal.statistics)
@@ -108,21 +106,21 @@ def _of_hdf5(file: OpenFile, path: Path) -> Content:
     from femb.results.hdf5 import Listing, read_array
 
     with h5py.File(file, "r") as content:
-        found = Listing(content)
-        _check_attributes(found.attributes, path)
-        series = {name: read_array(content[name]) for name in found.series}
-        static = {name: read_array(content[name]) for name in found.static}
-    frames = _whole_frames(series)
-    for name in found.series:
-        rows = found.filled.get(name, frames)
+        names = Listing(content)
+        _check_attributes(names.attributes, path)
+        series = {name: read_array(content[name]) for name in names.series}
+        static = {name: read_array(content[name]) for name in names.static}
+    frames = _complete_frames(series)
+    for name in names.series:
+        rows = names.filled.get(name, frames)
         if rows < frames:
             raise ResultError(f"{name}: ends after {rows} of {frames} output times")
-    attributes = {name: values for name, values in found.attributes.items() if values}
+    attributes = {name: values for name, values in names.attributes.items() if values}
     return Content({name: array[:frames] for name, array in series.items()}, static, attributes)
 
 
 def _lazily(file: OpenFile, path: Path) -> Content:
-    """Results of a file that this process has written, whose arrays are read when they are asked for."""
+    """Results of a file that this process has written, with arrays read on first use."""
     import h5py
 
     from femb.results.hdf5 import Listing, read_array
@@ -132,10 +130,10 @@ def _lazily(file: OpenFile, path: Path) -> Content:
             return read_array(content[name])
 
     with h5py.File(file, "r") as content:
-        found = Listing(content)
-        shapes = {name: content[name].shape for name in (*found.series, *found.static)}
-    attributes = {name: values for name, values in found.attributes.items() if values}
-    series, static = ({name: shapes[name] for name in names} for names in (found.series, found.static))
+        names = Listing(content)
+        series = {name: content[name].shape for name in names.series}
+        static = {name: content[name].shape for name in names.static}
+    attributes = {name: values for name, values in names.attributes.items() if values}
     return Content(LazyArrays(series, load), LazyArrays(static, load), attributes)
 
 
@@ -158,8 +156,8 @@ def _plain_text(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _whole_frames(series: Mapping[str, np.ndarray]) -> int:
-    """How many output times every series has; those of a file that was cut or edited may differ."""
+def _complete_frames(series: Mapping[str, np.ndarray]) -> int:
+    """Number of output times of all series; those of a truncated or edited file may differ."""
     frames = min((len(array) for array in series.values()), default=0)
     written = np.isfinite(series["time"][:frames]) if "time" in series else np.ones(frames, bool)
     return frames if written.all() else int(np.argmin(written))
@@ -167,7 +165,7 @@ def _whole_frames(series: Mapping[str, np.ndarray]) -> int:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged file leads to into a ResultError that names it."""
+    """Turn every error of a damaged file into a ResultError that names it."""
     try:
         yield
     except ResultError as error:
@@ -180,10 +178,10 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> OpenFile:
-    # A run may end, and rename its file, in between.
-    for each in (path, part_of(path), path):
+    # A run may end, and rename its file, between the attempts.
+    for attempt in (path, part_of(path), path):
         try:
-            return OpenFile(each)
+            return OpenFile(attempt)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except IsADirectoryError as error:

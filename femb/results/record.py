@@ -1,4 +1,4 @@
-"""Record: from the states of a system to the named arrays of a result file."""
+"""The recorder: from states of a system to named arrays of results."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ quantity, or None where the item has no such quantity."""
 
 
 def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunction]]:
-    """Path, name of the item and function of every quantity that says by which function it is recorded."""
+    """Path, name of the item and function of every quantity with a function that records it."""
     for kind, group in GROUPS.items():
         for word, quantity in group.quantities().items():
             if quantity.recorded:
@@ -36,10 +36,10 @@ def _class_of(item: Item) -> type[Item]:
 
 
 class Recorder:
-    """Turns output frames into blocks of named arrays, and audits them.
+    """Converts output instants to blocks of named arrays, with the audit.
 
-    The energy error is kinetic plus potential energy less the work of loads and dampers and less its value at the
-    first frame recorded.
+    The energy error is kinetic plus potential energy minus the work of loads and dampers, relative to the first instant
+    recorded.
     """
 
     def __init__(self, system: System) -> None:

@@ -1,4 +1,4 @@
-"""Recording: output frames of an analysis on their way to memory and, if asked for, to a file."""
+"""Recording of the output of an analysis in memory or in a file."""
 
 import time
 from contextlib import suppress
@@ -15,18 +15,18 @@ from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.system.system import System
 
-# Output frames collected before they are turned into named arrays, which is cheaper for many at once.
+# Output instants collected before their conversion to named arrays, which is cheaper for many at once.
 BLOCK = 64
-# Frames do not wait longer than this, s, for more to come.
+# Longest time, s, that output instants wait for further ones.
 PATIENCE = 0.5
 
 
 class Recording:
-    """A context in which frames are added; left by an error, the results up to there are whole, and say why.
+    """A context that records output instants; an error that leaves it ends the results with the error's message.
 
-    out : an HDF5 file that is made of what is written while it goes on; the results are then read from it, and memory
-    does not grow with the frames. message, statistics and arrays are for the end of the file. An error that passes gets
-    the results as ``error.results``.
+    out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
+    the output. message, statistics and arrays are recorded at the end. An error that leaves the context gets the
+    results as ``error.results``.
     """
 
     def __init__(self, system: System, method: str, out: str | Path | None = None, case_text: str = "") -> None:
@@ -47,7 +47,7 @@ class Recording:
         system: System | None = None,
         without: tuple[str, ...] = (),
     ) -> None:
-        """Take consecutive output instants; with arrays of the analysis itself by their paths, as recorded by another
+        """Add consecutive output instants; with arrays of the analysis itself by their paths, as recorded by another
         ``system`` of the same model, and without some arrays."""
         if more or system is not None:
             self._write()
@@ -57,27 +57,27 @@ class Recording:
         if not self._collected:
             self._oldest = time.monotonic()
         self._collected.append(frames)
-        # The first does not wait: with it the file says what there is to come.
-        if not self._written or sum(len(each.time) for each in self._collected) >= BLOCK:
+        # The first one is written at once: with it readers know the names of the arrays.
+        if not self._written or sum(len(part.time) for part in self._collected) >= BLOCK:
             self._write()
-        self.wait_no_longer()
+        self.write_overdue()
 
-    def wait_no_longer(self) -> None:
-        """Write the frames that have waited for some time; a run calls this after every step."""
+    def write_overdue(self) -> None:
+        """Write output instants that have waited for `PATIENCE`; a run calls this after every step."""
         if self._collected and time.monotonic() - self._oldest > PATIENCE:
             self._write()
 
     def watching(self, progress: Reporter | None) -> "Watch":
-        """A progress that calls `wait_no_longer` too."""
+        """A reporter that also calls `write_overdue`."""
         return Watch(self, progress)
 
     def audit_warning(self, rtol: float) -> str:
-        """What of the audit so far is far beyond the tolerances; empty if nothing is."""
+        """A warning of audit quantities far beyond the tolerances so far; empty if there are none."""
         self._write()
         return self._recorder.audit_watch.warning(rtol)
 
     def results(self) -> Results:
-        """What was recorded."""
+        """The results recorded so far."""
         return Results(*self._writer.content())
 
     def _write(self) -> None:
@@ -97,12 +97,12 @@ class Recording:
         try:
             try:
                 self._write()
-            except BaseException as own:
-                # Frames are not looked for a second time; what was written before is there.
-                failure = failure or own
+            except BaseException as problem:
+                # The last output instants are lost; those written before remain.
+                failure = failure or problem
             self._finish(failure)
-        except BaseException as own:
-            failure = failure or own
+        except BaseException as problem:
+            failure = failure or problem
         finally:
             self._writer.close()
         if failure is not None:
@@ -119,18 +119,18 @@ class Recording:
 
 
 class Watch:
-    """The progress of a run that is recorded."""
+    """The reporter of a run that is recorded."""
 
     def __init__(self, recording: Recording, progress: Reporter | None) -> None:
         self._recording, self._progress = recording, progress
 
     def message(self, text: str) -> None:
-        """Say what is being done."""
+        """Show what is being done."""
         if self._progress is not None:
             self._progress.message(text)
 
     def update(self, t: float) -> None:
         """The time reached, s."""
-        self._recording.wait_no_longer()
+        self._recording.write_overdue()
         if self._progress is not None:
             self._progress.update(t)

@@ -1,9 +1,8 @@
-"""Results: what an analysis computed, read by names.
+"""Results of an analysis: named arrays.
 
-Everything is an array named by its path in the result file, such as
-``bodies/hub/position``; the full list is in `femb.results.groups`. This module puts names on the
-arrays and derives from them (Euler angles, displacements); it computes no dynamics and, files
-aside, needs nothing but numpy.
+The name of an array is its path in the result file, such as ``bodies/hub/position``; the full list is in
+`femb.results.groups`. Groups of arrays derive further quantities (Euler angles, displacements). No dynamics is computed
+here; only numpy is needed, except for files.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content, kept, listing, shapes_of
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content, listing, read_only, shapes_of
 from femb.results.file import write_content
 from femb.results.groups import Audit, Beam, Body, Driver, EventRecord, Joint, Load, Spring
 from femb.results.quantity import Group, Groups
@@ -32,18 +31,18 @@ class Results:
     Parameters
     ----------
     series : mapping of path to (T, ...) array
-        What changes with time; all have the T rows of ``"time"``.
+        Arrays over time, with the T rows of ``"time"``.
     static : mapping of path to array
-        What does not: start shapes, modes, matrices.
+        Constant arrays: start shapes, modes, matrices.
     attributes : mapping of group path to attributes
         ``""`` is the root: femb_version, case, method, status, message.
 
-    Everything is also in ``arrays`` by its path, whether this class has a word for it or not.
-    Raises ResultError where a series has not as many rows as ``"time"``.
+    ``arrays`` has all arrays by path, including those without an attribute of this class.
+    Raises ResultError where the number of rows of a series differs from that of ``"time"``.
     """
 
     def __init__(self, series: Arrays, static: Arrays = NOTHING, attributes: Attributes = NOTHING) -> None:
-        self.series, self.static = kept(series), kept(static)
+        self.series, self.static = read_only(series), read_only(static)
         self.attributes: Attributes = MappingProxyType(
             {path: MappingProxyType(dict(values)) for path, values in attributes.items()}
         )
@@ -62,27 +61,27 @@ class Results:
         self.audit = Audit("audit", self.arrays, self.attributes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled whole, also where arrays would be read from a file when they are asked for."""
+        """Pickled with all arrays, including those not yet read from a file."""
         attributes = {path: dict(values) for path, values in self.attributes.items()}
         return Results, (dict(self.series), dict(self.static), attributes)
 
     @property
     def time(self) -> Floats:
-        """(T,) s: the output times; empty for results that have none."""
+        """(T,) s: the output times; may be empty."""
         return self.series["time"] if "time" in self.series else np.zeros(0)
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
-        """The events of the run in order of time: latches, and events that were asked for; empty until it has ended."""
+        """The events of the run in order of time: latches, and the requested events; empty until the run has ended."""
         names = [path.split("/")[1] for path in self.static if path.startswith("events/") and path.endswith("/time")]
-        found = [
+        events = [
             EventRecord(float(t), name, float(loss))
             for name in names
             for t, loss in zip(
                 self.static[f"events/{name}/time"], self.static[f"events/{name}/energy_loss"], strict=True
             )
         ]
-        return tuple(sorted(found, key=lambda event: event.time))
+        return tuple(sorted(events, key=lambda event: event.time))
 
     @property
     def statistics(self) -> Mapping[str, Any]:
@@ -114,7 +113,7 @@ class Results:
 
     @property
     def title(self) -> str:
-        """Title of the model; empty where it has none."""
+        """Title of the model; may be empty."""
         return str(self._root("title"))
 
     @property
@@ -123,18 +122,18 @@ class Results:
         return str(self._root("frame") or "inertial")
 
     def in_frame(self, frame: str) -> Results:
-        """The same results with the motion of bodies and beams as it is seen from a moving frame.
+        """The same results with the motion of bodies and beams relative to a moving frame.
 
-        frame : the name of a body; of a beam's node, ``"NAME[NODE]"``, which has the axes of its section; or
+        frame : the name of a body; a beam's node as ``"NAME[NODE]"``, with the axes of its section; or
             ``"inertial"``, for these results themselves.
 
-        Of every body and beam, positions and velocities are relative to the moving frame and in its axes, quaternions
-        are to its axes, angular velocities are relative to it and stay in the axes of the body or section.
-        Accelerations are the rates of these, and are left out of results that do not hold the frame's own.
-        ``displacement`` is from the start configuration fixed in the frame: undeformed, its joints at their start
-        coordinates. Of beams, ``deflection`` is the same, so that it counts what bends and turns anywhere between the
-        frame and the node, joints included; ``rotation`` is the node's turn from that configuration. All else, such
-        as joints, loads and the audit, is as it was.
+        For all bodies and beams, positions and velocities are relative to the moving frame and in its axes, quaternions
+        are to its axes, angular velocities are relative to it and in the axes of the body or section. Accelerations
+        are the rates of these; they are omitted if the results do not contain those of the frame. ``displacement`` is
+        from the start configuration fixed in the frame: undeformed, its joints at their start coordinates. For beams,
+        ``deflection`` is the same and thus includes all bending and rotation between the frame and the node, also of
+        joints; ``rotation`` is the node's rotation from that configuration. All other quantities, such as those of
+        joints, loads and the audit, are unchanged.
 
         Raises ResultError for an unknown frame.
         """
@@ -142,9 +141,9 @@ class Results:
 
     @classmethod
     def read(cls, path: str | Path) -> Results:
-        """Read a result file, also of a run that still runs, failed or was killed.
+        """Read a result file, also of a run that is in progress, failed or was killed.
 
-        Where there is no ``path`` yet, the run that is to make it is read, from ``path`` with ``.part`` behind it.
+        If ``path`` does not exist, the file of the unfinished run is read, ``path`` with ``.part`` appended.
         Raises ResultError where there is no such file, or it is damaged or not a result file.
         """
         content = read_content(path)
@@ -158,12 +157,12 @@ class Results:
     def write(self, path: str | Path) -> None:
         """Write the result file; `read` gives the same results back.
 
-        An existing file is replaced when the new one is whole. Raises ResultError where it cannot be written.
+        An existing file is replaced once the new one is complete. Raises ResultError where it cannot be written.
         """
         write_content(Content(self.series, self.static, self.attributes), path)
 
     def _check_shapes(self) -> None:
-        """Raise ResultError where a quantity of a group has another shape than its class says, or is no number."""
+        """Raise ResultError where a quantity of a group has not the shape that its class declares, or no numbers."""
         for group in self.groups():
             sizes: dict[str, int] = {"T": self.time.size}
             for name, array in group.arrays.items():
@@ -173,9 +172,7 @@ class Results:
 
     def groups(self) -> Iterator[Group]:
         """The groups of all items, kind by kind, and the audit."""
-        kinds: tuple[Groups[Any], ...] = (
-            *(self.bodies, self.beams, self.joints, self.drivers, self.springs, self.loads),
-        )
+        kinds: list[Groups[Any]] = [self.bodies, self.beams, self.joints, self.drivers, self.springs, self.loads]
         for kind in kinds:
             yield from kind.values()
         yield self.audit

@@ -1,4 +1,4 @@
-"""The frame that motion is seen from: inertial, or moving with a body or with a node of a beam."""
+"""Motion relative to a frame: inertial, or moving with a body or with a node of a beam."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NODE = re.compile(r"(?P<name>.+)\[(?P<node>-?\d+)\]")
 
 @dataclass(frozen=True)
 class View:
-    """Motion of the viewing frame: origin (T, 3) m and its velocity (T, 3) m/s in inertial axes,
+    """Motion of the frame of reference: origin (T, 3) m and its velocity (T, 3) m/s in inertial axes,
     quaternion (T, 4) frame to inertial, angular velocity (T, 3) rad/s in inertial axes."""
 
     origin: Floats
@@ -51,37 +51,38 @@ class View:
 
         Here and below, arrays are (t, ..., 3 or 4) for a slice of t output times.
         """
-        origin, quaternion = _beside(points, self.origin[k], self.quaternion[k])
+        origin, quaternion = _aligned(points, self.origin[k], self.quaternion[k])
         return rotations.rotate_back(quaternion, points - origin)
 
     def velocities(self, k: int | slice, points: Floats, velocities: Floats) -> Floats:
         """(..., 3) m/s: the rate of `points`, that is velocity relative to the moving frame."""
         frame = self.origin[k], self.velocity[k], self.quaternion[k], self.angular_velocity[k]
-        origin, velocity, quaternion, spin = _beside(points, *frame)
+        origin, velocity, quaternion, spin = _aligned(points, *frame)
         carried = velocity + np.cross(spin, points - origin)
         return rotations.rotate_back(quaternion, velocities - carried)
 
     def quaternions(self, k: int | slice, quaternions: Floats) -> Floats:
-        """(..., 4): of something to the frame, from its quaternions to the inertial axes."""
-        (quaternion,) = _beside(quaternions, self.quaternion[k])
+        """(..., 4): quaternions to the frame, from quaternions of the same axes to the inertial axes."""
+        (quaternion,) = _aligned(quaternions, self.quaternion[k])
         return rotations.multiply(rotations.conjugate(quaternion), quaternions)
 
     def angular_velocities(self, k: int | slice, quaternions: Floats, angular_velocities: Floats) -> Floats:
-        """(..., 3) rad/s: relative to the moving frame, in the axes of what turns, as they are given;
-        ``quaternions`` (..., 4) are from those to the inertial axes."""
-        (spin,) = _beside(angular_velocities, self.angular_velocity[k])
+        """(..., 3) rad/s: relative to the moving frame, in rotating axes as ``angular_velocities``; ``quaternions``
+        (..., 4) are from those axes to the inertial ones."""
+        (spin,) = _aligned(angular_velocities, self.angular_velocity[k])
         return angular_velocities - rotations.rotate_back(quaternions, spin)
 
     def accelerations(
-        self, k: int | slice, points: Floats, velocities: Floats, accelerations: Floats, own: tuple[Floats, Floats]
+        self, k: int | slice, points: Floats, velocities: Floats, accelerations: Floats, of_frame: tuple[Floats, Floats]
     ) -> Floats:
-        """(..., 3) m/s2: the second rate of `points`; ``own`` are the frame's acceleration and angular acceleration
-        (T, 3), inertial axes."""
-        frame = self.origin[k], self.velocity[k], self.quaternion[k], self.angular_velocity[k], own[0][k], own[1][k]
-        origin, velocity, quaternion, spin, acceleration, change = _beside(points, *frame)
+        """(..., 3) m/s2: the second rate of `points`; ``of_frame`` are the frame's acceleration and angular
+        acceleration (T, 3), inertial axes."""
+        motion = self.origin[k], self.velocity[k], self.quaternion[k], self.angular_velocity[k]
+        frame = (*motion, of_frame[0][k], of_frame[1][k])
+        origin, velocity, quaternion, spin, acceleration, spin_rate = _aligned(points, *frame)
         arm = points - origin
         relative = velocities - velocity - np.cross(spin, arm)
-        carried = acceleration + np.cross(change, arm) + np.cross(spin, np.cross(spin, arm))
+        carried = acceleration + np.cross(spin_rate, arm) + np.cross(spin, np.cross(spin, arm))
         return rotations.rotate_back(quaternion, accelerations - carried - 2.0 * np.cross(spin, relative))
 
     def angular_accelerations(
@@ -90,20 +91,20 @@ class View:
         quaternions: Floats,
         angular_velocities: Floats,
         angular_accelerations: Floats,
-        change: Floats,
+        of_frame: Floats,
     ) -> Floats:
-        """(..., 3) rad/s2: the rate of `angular_velocities`; ``change`` (T, 3) is the frame's angular acceleration,
+        """(..., 3) rad/s2: the rate of `angular_velocities`; ``of_frame`` (T, 3) is the frame's angular acceleration,
         inertial axes."""
-        spin, own = _beside(angular_accelerations, self.angular_velocity[k], change[k])
-        spin, own = rotations.rotate_back(quaternions, spin), rotations.rotate_back(quaternions, own)
-        return angular_accelerations - own + np.cross(angular_velocities, spin)
+        spin, spin_rate = _aligned(angular_accelerations, self.angular_velocity[k], of_frame[k])
+        spin, spin_rate = rotations.rotate_back(quaternions, spin), rotations.rotate_back(quaternions, spin_rate)
+        return angular_accelerations - spin_rate + np.cross(angular_velocities, spin)
 
 
 def seen_from(results: Results, frame: str) -> Content:
-    """What `Results.in_frame` describes."""
+    """The content of `Results.in_frame`."""
     view = View.of(results, frame)
     origin, axes = start_pose(results, frame)
-    own = _frame_accelerations(results, frame)
+    of_frame = _frame_accelerations(results, frame)
     series, static = dict(results.series), dict(results.static)
     attributes: dict[str, dict[str, Any]] = {path: dict(values) for path, values in results.attributes.items()}
     attributes.setdefault("", {})["frame"] = frame
@@ -112,39 +113,40 @@ def seen_from(results: Results, frame: str) -> Content:
         path = group.path
         if "position" not in group or "quaternion" not in group:
             continue
-        place, turn = _start_of(group)
-        moved = relative(view, group, own)
-        moved["reference_position"] = rotations.rotate_back(axes, place - origin)
-        moved["reference_quaternion"] = rotations.multiply(rotations.conjugate(axes), turn)
-        moved["displacement"] = moved["position"] - moved["reference_position"]
-        moved["rotation"] = rotations.multiply(moved["quaternion"], rotations.conjugate(moved["reference_quaternion"]))
+        position, quaternion = _start_of(group)
+        arrays = relative(view, group, of_frame)
+        start = arrays["reference_quaternion"] = rotations.multiply(rotations.conjugate(axes), quaternion)
+        arrays["reference_position"] = rotations.rotate_back(axes, position - origin)
+        arrays["displacement"] = arrays["position"] - arrays["reference_position"]
+        arrays["rotation"] = rotations.multiply(arrays["quaternion"], rotations.conjugate(start))
         if group.of_nodes:
-            moved["deflection"] = moved["displacement"]
+            arrays["deflection"] = arrays["displacement"]
             attributes.setdefault(path, {})["deflection_body"] = frame
         for word in ("acceleration", "angular_acceleration"):
-            if word not in moved:
+            if word not in arrays:
                 series.pop(f"{path}/{word}", None)
-        for word, array in moved.items():
+        for word, array in arrays.items():
             (static if word.startswith("reference") else series)[f"{path}/{word}"] = array
     return Content(series, static, attributes)
 
 
-def relative(view: View, group: Body | Beam, own: tuple[Floats, Floats] | None = None) -> dict[str, Floats]:
-    """Arrays of a body's or beam's motion, all output times, as the view has them; accelerations where ``own``,
-    the frame's acceleration and angular acceleration in inertial axes, is given and the group holds its own."""
-    always = slice(None)
+def relative(view: View, group: Body | Beam, of_frame: tuple[Floats, Floats] | None = None) -> dict[str, Floats]:
+    """Arrays of the motion of a body or beam relative to a frame, all output times; with accelerations if
+    ``of_frame``, the frame's acceleration and angular acceleration in inertial axes, and those of the group exist."""
+    times = slice(None)
     position, quaternion = group["position"], group["quaternion"]
-    seen = {"position": view.points(always, position), "quaternion": view.quaternions(always, quaternion)}
+    result = {"position": view.points(times, position), "quaternion": view.quaternions(times, quaternion)}
     if "velocity" in group:
-        seen["velocity"] = view.velocities(always, position, group["velocity"])
+        result["velocity"] = view.velocities(times, position, group["velocity"])
     if "angular_velocity" in group:
-        seen["angular_velocity"] = view.angular_velocities(always, quaternion, group["angular_velocity"])
-    if own is not None and "acceleration" in group and "velocity" in group:
-        seen["acceleration"] = view.accelerations(always, position, group["velocity"], group["acceleration"], own)
-    if own is not None and "angular_acceleration" in group and "angular_velocity" in group:
-        given = group["angular_velocity"], group["angular_acceleration"]
-        seen["angular_acceleration"] = view.angular_accelerations(always, quaternion, *given, own[1])
-    return seen
+        result["angular_velocity"] = view.angular_velocities(times, quaternion, group["angular_velocity"])
+    if of_frame is not None and "acceleration" in group and "velocity" in group:
+        linear = group["velocity"], group["acceleration"]
+        result["acceleration"] = view.accelerations(times, position, *linear, of_frame)
+    if of_frame is not None and "angular_acceleration" in group and "angular_velocity" in group:
+        angular = group["angular_velocity"], group["angular_acceleration"]
+        result["angular_acceleration"] = view.angular_accelerations(times, quaternion, *angular, of_frame[1])
+    return result
 
 
 def node_of(text: str) -> tuple[str, int | None]:
@@ -161,11 +163,12 @@ def start_pose(results: Results, frame: str) -> tuple[Floats, Floats]:
 
 
 def _start_of(group: Body | Beam) -> tuple[Floats, Floats]:
-    """Positions and quaternions in the start configuration; at the first output time where results do not hold them."""
-    found = []
-    for word in ("position", "quaternion"):
-        found.append(group[f"reference_{word}"] if f"reference_{word}" in group else group[word][0])
-    return found[0], found[1]
+    """Positions and quaternions in the start configuration; at the first output time in results without them."""
+
+    def start_value(word: str) -> Floats:
+        return group[f"reference_{word}"] if f"reference_{word}" in group else group[word][0]
+
+    return start_value("position"), start_value("quaternion")
 
 
 def _motion(results: Results, frame: str) -> list[Floats]:
@@ -179,14 +182,14 @@ def _frame_accelerations(results: Results, frame: str) -> tuple[Floats, Floats] 
     group, node = _owner(results, frame)
     if "acceleration" not in group or "angular_acceleration" not in group:
         return None
-    linear, turning, quaternion = (group[word] for word in ("acceleration", "angular_acceleration", "quaternion"))
+    linear, angular, quaternion = (group[word] for word in ("acceleration", "angular_acceleration", "quaternion"))
     if node is not None:
-        linear, turning, quaternion = linear[:, node], turning[:, node], quaternion[:, node]
-    return linear, rotations.rotate(quaternion, turning)
+        linear, angular, quaternion = linear[:, node], angular[:, node], quaternion[:, node]
+    return linear, rotations.rotate(quaternion, angular)
 
 
 def _owner(results: Results, frame: str) -> tuple[Body | Beam, int | None]:
-    """The body, or the beam and its node, that a frame's name stands for."""
+    """The body, or the beam and its node, of a frame's name."""
     if frame in results.bodies:
         return results.bodies[frame], None
     name, node = node_of(frame)
@@ -199,7 +202,7 @@ def _owner(results: Results, frame: str) -> tuple[Body | Beam, int | None]:
     return results.beams[name], node
 
 
-def _beside(values: Floats, *frame: Floats) -> Iterator[Floats]:
-    """The frame's (t, 3 or 4) as (t, 1, ..., 3 or 4), to go with values (t, ..., 3 or 4) of the same output times."""
-    for each in frame:
-        yield each.reshape(*each.shape[:-1], *(1,) * (values.ndim - each.ndim), each.shape[-1])
+def _aligned(values: Floats, *frame: Floats) -> Iterator[Floats]:
+    """Arrays (t, 3 or 4) of the frame as (t, 1, ..., 3 or 4), which broadcast with values (t, ..., 3 or 4)."""
+    for array in frame:
+        yield array.reshape(*array.shape[:-1], *(1,) * (values.ndim - array.ndim), array.shape[-1])

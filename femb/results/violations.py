@@ -1,4 +1,4 @@
-"""Outputs of the audit: how far states are from what must be zero, at k output instants."""
+"""Outputs of the audit: quantities that should be zero, at k output instants."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def constraint_velocity(system: System, name: str, frames: Frames) -> Floats:
 
 
 def quaternion_norm(system: System, name: str, frames: Frames) -> Floats:
-    """(k,) the largest departure of a quaternion's squared length from 1."""
+    """(k,) the largest deviation of a quaternion's squared length from 1."""
     quaternions = frames.q[:, system.coordinates[2][:, None] + np.arange(4)]
     return _largest(np.sum(quaternions**2, axis=2) - 1.0)
 

@@ -12,21 +12,22 @@ from femb.steppers.contract import F, Stepper, located
 
 
 def load(entry: Entry) -> type:
-    """The class of a stepper, made with (form, run)."""
+    """The class of a stepper; its constructor takes (form, run)."""
     result: type = getattr(import_module(entry.module), entry.name)
     return result
 
 
 def needs(entry: Entry) -> type:
-    """What a stepper integrates, Formulation or ImplicitFormulation: the type of its first argument."""
+    """The protocol a stepper needs, Formulation or ImplicitFormulation: the type of its argument ``form``."""
     needed: type = get_type_hints(load(entry).__init__)["form"]  # type: ignore[misc]
     return needed
 
 
 def make_stepper(form: F, run: Run) -> Stepper[F]:
-    """The stepper a run asks for, at the start of a formulation.
+    """The stepper of a run, in the initial state of a formulation.
 
-    Raises ModelError where the method does not integrate the formulation, SolveError where it has no accelerations.
+    Raises ModelError where the method does not integrate the formulation, SolveError where the initial accelerations
+    cannot be computed.
     """
     if not isinstance(form, needs(run.stepper)):
         methods = " or ".join(map(repr, methods_of(form)))
@@ -39,7 +40,7 @@ def make_stepper(form: F, run: Run) -> Stepper[F]:
 
 
 def methods_of(form: Formulation) -> tuple[str, ...]:
-    """The methods that integrate a formulation, by what it has."""
+    """The methods whose steppers accept a formulation."""
     return tuple(
         method
         for method in METHODS

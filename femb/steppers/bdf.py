@@ -6,8 +6,8 @@ With the derivative of the formula, K = mu d + slope (see ``bdf_history``), a st
 
 at its end. Newton's unknowns are the velocities and the multipliers, which have no history and are not in the error
 test; the coordinates are an explicit function of the velocities (quaternions too, see ``bdf_kernels``). The iteration
-matrix [mu M + C + K/mu, J^T; J, 0] is formed at one state, kept while it serves, and turned along with the frames. The
-solution is projected on the constraints before it joins the history, so that all differences know of it.
+matrix [mu M + C + K/mu, J^T; J, 0] is formed at one state, reused while the iteration converges well, and rotated with
+the frames. The solution is projected on the constraints before it enters the history.
 
 L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1997) 1-22: differences, errors, order.
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: when to end Newton's iteration.
@@ -26,19 +26,19 @@ from femb.steppers.bdf_kernels import normalise_history
 from femb.steppers.contract import Step
 from femb.steppers.variable_step import WORTHWHILE
 
-# How often an error estimate above the tolerance is filtered again, usually and in the first steps of a stretch; and
-# the error of a step that passes only then.
+# How often an error estimate above the tolerance is filtered again, usually and in the first steps of a smooth
+# interval; and the error assigned to a step that passes only then.
 FILTERS, FILTERS_AT_START, FIRST_STEPS = 2, 5, 4
 PASSED = 0.5
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
-# Rejections of one step after which its history is given up.
+# Rejections of one step after which the history is discarded.
 MAX_REJECTED = 3
 
 
 def default_max_order(form: Formulation) -> int:
-    """2 where a vibration is undamped, else 5.
+    """The default of the highest order: 2 where a vibration is undamped, else 5.
 
-    From order 3 on the formulas are unstable near the imaginary axis, and undamped stiff vibrations pin the step.
+    From order 3 on the formulas are unstable near the imaginary axis, and undamped stiff vibrations limit the step.
     """
     return 2 if any(batch.undamped for batch in form.system.batches) else MAX_ORDER
 
@@ -57,20 +57,20 @@ class Bdf(BdfEquations):
         self.h = run.first_step or self.h
 
     def restart(self) -> None:
-        """Begin a smooth stretch with order 1 and a step that order can take."""
+        """Begin a smooth interval with order 1 and a step length suited to it."""
         self._evaluate()
         self._begin(self.h or 0.01 * self.run.duration)
 
     def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """As in ``VariableStep``; the length of the last step says nothing of the next."""
+        """As in ``VariableStep``; the next step length is estimated anew."""
         self.h = 0.0
         super().land(t, q, v, work)
 
     def _begin(self, longest: float) -> None:
-        """Forget the history: order 1 and a step of at most ``longest``.
+        """Discard the history: order 1 and a step of at most ``longest`` (s).
 
-        The accelerations of stiff members answer to the last digits of their strains, so that they are filtered
-        before they are extrapolated.
+        The accelerations of stiff members are sensitive to rounding of their strains, so that they are filtered before
+        they are extrapolated.
         """
         form = self.form
         self._form_matrices(self._u, self.q, self.v)
@@ -80,7 +80,7 @@ class Bdf(BdfEquations):
             x, a = self._filtered(self._factored_for, x, a, self.q)
         rate = form.rates(self.q[None], self.v[None])[0]
         size, change = self._size_and_change(rate, a)
-        # the motion, if it curves as it goes, departs from a line by about the tolerance over this step
+        # over this step the motion departs from a straight line by about the tolerance
         self.h = min(longest, float(size**0.5 / change) if change > 0.0 else np.inf)
         self._settling = FIRST_STEPS
         self._ends: deque[tuple[float, Floats]] = deque(maxlen=MAX_ORDER + 1)
@@ -88,7 +88,7 @@ class Bdf(BdfEquations):
         self.history.begin(value, np.concatenate([rate, a, [self.power]]), self.h)
 
     def _after_error(self, trial: Solution, h: float, error: float) -> float:
-        """The step to try after an error above the tolerance; lowers the order where that allows a longer one."""
+        """The step to try after an error above the tolerance; lowers the order where that allows a longer step."""
         if self._rejections >= MAX_REJECTED and self.order > 1:
             self._begin(MIN_FACTOR * h)
             return self.h
@@ -102,7 +102,7 @@ class Bdf(BdfEquations):
         return h
 
     def _growth(self, order: int, error: float, trial: Solution) -> float:
-        """Factor to the step with which a method of this order would just meet the tolerance."""
+        """Step-size factor with which a method of this order would just meet the tolerance."""
         safety = SAFETY * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + trial.iterations)
         return safety * error ** (-1.0 / (order + 1)) if error > 0.0 else np.inf
 
@@ -111,10 +111,10 @@ class Bdf(BdfEquations):
     def _error(self, trial: Solution, h: float) -> float:
         """Norm of the error of a solved step.
 
-        Filtered once, the estimate still holds changes of stiff components that are not in equilibrium with their
-        forces, at the start of a stretch or after a change of the step. They last a step or two whatever the step,
-        but as velocities they grow as it shrinks, so that a shorter step is no cure; filtering again is. A step that
-        passes only then is no reason for a longer one.
+        Filtered once, the estimate still contains stiff components that are not in equilibrium with their forces, at
+        the start of a smooth interval or after a change of the step. They decay within a step or two of any length,
+        and as velocities they are larger in shorter steps: filtering again removes them, a shorter step does not. A
+        step that passes only then does not justify a longer one.
         """
         error_q, error_v = self._estimate(self.order, trial.d, trial)
         norm = self._norm(error_q, error_v, self.q, self.v)
@@ -123,7 +123,7 @@ class Bdf(BdfEquations):
         for _ in range(FILTERS_AT_START if self._settling else FILTERS):
             if norm <= 1.0:
                 break
-            error_q, error_v = self._filtered(self._factored_for, error_q, error_v, trial.q, trial.turns)
+            error_q, error_v = self._filtered(self._factored_for, error_q, error_v, trial.q, trial.rotations)
             norm = max(PASSED, self._norm(error_q, error_v, self.q, self.v))
         self.error_v = error_v
         return norm
@@ -134,7 +134,7 @@ class Bdf(BdfEquations):
     def _reached(self, trial: Solution, h: float) -> tuple[Floats, Floats, float]:
         q = trial.q.copy()
         self.form.normalise(q)
-        # the work is that of the formula
+        # the work as the formula integrates it
         return q, trial.v, float(np.sum(self.history.D[: self.order + 1, -1]) + trial.d[-1])
 
     def _after_impact(self, h: float) -> float:
@@ -142,20 +142,20 @@ class Bdf(BdfEquations):
         return self.h
 
     def _error_of(self, order: int, difference: Floats, trial: Solution) -> float:
-        """Norm of the error a step by another order would have had."""
+        """Norm of the error of the same step at another order."""
         return self._norm(*self._estimate(order, difference, trial), self.q, self.v)
 
     def _estimate(self, order: int, difference: Floats, trial: Solution) -> tuple[Floats, Floats]:
         """Error (q, v) of an order from the difference one above it, filtered.
 
-        A difference holds all of a stiff component that moves faster than the step; the formula does not.
+        A difference contains stiff components faster than the step in full; the formula damps them.
         """
         n_q = self.form.n_q
         error = ERROR[order] * difference
-        return self._filtered(self._factored_for, error[:n_q], error[n_q:-1], trial.q, trial.turns)
+        return self._filtered(self._factored_for, error[:n_q], error[n_q:-1], trial.q, trial.rotations)
 
     def _plan(self, h: float, error: float, trial: Solution) -> float:
-        """Length of the next step, with its order set: the neighbour that allows the longest step."""
+        """Length of the next step; sets its order to the present or a neighbour, whichever allows the longest step."""
         history = self.history
         k = history.order
         if history.equal <= k:
@@ -182,7 +182,7 @@ class Bdf(BdfEquations):
         self.a, self.work, self.power, self._u = trial.a, float(history.D[0, -1]), trial.power, trial.u
         self.multipliers = trial.multipliers
         self._settling = max(self._settling - 1, 0)
-        # its start has accelerations out of equilibrium: a stretch has nodes from the end of its first step on
+        # no node at the start of a smooth interval, whose accelerations may be out of equilibrium
         self._ends.append((end, self.a))
         last = list(self._ends)[-(history.order + 1) :]
         nodes = ([t for t, _ in last], [a for _, a in last])

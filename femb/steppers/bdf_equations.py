@@ -12,24 +12,25 @@ from femb.steppers.bdf_history import ALPHA, History
 from femb.steppers.bdf_kernels import correct, implicit_coordinates
 from femb.steppers.contract import left_limit
 from femb.steppers.implicit import Convergence, ImplicitStepper
-from femb.steppers.radau_kernels import frame_turns, turn_frames_back
+from femb.steppers.radau_kernels import frame_rotations, rotate_frames_back
 
 MAX_ITERATIONS = 6
-# Newton's remaining change, as a part of the tolerance of the step.
+# Tolerance of Newton's iteration, as a fraction of that of the step.
 SOLVED = 0.01
-# Newton's second change over its first: up to the one a rate of convergence, from the other on divergence.
+# Newton's second correction over its first: below the one value a rate of convergence, above the other divergence.
 RESTORING, DIVERGING = 0.3, 2.0
-# Iterations that form matrices when Newton's method is used in full.
+# Iterations in which the full Newton method forms new matrices.
 FORMING = 3
-# The iteration matrix serves while mu is within this part of the mu it was factorised for.
+# The factorisation is reused while mu differs by at most this fraction from the mu it was computed for.
 REFACTOR = 0.1
-# Matrices are formed anew for the next step once the iteration contracts more slowly than this.
+# Rate of convergence above which new matrices are formed for the next step.
 SLOW = 0.2
 
 
 @dataclass
 class Solution:
-    """A solved step: what d the history advances by, the state at its end, the frames' turns since the matrices."""
+    """A solved step: the increment d of the history, the state at its end, the frames' rotations since the matrices
+    were formed."""
 
     d: Floats
     q: Floats
@@ -38,12 +39,12 @@ class Solution:
     u: Floats
     multipliers: Floats
     power: float
-    turns: Floats
+    rotations: Floats
     iterations: int
 
 
 class BdfEquations(ImplicitStepper[Solution]):
-    """The equations of a step and their solution by Newton's iteration, with kept matrices or in full."""
+    """The equations of a step and their solution by Newton's iteration, with reused matrices or in full."""
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -76,14 +77,14 @@ class BdfEquations(ImplicitStepper[Solution]):
         return 0.5 * h
 
     def _newton(self, h: float, end: float, full: bool) -> Solution | None:
-        """The step's equations by Newton's iteration, in full or with kept matrices; None where it does not converge.
+        """The step's equations by Newton's iteration, full or with reused matrices; None where it does not converge.
 
-        A prediction along tangents strains members that turn. Where the force of that strain is more than what holds
-        the member's direction, the kept matrices, which know nothing of the force, let the first iteration turn the
-        member and the second turn it back; or they diverge, and only matrices formed on the way converge.
+        The prediction along tangents strains members that rotate. Reused matrices lack the geometric stiffness of this
+        strain. Where it dominates the stiffness against rotation, the first iteration rotates the member and the second
+        rotates it back, or the iteration diverges; matrices formed in each iteration converge.
         """
         form, n_q = self.form, self.form.n_q
-        quaternion_q, places = form.corotated_frames
+        quaternion_q, corotated_v = form.corotated_frames
         mu = ALPHA[self.order] / h
         predicted, slope = self.history.predict()
         known = predicted[:n_q] - slope[:n_q] / mu
@@ -94,7 +95,7 @@ class BdfEquations(ImplicitStepper[Solution]):
             if self._matrices is None or self._slow:
                 self._form_matrices(self._u, self.q, self.v)
             self._factorise(mu)
-        turns = np.empty((1, len(places), 4))
+        rotations = np.empty((1, len(corotated_v), 4))
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
         t, u, multipliers = left_limit(end, self.t), None, self.multipliers
@@ -109,13 +110,13 @@ class BdfEquations(ImplicitStepper[Solution]):
                 self._factorise(mu)
                 newton.rate = 0.0
             if iteration == 0 or (full and iteration < FORMING):
-                frame_turns(quaternion_q, self._matrices_q, q[None], turns)
+                frame_rotations(quaternion_q, self._matrices_q, q[None], rotations)
             change = -form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
             self.statistics.evaluations += 1
             self.statistics.newton_iterations += 1
-            turn_frames_back(turns[0], places, change)
+            rotate_frames_back(rotations[0], corotated_v, change)
             self._factored.solve(change)  # type: ignore[union-attr]
-            size = correct(turns[0], places, change, scale, self.v, d)
+            size = correct(rotations[0], corotated_v, change, scale, self.v, d)
             v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[form.n_v :]
             implicit_coordinates(*form.coordinates, mu, known, v, q)
             converged = newton.reached(size)
@@ -127,17 +128,17 @@ class BdfEquations(ImplicitStepper[Solution]):
             q, v = self._projected(u, q, v)
             power = self._power(u, q, v, multipliers)
             d = np.concatenate([q - predicted[:n_q], v - v_predicted, [(power - slope[-1]) / mu]])
-            return Solution(d, q, v, a, u, multipliers, power, turns[0], newton.done)
+            return Solution(d, q, v, a, u, multipliers, power, rotations[0], newton.done)
         return None
 
     def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """A solution on the constraints, with quaternions as far off unit length as they are."""
+        """A solution projected on the constraints; the lengths of its quaternions do not change."""
         if not self.form.n_c:
             return q, v
-        places = self.form.coordinates[2][:, None] + np.arange(4)
-        lengths = np.sqrt(np.sum(q[places] ** 2, axis=1, keepdims=True))
+        index = self.form.coordinates[2][:, None] + np.arange(4)
+        lengths = np.sqrt(np.sum(q[index] ** 2, axis=1, keepdims=True))
         unit = q.copy()
-        unit[places] /= lengths
+        unit[index] /= lengths
         unit, v = self.form.projected(u, unit, v, self._factored)
-        unit[places] *= lengths
+        unit[index] *= lengths
         return unit, v

@@ -1,7 +1,7 @@
 """Backward differences of a multistep method in quasi-constant-step form.
 
-D_j = nabla^j y_n are the differences of the last values at one distance h. When h changes, the interpolating polynomial
-is sampled at the new distance, so that the formulas of constant steps always hold:
+D_j = nabla^j y_n are the differences of the last values at equal distances h. When h changes, the interpolating
+polynomial is sampled at the new distance, so that the formulas of constant steps always apply:
 
     predicted:   y = sum_{j=0..k} D_j
     derivative:  y' = mu d + slope,   d = y_{n+1} - predicted,   slope = 1/h sum_{j=1..k} gamma_j D_j,   mu = alpha_k/h
@@ -32,7 +32,7 @@ def resampling(order: int, ratio: float) -> Floats:
     i, j = np.arange(1, order + 1)[:, None], np.arange(1, order + 1)
 
     def values(step: float) -> Floats:
-        # product over i of (i - 1 - step j)/i: what D_i of the old distance gives at the instant -step j
+        # product over i of (i - 1 - step j)/i: the weight of D_i of the old distance at the instant -step j
         terms = np.zeros((order + 1, order + 1))
         terms[0] = 1.0
         terms[1:, 1:] = (i - 1 - step * j) / i
@@ -44,8 +44,8 @@ def resampling(order: int, ratio: float) -> Floats:
 class History:
     """Differences D (MAX_ORDER + 3, n) of y = (q, v, work) with their step length h (s), and the order in use.
 
-    Rows above order + 1 hold what orders that may come next are judged by, once ``equal`` (steps since h or the order
-    changed) exceeds the order.
+    Row order + 2 gives the error estimate of the next higher order, once ``equal`` (steps since h or the order changed)
+    exceeds the order.
     """
 
     def __init__(self, n: int) -> None:
@@ -53,13 +53,13 @@ class History:
         self.h, self.order, self.equal = 0.0, 1, 0
 
     def begin(self, y: Floats, rate: Floats, h: float) -> None:
-        """Forget everything but the value y (n,) and its rate: order 1."""
+        """Begin at order 1 from the value y (n,) and its rate."""
         self.D[:] = 0.0
         self.D[0], self.D[1] = y, h * rate
         self.h, self.order, self.equal = h, 1, 0
 
     def change(self, h: float, order: int) -> None:
-        """Go on with the step length h and the order, which may be one above the present one."""
+        """Set the step length h (s) and the order, which may be one above the present one."""
         if h != self.h:
             rows = slice(0, order + 1)
             self.D[rows] = resampling(order, h / self.h) @ self.D[rows]
@@ -83,12 +83,12 @@ class History:
 
 
 class PolynomialStep:
-    """A Step that interpolates by the formula's own polynomial, of its differences D (order + 1, n) at ``end``.
+    """A Step interpolated by the polynomial of the formula, with its differences D (order + 1, n) at ``end``.
 
-    nodes : ends of the last steps, of the stretch that is smooth, and the accelerations there.
+    nodes : ends of the last steps of the smooth interval, and the accelerations there.
 
-    Measured to be closer to the motion than quintic Hermite interpolation with the accelerations of the step's ends:
-    a long step's accelerations are less accurate than the velocities they come from.
+    In measurements more accurate than quintic Hermite interpolation with the accelerations at the step's ends: in a
+    long step accelerations are less accurate than velocities.
     """
 
     def __init__(self, form: Formulation, start: float, end: float, D: Floats, nodes: Nodes) -> None:

@@ -5,7 +5,7 @@ import math
 from femb.numerics.compile import kernel
 from femb.numerics.kinematics import error_norm
 from femb.numerics.vector3 import hamilton
-from femb.steppers.radau_kernels import turn_frames
+from femb.steppers.radau_kernels import rotate_frames
 
 
 @kernel
@@ -28,9 +28,9 @@ def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v
 
 
 @kernel
-def correct(turns, places, change, scale, reference, d):
-    """d (n_v,) += change, turned on to the state (turns (F, 4)); returns the norm of the change."""
-    turn_frames(turns, places, change)
+def correct(rotations, corotated_v, change, scale, reference, d):
+    """d (n_v,) += change, rotated to the present attitude (rotations (F, 4)); returns the norm of the change."""
+    rotate_frames(rotations, corotated_v, change)
     for k in range(d.size):
         d[k] += change[k]
     start, size, atol, rtol = scale
@@ -41,8 +41,8 @@ def correct(turns, places, change, scale, reference, d):
 def normalise_history(quaternion_q, D):
     """Scale the quaternions of the last value D[0] to unit length, and all their differences by the same factor.
 
-    p' = p (0, omega)/2 is linear in p, so that a history scaled as a whole is a solution of the same difference
-    equations: the projection changes neither the attitudes that follow nor the smoothness of the differences.
+    p' = p (0, omega)/2 is linear in p, so that the scaled history is a solution of the same difference equations: the
+    projection changes neither later attitudes nor the smoothness of the differences.
     """
     for k in range(quaternion_q.size):
         i = quaternion_q[k]

@@ -1,8 +1,8 @@
 """Gauss-Legendre collocation, orders 4 and 6, on a first-order system y' = f(t, y): the core of femb.steppers.gauss.
 
-Symplectic and symmetric: quadratic invariants are kept to rounding, and the energy error of a conservative system stays
-bounded, as long as the step is fixed and resolves the fastest motion. Stage equations are solved until their iteration
-stagnates at rounding, and sums are compensated, as an error left in them would act as a drift over long runs. Sources:
+Symplectic and symmetric: quadratic invariants are conserved to rounding, and the energy error of a conservative system
+stays bounded, as long as the step is fixed and resolves the fastest motion. Stage equations are solved until their
+iteration stagnates at rounding, and sums are compensated: their errors would accumulate in long runs. Sources:
 E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, Springer 2006, sections II.1.3, VIII.5 and VIII.6.
 """
 
@@ -20,11 +20,11 @@ from femb.numerics.tableaux import GAUSS
 from femb.steppers.contract import Statistics
 
 MAX_ITERATIONS = 60
-# Changes are measured against the largest value of each component so far, and at least by this part of the largest
-# component: one that is nothing but rounding never settles in proportion to itself.
+# Changes are relative to the largest value so far of each component, and at least to this fraction of the largest
+# component: a component that is pure rounding never converges relative to itself.
 FLOOR = 1e-4
-# Changes below the first may be rounding; so may those below the second, of stiff forces, which stay as they are for
-# several iterations. A stage changed by more than the last is lost.
+# Changes below the first may be rounding; so may those below the second that do not decrease over several iterations
+# (stiff forces). Above the last the iteration has diverged.
 ROUNDING, NOISE, DIVERGED = 1e-11, 1e-8, 1e9
 EPSILON = float(np.finfo(float).eps)
 
@@ -35,7 +35,7 @@ class Collocation:
     rates : (s,) times and (s, n) states to (s, n). step : s. stages : 2 (order 4) or 3 (order 6). jacobian : (t, y) to
     df/dy (n, n); with it the stages are solved by simplified Newton iteration (stiff systems), without it by
     fixed-point iteration, which needs the step times the largest eigenvalue of df/dy to be below about two. ``step()``
-    raises SolveError where the stages have no solution near by.
+    raises SolveError where the iteration does not converge.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Collocation:
         self.resize(step)
 
     def begin(self, t: float, y: Floats) -> None:
-        """Start afresh from a state (n,), with nothing carried over."""
+        """Restart from a state (n,), without history."""
         self.t, self.y = t, np.array(y, dtype=float)
         self._carry, self._size = np.zeros_like(self.y), np.abs(self.y)
         self._F: Floats | None = None
         self._h_of_F = 0.0
 
     def resize(self, step: float) -> None:
-        """Go on with steps of another length, s."""
+        """Set the step length, s."""
         self.t = self.t  # counts steps of the new length from here
         self._ahead = _extrapolation(self.c, 1.0 if self._F is None else step / self._h_of_F)
         self.h = float(step)
@@ -74,7 +74,7 @@ class Collocation:
 
     @property
     def t(self) -> float:
-        """Time, s; a multiple of the step from where it was set, so that it gathers no rounding."""
+        """Time, s: the value last set plus a multiple of the step, so that rounding does not accumulate."""
         return self._from + self._count * self.h
 
     @t.setter
@@ -87,7 +87,7 @@ class Collocation:
         return self.y.copy()
 
     def stages(self) -> tuple[Floats, Floats, Floats]:
-        """Instants (s,), states and their rates (s, n) at the nodes of the step from here; it is not yet taken."""
+        """Instants (s,), states and their rates (s, n) at the nodes of the next step, which is not yet taken."""
         instants = self.t + self.h * self.c
         if self._F is None:
             F = np.repeat(self._evaluate([self.t], self.y[None]), len(self.c), 0)
@@ -108,7 +108,7 @@ class Collocation:
         self.statistics.steps += 1
 
     def run(self, steps: int, every: int = 1) -> tuple[Floats, Floats]:
-        """(times, states) at the start and after each ``every`` of so many steps."""
+        """Take ``steps`` steps; (times, states) at the start and after every ``every``-th of them."""
         times, states = [self.t], [self.y.copy()]
         for k in range(1, steps + 1):
             self.step()
@@ -164,20 +164,19 @@ class Collocation:
 
 
 def _settled(changes: list[float]) -> bool:
-    """Whether changes of an iteration, the last one last, have come down to rounding."""
+    """Whether the changes of an iteration, in order, have decreased to rounding."""
     change, last = changes[-1], changes[-2]
     if change <= EPSILON or (change >= last and change <= ROUNDING):
         return True
     if len(changes) < 7:
         return False
-    # neither smaller than before nor growing: what is left is noise, which may come and go
-    best, before, latest = min(changes[:-3]), max(changes[-6:-3]), changes[-3:]
-    return max(latest) <= min(NOISE, 2.0 * before) and min(latest) > 0.5 * best
+    # neither decreasing nor growing: fluctuations by rounding
+    best, previous, latest = min(changes[:-3]), max(changes[-6:-3]), changes[-3:]
+    return max(latest) <= min(NOISE, 2.0 * previous) and min(latest) > 0.5 * best
 
 
 def _extrapolation(c: Floats, ratio: float) -> Floats:
-    """(s, s): rates at the nodes of the next step, ``ratio`` times as long as this one, by the polynomial through those
-    of this one."""
+    """Weights (s, s) that extrapolate rates at the nodes of a step to those of the next, ``ratio`` times as long."""
     powers = np.arange(len(c))
     return (1.0 + ratio * c)[:, None] ** powers @ np.linalg.inv(c[:, None] ** powers)
 

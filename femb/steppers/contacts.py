@@ -1,10 +1,10 @@
-"""First contact landed on: a step ends where a gap closes or opens, and the next begins a smooth stretch.
+"""Location of contacts: a step ends where a gap closes or opens, and the next begins a smooth interval.
 
-The stiffness of an end stop changes at once where its gap (``Batch.gaps``) passes through zero. A step across that
-instant has the error of a method of low order, and is rejected until it is short. A step is therefore aimed short of
-the instant that the gap, its rate and the change of its rate predict; its dense output, prolonged a little, then gives
-the instant to rounding, the next step ends there, and the stepper begins anew. A gap that closes in a step, even one
-that opens again, is seen in its dense output, and the step is made anew up to there. Source:
+The stiffness of an end stop changes abruptly where its gap (``Batch.gaps``) passes through zero. A step across that
+instant has the error of a method of low order, and is rejected until it is short. A step therefore ends before the
+instant predicted from the gap and its first two derivatives; its dense output, extrapolated a little, then gives the
+instant to rounding, the next step ends there, and the stepper restarts. A gap that closes within a step, even if it
+opens again, is detected in the dense output, and the step is repeated up to there. Source:
 docs/theory/integration.md, section 5.
 """
 
@@ -19,26 +19,26 @@ from femb.base.types import Bools, Floats
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import Step, StepperState, located
 
-# Gaps are looked at so many times a step.
-LOOKS = 8
-# How far an accepted step may be prolonged, and the part of the way to a contact that a step is aimed at.
-PROLONGED, AIMED = 0.02, 0.99
-# A gap that passes zero at less than so many times the absolute tolerance of velocities makes no impact.
+# Intervals of a step at whose ends the gaps are evaluated.
+SAMPLES = 8
+# Extrapolation of the dense output, as a fraction of the step; fraction of the time to a predicted contact to step.
+EXTRAPOLATION, APPROACH = 0.02, 0.99
+# A gap that closes at less than this many times the absolute tolerance of velocities makes no impact.
 SLOW = 10.0
-# Contacts nearer than so many spacings of the clock are not landed on.
+# Contacts nearer than this many ulp of t are ignored.
 NEAREST = 1000.0
 
 
 class Landing(StepperState, Protocol):
-    """A stepper as contacts need it."""
+    """The members of a stepper that ``Contacts`` uses."""
 
     def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Begin anew at a contact."""
+        """Restart at a contact."""
         ...
 
 
 class Contacts:
-    """Lands the steps of a stepper on the zeros of the gaps of its system.
+    """Ends the steps of a stepper at the zeros of the gaps of its system.
 
     openings : whether also where a contact ends, or only where one begins.
     """
@@ -46,15 +46,15 @@ class Contacts:
     def __init__(self, run: Run, openings: bool) -> None:
         self._openings = openings
         self._slow = SLOW * run.atol.values(run.rtol)[0] / run.atol.time
-        # where the last step ended, the gaps and their two derivatives there, and their signs from there on
+        # end of the last step, the gaps and their first two derivatives there, and their signs after it
         self._end: float | None = None
         self._gaps = np.zeros((3, 0))
         self._side = np.zeros(0)
-        # the zero that the next step is to end at, infinity if there is none, and the gaps that pass it
+        # the zero at which the next step ends, infinity for none, and the gaps that cross it
         self._zero, self._passing = inf, np.zeros(0, dtype=bool)
 
     def step(self, stepper: Landing, make: Callable[[float], Step], limit: float) -> Step:
-        """One accepted step; make : makes one up to a limit. Raises SolveError."""
+        """One accepted step; make : function of a limit (s) that makes one. Raises SolveError."""
         start = stepper.t, stepper.q, stepper.v, stepper.work
         if stepper.t != self._end:
             self._begin(stepper)
@@ -63,7 +63,7 @@ class Contacts:
             self._land(stepper)
             return step
         g, rate = _gaps(stepper.form, stepper.q, stepper.v)
-        self._zero, self._passing, side = self._first(stepper.form, step, self._gaps[:2], np.stack([g, rate]))
+        self._zero, self._passing, side = self._first_zero(stepper.form, step, self._gaps[:2], np.stack([g, rate]))
         if self._zero < step.end:
             stepper.statistics.steps -= 1
             stepper.statistics.rejected += 1
@@ -81,18 +81,18 @@ class Contacts:
         return step
 
     def _begin(self, stepper: Landing) -> None:
-        """Look at the gaps of a state that no step has led to."""
+        """Evaluate the gaps at a state that no step has led to."""
         g, rate = _gaps(stepper.form, stepper.q, stepper.v)
         self._gaps, self._side = np.stack([g, rate, 0.0 * g]), np.where(g == 0.0, np.sign(rate), np.sign(g))
         self._zero = inf
 
     def _aim(self, t: float, limit: float) -> float:
-        """Where the next step is to end at the latest: at a zero that is known, or before one that is predicted."""
+        """Latest end of the next step: at a known zero, or before a predicted one."""
         near = NEAREST * ulp(limit)
         if t + near < self._zero < inf:
             return self._zero
-        left = _time_to_zero(*(self._side * self._gaps)[:, self._openings | (self._side > 0.0)])
-        return t + AIMED * left if near < left else inf
+        remaining = _time_to_zero(*(self._side * self._gaps)[:, self._openings | (self._side > 0.0)])
+        return t + APPROACH * remaining if near < remaining else inf
 
     def _land(self, stepper: Landing) -> None:
         side = np.where(self._passing, -self._side, self._side)
@@ -101,16 +101,16 @@ class Contacts:
         self._begin(stepper)
         self._end, self._side = stepper.t, side
 
-    def _first(self, form: Formulation, step: Step, start: Floats, end: Floats) -> tuple[float, Bools, Floats]:
-        """The first zero of gaps in a step, or shortly after it, to land on; which pass it; the signs at the end.
+    def _first_zero(self, form: Formulation, step: Step, start: Floats, end: Floats) -> tuple[float, Bools, Floats]:
+        """The first zero of gaps in a step or shortly after it; which gaps cross it; the signs at the step's end.
 
-        start, end : the gaps and their rates (2, k) there.
+        start, end : the gaps and their rates (2, k) at the step's start and end.
         """
         from scipy.optimize import brentq
 
         side, h = self._side, step.end - step.start
 
-        def look(times: Floats) -> tuple[Floats, Floats]:
+        def signed_gaps(times: Floats) -> tuple[Floats, Floats]:
             g, rate = form.system.gaps(*form.to_system(*step(times)[:2]))
             return side * g, side * rate
 
@@ -118,16 +118,16 @@ class Contacts:
         roots, at_end = np.full(len(side), inf), np.where(g1 < 0.0, -side, side)
         if np.all(np.minimum(g0, g1) > 2.0 * h * np.maximum(np.abs(rate0), np.abs(rate1))):
             return inf, roots < inf, at_end
-        times = np.append(np.linspace(step.start, step.end, LOOKS + 1), step.end + PROLONGED * h)
-        g, rate = look(times)
+        times = np.append(np.linspace(step.start, step.end, SAMPLES + 1), step.end + EXTRAPOLATION * h)
+        g, rate = signed_gaps(times)
         extrema = _extrema(times, g, rate)
         if len(extrema):
             times = np.sort(np.append(times, extrema))
-            g, rate = look(times)
+            g, rate = signed_gaps(times)
         for k in np.flatnonzero(self._openings | (side > 0.0)):
             for i in np.flatnonzero((g[:-1, k] > 0.0) & (g[1:, k] < 0.0)):
-                t = brentq(lambda t, k=k: look(np.array([t]))[0][0, k], times[i], times[i + 1], xtol=1e-300)
-                if t > step.start + NEAREST * ulp(t) and -look(np.array([t]))[1][0, k] > self._slow:
+                t = brentq(lambda t, k=k: signed_gaps(np.array([t]))[0][0, k], times[i], times[i + 1], xtol=1e-300)
+                if t > step.start + NEAREST * ulp(t) and -signed_gaps(np.array([t]))[1][0, k] > self._slow:
                     roots[k] = t
                     break
         first = float(np.min(roots, initial=inf))
@@ -150,8 +150,8 @@ def _time_to_zero(g: Floats, rate: Floats, curvature: Floats) -> float:
 
 
 def _extrema(times: Floats, g: Floats, rate: Floats) -> Floats:
-    """Instants inside the intervals at which cubics through values above zero and their rates are below zero."""
-    found = []
+    """Instants of negative extrema of the cubic interpolants between positive values g with the rates given."""
+    extrema = []
     for i, k in zip(*np.nonzero((g[:-1] > 0.0) & (g[1:] > 0.0) & (rate[:-1] < 0.0) & (rate[1:] > 0.0)), strict=True):
         h = times[i + 1] - times[i]
         first, last, rise = h * rate[i, k], h * rate[i + 1, k], g[i + 1, k] - g[i, k]
@@ -160,5 +160,5 @@ def _extrema(times: Floats, g: Floats, rate: Floats) -> Floats:
         x = x[np.isreal(x)].real
         x = x[(x > 0.0) & (x < 1.0)]
         x = x[np.polyval(cubic, x) < 0.0]
-        found += list(times[i] + h * x)
-    return np.array(found)
+        extrema += list(times[i] + h * x)
+    return np.array(extrema)

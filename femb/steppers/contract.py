@@ -5,25 +5,25 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 ``ImplicitFormulation``. It must
 
 1.  start at the formulation's q0, v0 with ``work`` zero, and take its tolerances from a Run;
-2.  see the system through M, f, tangents and inputs at (t, q, v), never as y' = f(t, y) alone;
+2.  use the system through M, f, tangents and inputs at (t, q, v), never as y' = f(t, y) alone;
 3.  on ``step(limit)`` make one accepted step that ends at or before ``limit``, and exactly at it if it reaches it;
 4.  accept a step only if the local error, in the norm of ``error_scale``, is at most one (unless its steps are
     fixed), and if the equations were solved to a hundredth of that;
 5.  scale quaternions to unit length after acceptance, never inside a step;
 6.  evaluate inputs at the end of a step from the left: ``limit`` may be an instant where they jump;
-7.  on ``restart()`` forget what it assumes of smoothness: the driver calls it after such an instant;
-    and on ``jump(t, q, v, work)`` go back to an instant of its last step and start afresh with that state;
-8.  integrate the power of loads and dampers along with the state, without letting it into the error test;
+7.  on ``restart()`` discard what it assumes of smoothness: the time loop calls it after such an instant;
+    and on ``jump(t, q, v, work)`` go back to an instant of its last step and restart with that state;
+8.  integrate the power of loads and dampers along with the state, outside the error test;
 9.  return a Step that interpolates the state inside it to about the order of the method, and the accelerations
-    through instants at which its own equations hold (step ends, stages), never through a start out of equilibrium: the
-    driver balances the forces shown at output instants with them (docs/theory/integration.md, section 8);
-10. show the states of a step (start, stages in order of time, end) to ``check_singularities`` before accepting it;
-11. keep constraints on velocities inside a step, and project the state on all constraints after it; multipliers have no
-    history and no part in the error test;
-12. read ``form`` afresh in each step: between steps the driver replaces it by one in another discrete state;
-13. with error control, end a step where a gap closes (``femb.steppers.contacts``) and begin anew there; steps
-    of fixed length may pass over it;
-14. count what it does in ``statistics``, and raise SolveError, naming time and cause, when it cannot go on.
+    through instants at which its own equations hold (step ends, stages), never through a start out of equilibrium: they
+    balance the forces at output instants (docs/theory/integration.md, section 8);
+10. pass the states of a step (start, stages in order of time, end) to ``check_singularities`` before accepting it;
+11. satisfy the constraints on velocities inside a step, and project the state on all constraints after it; multipliers
+    have no history and no part in the error test;
+12. read ``form`` anew in each step: between steps the time loop replaces it by one in another discrete state;
+13. with error control, end a step where a gap closes (``femb.steppers.contacts``) and restart there; steps of fixed
+    length may pass over it;
+14. count its operations in ``statistics``, and raise SolveError, naming time and cause, when it cannot continue.
 """
 
 import math
@@ -38,9 +38,9 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
 
-# A step shorter than this many spacings of the clock cannot be told from none.
+# Smallest step, in ulp of t.
 SMALLEST_STEP = 16.0
-# Cause of a failure that no evaluation gives a better one for.
+# Cause of a failure, unless an evaluation gives another.
 ABOVE_TOLERANCE = "the error estimate stayed above the tolerance"
 
 
@@ -78,7 +78,7 @@ class Step(Protocol):
 
 
 class StepperState(Protocol):
-    """Where a stepper stands, for reading."""
+    """The state of a stepper, read-only."""
 
     @property
     def form(self) -> Formulation:
@@ -107,7 +107,7 @@ class StepperState(Protocol):
 
     @property
     def v(self) -> Floats:
-        """Speeds (n_v,) at ``t``."""
+        """Velocities (n_v,) at ``t``."""
         ...
 
     @property
@@ -117,7 +117,7 @@ class StepperState(Protocol):
 
     @property
     def error_v(self) -> Floats | None:
-        """Local error of v (n_v,) in the last step tried; None before it, and of a method that does not estimate it."""
+        """Local error of v (n_v,) in the last step tried; None before the first, and without error control."""
         ...
 
 
@@ -125,7 +125,7 @@ F = TypeVar("F", bound=Formulation)
 
 
 class Stepper(StepperState, Protocol[F]):
-    """A method of integration at work; F is the kind of formulation. See the text of this module."""
+    """A time integrator of a formulation of type F. See the docstring of this module."""
 
     form: F
     t: float
@@ -135,38 +135,38 @@ class Stepper(StepperState, Protocol[F]):
         ...
 
     def restart(self) -> None:
-        """Begin a smooth stretch at the present state: nothing from before ``t`` is used. Raises TrialError."""
+        """Begin a smooth interval at the present state, without history. Raises TrialError."""
         ...
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Begin anew from an instant within the last step with another state. Raises TrialError."""
+        """Restart from an instant within the last step with another state. Raises TrialError."""
         ...
 
 
 def left_limit(t: float, start: float) -> float:
-    """The instant just before t, coming from start: where inputs have their left-hand value."""
+    """The floating-point number next to t on the side of start: the time at which inputs have their left limit."""
     return math.nextafter(t, start)
 
 
 def too_small(limit: float, h: float) -> bool:
-    """Whether a step h towards ``limit`` is no more than the rounding of times there."""
+    """Whether a step h towards ``limit`` is within the rounding of times there."""
     return h < SMALLEST_STEP * math.ulp(limit)
 
 
 @contextmanager
 def located(t: float) -> Iterator[None]:
-    """A context in which an evaluation that fails, outside of a step that could be shortened, says when it was."""
+    """A context that turns a TrialError outside of a trial step into a SolveError that names the time."""
     try:
         yield
     except InputError:
-        raise  # it says so
+        raise  # its message names the time
     except TrialError as problem:
         raise SolveError(f"the integration stopped at t = {t:.6g} s: {problem}") from problem
 
 
 def step_to(limit: float, t: float, h: float) -> float:
-    """A step of about h that does not leave a sliver before ``limit``."""
-    left = limit - t
-    if h >= left * (1.0 - 1e-10):
-        return left
-    return 0.5 * left if h > 0.5 * left else h
+    """A step of about h that leaves no tiny step before ``limit``."""
+    remaining = limit - t
+    if h >= remaining * (1.0 - 1e-10):
+        return remaining
+    return 0.5 * remaining if h > 0.5 * remaining else h

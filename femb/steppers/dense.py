@@ -1,9 +1,9 @@
-"""Dense output: by quintic Hermite interpolation of the coordinates, and that of DOP853.
+"""Dense output: quintic Hermite interpolation of the coordinates, and the dense output of DOP853.
 
-A step of a second-order form knows position, velocity and acceleration at both of its ends, so q is interpolated
-with an error of order h^6 and v, as the velocity of the interpolated motion, of order h^5, whatever the method.
-Accelerations are those of the interpolated motion, or the polynomial through instants at which a method's equations
-hold: the errors of a method's positions, small as they are, would be seen in second derivatives.
+The positions, velocities and accelerations at both ends of a step give q with an error of order h^6 and v, as the
+velocity of the interpolated motion, of order h^5, whatever the method. Accelerations are those of the interpolated
+motion, or a polynomial through instants at which a method's equations hold, since second derivatives amplify the errors
+of a method's positions.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,11 +48,11 @@ def through_nodes(nodes: Nodes, times: Floats) -> Floats:
 
 
 class HermiteStep:
-    """A Step from the states and accelerations at its ends.
+    """A Step interpolated from the states and accelerations at its ends.
 
-    state0, state1 : (q, v, a, work, power). stages : (fractions of the step, power) inside it, where it is known, at
-    the nodes of the method's quadrature; the work is the integral of the polynomial through them. nodes : where the
-    method's equations hold; without them accelerations are those of the interpolated motion.
+    state0, state1 : (q, v, a, work, power). stages : (fractions of the step, power) at the inner nodes of the method's
+    quadrature, if any; the work is the integral of the polynomial through them. nodes : instants at which the method's
+    equations hold; without them accelerations are those of the interpolated motion.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class HermiteStep:
 
 
 class Dop853Step:
-    """Dense output of order 7; its three further stages are evaluated when the step is first asked."""
+    """Dense output of order 7; its three further stages are evaluated on first use."""
 
     def __init__(
         self,

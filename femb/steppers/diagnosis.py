@@ -1,7 +1,7 @@
-"""Diagnosis: why a stepper makes no progress, by the item that is at fault.
+"""Diagnosis: why a stepper makes no progress, and the item at fault.
 
-A function of the user that gives another value when it is asked again, or that jumps from one side of the state to the
-other, cannot be followed by any step. Which component of the motion keeps the step short is told by the local error.
+A user's function that returns different values for the same arguments, or jumps with the state, cannot be integrated
+with any step. The local error tells which component of the motion limits the step.
 """
 
 import numpy as np
@@ -15,46 +15,46 @@ from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 
-# Times that an input is asked again with the same arguments.
-AGAIN = 4
-# Changes of time (parts of the run), positions and velocities (parts of their size, or of one) over which an input is
-# looked at, and the part of its change over the first that has to be left over the last for it to count as a jump.
-NEARBY, LEFT = (1e-6, 1e-8, 1e-10), 0.5
-# A jump is at least this part of the input.
-NOTICED = 1e-6
-# Iterations for the largest natural frequency.
-POWERS = 60
+# Evaluations of an input with the same arguments.
+EVALUATIONS = 4
+# Intervals of time (fractions of the run), positions and velocities (fractions of their size, or of one) over which an
+# input is compared, and the least ratio of its changes over the last and the first interval that is a jump.
+INTERVALS, JUMP_RATIO = (1e-6, 1e-8, 1e-10), 0.5
+# Smallest jump, as a fraction of the input.
+SMALLEST_JUMP = 1e-6
+# Power iterations for the largest natural frequency.
+POWER_ITERATIONS = 60
 
 
 def step_failure(stepper: StepperState, h: float, cause: str | Exception) -> SolveError:
-    """The error of a stepper that cannot go on, with what is found to be at fault; to be raised from its cause."""
+    """The error of a stepper that cannot continue, with the item at fault if it is identified."""
     at = f"the integration stopped at t = {stepper.t:.6g} s: "
     if isinstance(cause, InputError):
         return SolveError(f"{at}{cause}")
-    found = misbehaving_input(stepper) or (
+    reason = misbehaving_input(stepper) or (
         "A load or a control that jumps without declared breakpoints, an element turned too far, or a tolerance below "
         "the rounding of the forces are the usual causes; try more elements, a larger rtol, or look at the last state."
     )
     worst = limiting_component(stepper) if cause == ABOVE_TOLERANCE else ""
-    where = f" of {worst}" if worst else ""
-    return SolveError(f"{at}the step had to be cut to {h:.2g} s ({cause}{where}). {found}")
+    component = f" of {worst}" if worst else ""
+    return SolveError(f"{at}the step had to be cut to {h:.2g} s ({cause}{component}). {reason}")
 
 
 def misbehaving_input(stepper: StepperState) -> str:
-    """What is wrong with the inputs at the state where a stepper stands, in a sentence; empty if nothing is found."""
+    """A sentence on an input that is no smooth function at the present state of a stepper; empty if there is none."""
     form = stepper.form
     system = form.system
-    q, v = (each[0] for each in form.to_system(stepper.q[None].copy(), stepper.v[None].copy()))
+    q, v = (states[0] for states in form.to_system(stepper.q[None].copy(), stepper.v[None].copy()))
     try:
-        values = [system.inputs_at(stepper.t, q, v) for _ in range(AGAIN)]
-        for each, part in system.parts_of_inputs:
+        values = [system.inputs_at(stepper.t, q, v) for _ in range(EVALUATIONS)]
+        for source, part in system.parts_of_inputs:
             different = [value[part] for value in values if not np.array_equal(value[part], values[0][part])]
             if different:
                 return (
-                    f"{each.label} is not a function of its arguments: asked again at t = {stepper.t:.6g} s and in the "
-                    f"same state it gave {shown(different[0])} after {shown(values[0][part])}. A load that changes by "
-                    "itself, or jumps without declared breakpoints, cannot be followed: let it depend on t and state "
-                    "alone, random numbers being drawn before the run and interpolated."
+                    f"{source.label} is not a function of its arguments: asked again at t = {stepper.t:.6g} s and in "
+                    f"the same state it gave {shown(different[0])} after {shown(values[0][part])}. A load that changes "
+                    "by itself, or jumps without declared breakpoints, cannot be followed: let it depend on t and "
+                    "state alone, random numbers being drawn before the run and interpolated."
                 )
         return _jump(system, stepper, q, v)
     except TrialError:
@@ -66,28 +66,30 @@ def _jump(system: System, stepper: StepperState, q: Floats, v: Floats) -> str:
     size = 1.0 + float(np.max(np.abs(v)))
     rate = system.rates(q[None], np.full((1, n_v), size))[0]
 
-    def sides(part: float, in_time: bool) -> tuple[Floats, Floats]:
+    def sides(fraction: float, in_time: bool) -> tuple[Floats, Floats]:
         if in_time:
-            shift = part * float(stepper.run.duration)
+            shift = fraction * float(stepper.run.duration)
             return system.inputs_at(t - shift, q, v), system.inputs_at(t + shift, q, v)
-        low, high = (system.inputs_at(t, q + k * part * rate, v + k * part * size) for k in (-1.0, 1.0))
+        low, high = (system.inputs_at(t, q + k * fraction * rate, v + k * fraction * size) for k in (-1.0, 1.0))
         return low, high
 
     for in_time in (True, False):
-        found = [sides(part, in_time) for part in NEARBY]
-        for each, part in system.parts_of_inputs:
-            width = slice(part.start, part.start + 1) if each.differentiated else part
-            changes = [float(np.max(np.abs(b[width] - a[width]), initial=0.0)) for a, b in found]
-            low, high = found[-1][0][width], found[-1][1][width]
-            if changes[-1] > NOTICED * float(np.max(np.abs([low, high]))) and changes[-1] > LEFT * changes[0]:
+        values = [sides(fraction, in_time) for fraction in INTERVALS]
+        for source, part in system.parts_of_inputs:
+            if source.differentiated:
+                part = slice(part.start, part.start + 1)
+            changes = [float(np.max(np.abs(b[part] - a[part]), initial=0.0)) for a, b in values]
+            low, high = values[-1][0][part], values[-1][1][part]
+            smallest = SMALLEST_JUMP * float(np.max(np.abs([low, high])))
+            if changes[-1] > smallest and changes[-1] > JUMP_RATIO * changes[0]:
                 what = f"from {shown(low)} to {shown(high)}"
                 if in_time:
                     return (
-                        f"{each.label} jumps at t = {t:.6g} s {what} without declared breakpoints: take a profile that "
-                        "declares them, or give the function an attribute breakpoints"
+                        f"{source.label} jumps at t = {t:.6g} s {what} without declared breakpoints: take a profile "
+                        "that declares them, or give the function an attribute breakpoints"
                     )
                 return (
-                    f"{each.label} jumps with the state {what}, and what it does then brings the state back: it "
+                    f"{source.label} jumps with the state {what}, and what it does then brings the state back: it "
                     "chatters, and has no motion that a step could follow, just as a load that jumps without declared "
                     "breakpoints. Let it change over a range that the motion passes in a finite time (tanh in the "
                     "place of a sign), or switch it at an event (latches)."
@@ -96,7 +98,7 @@ def _jump(system: System, stepper: StepperState, q: Floats, v: Floats) -> str:
 
 
 def limiting_component(stepper: StepperState) -> str:
-    """What has the largest local error in the last step tried, such as 'hub: velocity x'; empty if it is not known."""
+    """The velocity with the largest local error in the last step tried, such as 'hub: velocity x'; empty if unknown."""
     form, error = stepper.form, stepper.error_v
     if error is None or not isinstance(form, System) or not np.all(np.isfinite(error)):
         return ""
@@ -111,9 +113,9 @@ def limiting_component(stepper: StepperState) -> str:
 
 
 def largest_frequency(form: Formulation) -> float:
-    """Largest natural frequency (rad/s) of a model at the start of a run, zero if it is not found.
+    """Largest natural frequency (rad/s) of a model at the start of a run, zero if it cannot be computed.
 
-    By power iteration on M^-1 K with the iteration tangent K, constraints held.
+    By power iteration on M^-1 K with K of the iteration matrix, within the constraints.
     """
     system = form.system
     try:
@@ -124,7 +126,7 @@ def largest_frequency(form: Formulation) -> float:
         return 0.0
     x = np.random.default_rng(0).standard_normal(system.n_v + system.n_c)
     size = 0.0
-    for _ in range(POWERS):
+    for _ in range(POWER_ITERATIONS):
         x = system.solver.multiply(stiffness, x / np.linalg.norm(x))
         x[system.n_v :] = 0.0
         factors.solve(x)

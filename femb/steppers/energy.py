@@ -1,16 +1,15 @@
-"""Energy of a step: what the filter of an error estimate hides must not matter to the energy.
+"""Energy balance of steps: the filter of an error estimate must not hide a change of the energy.
 
-An implicit method damps what is faster than its step, and the estimate of its error is filtered accordingly: a
-vibration of a stiff part costs no steps while it is of no account. A stiff impact is of account. It puts the energy of
-the motion into a vibration that a long step would not see, and would take away or, by the work of forces at the few
-instants at which the step looks at them, multiply. A step whose estimate is below the tolerance only after it was
-filtered again is therefore accepted only if
+An implicit method damps vibrations faster than its step, and its error estimate is filtered accordingly: negligible
+vibrations of stiff parts cost no steps. A stiff impact is not negligible. It transfers the energy of the motion to a
+vibration that a long step does not resolve, and would dissipate or, with the work of forces at few instants, amplify.
+A step whose estimate is below the tolerance only after filtering is therefore accepted only if
 
     |dT + dV - dW| <= sqrt(rtol) max(T, |V - V_0|, |W|, T_0)
 
 with the kinetic energy T, the potential energy V, V_0 at the start of the run, the work W of loads, dampers and
-drivers, and T_0, the kinetic energy of velocities of NEGLIGIBLE times their absolute tolerances. What constraints take
-out of the estimate, as of a motion that drivers begin, is no vibration: the estimate is judged without it.
+drivers, and T_0, the kinetic energy of velocities of NEGLIGIBLE times their absolute tolerances. Components of the
+estimate that violate the constraints, as where drivers begin a motion, are no vibration: they are removed first.
 Source: docs/theory/integration.md, section 5.
 """
 
@@ -25,14 +24,14 @@ from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import StepperState
 from femb.system.constraints import mass_factors
 
-# Velocities of so many times their absolute tolerance have an energy that is of no account.
+# Velocities up to this many times their absolute tolerance have a negligible energy.
 NEGLIGIBLE = 1000.0
 # Cause of a failure, for messages.
-NOT_KEPT = "a stiff part takes up energy that shorter steps had to follow, as in an impact"
+UNBALANCED_ENERGY = "a stiff part takes up energy that shorter steps had to follow, as in an impact"
 
 
 class EnergyWatch:
-    """Judges steps of a stepper, from what the energy was at the start of the run."""
+    """Checks the energy balance of the steps of a stepper, relative to the start of the run."""
 
     def __init__(self, form: Formulation, run: Run) -> None:
         system = form.system
@@ -45,20 +44,20 @@ class EnergyWatch:
         q = form.to_system(form.q0[None].copy(), form.v0[None].copy())[0]
         self._least, self._first = (float(x) for x in system.energy_momentum(q, v[None])[0, :2])
 
-    def keeps(self, stepper: StepperState, q: Floats, v: Floats, work: float, error_v: Floats) -> bool:
-        """Whether a step does, from where a stepper stands to q (n_q,), v (n_v,) and the work (J) since the start.
+    def is_balanced(self, stepper: StepperState, q: Floats, v: Floats, work: float, error_v: Floats) -> bool:
+        """Whether a step from the state of a stepper to q (n_q,), v (n_v,) and the work (J) since the start does.
 
-        error_v (n_v,) : the estimate of the error of v, not filtered.
+        error_v (n_v,) : the unfiltered error estimate of v.
         """
-        before, after = _energies(stepper.form, stepper.q, stepper.v), _energies(stepper.form, q, v)
-        error = sum(after) - sum(before) - (work - stepper.work)
-        sizes = [before[0], after[0], *(abs(each[1] - self._first) for each in (before, after)), abs(stepper.work)]
+        (T0, V0), (T1, V1) = _energies(stepper.form, stepper.q, stepper.v), _energies(stepper.form, q, v)
+        error = T1 + V1 - (T0 + V0) - (work - stepper.work)
+        sizes = [T0, T1, abs(V0 - self._first), abs(V1 - self._first), abs(stepper.work)]
         if abs(error) <= self._part * max(*sizes, self._least):
             return True
         return not self._hidden_by_stiffness(stepper, error_v)
 
     def _hidden_by_stiffness(self, stepper: StepperState, error_v: Floats) -> bool:
-        """Whether the estimate is too large also in the motions that the constraints admit."""
+        """Whether the estimate is above the tolerance also within the motions that the constraints admit."""
         form = stepper.form
         system = form.system
         if not system.n_c:
@@ -73,5 +72,5 @@ class EnergyWatch:
 
 def _energies(form: Formulation, q: Floats, v: Floats) -> tuple[float, float]:
     """Kinetic and potential energy (J) at one state of a formulation."""
-    found = form.system.energy_momentum(*form.to_system(q[None].copy(), v[None].copy()))[0]
-    return float(found[0]), float(found[1])
+    values = form.system.energy_momentum(*form.to_system(q[None].copy(), v[None].copy()))[0]
+    return float(values[0]), float(values[1])

@@ -1,6 +1,6 @@
 """Gauss-Legendre steps of fixed length, orders 4 and 6: symplectic where the coordinates are canonical.
 
-The collocation itself is ``femb.steppers.collocation``; here it meets the stepper contract. Accelerations come from the
+The collocation itself is ``femb.steppers.collocation``; this is its stepper. Accelerations come from the
 equations with the constraints on accelerations (index 1), and the state is projected on the constraints after each
 step, as in ``femb.steppers.runge_kutta``. Source: docs/theory/integration.md, section 7.
 """
@@ -20,10 +20,10 @@ from femb.steppers.dense import End, HermiteStep
 
 
 class Gauss:
-    """Steps of the length ``run.step``, shorter only to land on a limit; ``run.order`` 4 or 6.
+    """Steps of the length ``run.step``, shorter only to end at a limit; ``run.order`` 4 or 6.
 
-    Stages are solved by fixed-point iteration, for which the step must resolve the fastest motion; where they do not
-    settle and the formulation is one ``WithStiffJacobian``, by simplified Newton iteration from then on.
+    Stages are solved by fixed-point iteration, for which the step must resolve the fastest motion; after the first
+    failure, if the formulation is one ``WithStiffJacobian``, by simplified Newton iteration.
     """
 
     error_v: Floats | None = None
@@ -42,15 +42,15 @@ class Gauss:
 
     @property
     def v(self) -> Floats:
-        """Velocities, or what the form has in their place (n_v,)."""
+        """Velocities, or momenta of a Hamiltonian formulation (n_v,)."""
         return self.core.y[self.n_q :]
 
     def restart(self) -> None:
-        """Predict from nothing: inputs may jump here."""
+        """Discard the rates that stages are extrapolated from: inputs may jump here."""
         self.core.begin(self.t, self.core.y)
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Start afresh from a state within the last step."""
+        """Restart from a state within the last step."""
         self.t, self.work = t, work
         self.core.begin(t, np.concatenate([q, v]))
 
@@ -63,16 +63,16 @@ class Gauss:
         return np.concatenate([form.rates(q[None], v[None])[0], a]), float(power)
 
     def _rates(self, t: Sequence[float] | Floats, Y: Floats) -> Floats:
-        found = [self.rate(float(instant), y) for instant, y in zip(t, Y, strict=True)]
-        self._powers = np.array([power for _, power in found])
-        return np.array([rate for rate, _ in found])
+        rates, powers = zip(*(self.rate(float(instant), y) for instant, y in zip(t, Y, strict=True)), strict=True)
+        self._powers = np.array(powers)
+        return np.array(rates)
 
     def step(self, limit: float) -> Step:
-        """One step; raises SolveError where its stages have no solution near by."""
+        """One step; raises SolveError where the iteration of its stages does not converge."""
         core, start, length = self.core, self.t, float(self.run.step or self.run.duration)
-        left = limit - start
-        landing = length >= left * (1.0 - 1e-9)
-        h = left if landing else length
+        remaining = limit - start
+        landing = length >= remaining * (1.0 - 1e-9)
+        h = remaining if landing else length
         if h != core.h:
             core.resize(h)
         y0 = core.y.copy()
@@ -95,7 +95,7 @@ class Gauss:
             core.t = limit
         work, self.work = self.work, self.work + h * float(core.b @ self._powers)
         self.t = end
-        return _Between(self, start, end, (y0, work), (core.y.copy(), self.work), self._powers)
+        return _GaussStep(self, start, end, (y0, work), (core.y.copy(), self.work), self._powers)
 
     def _settled(self) -> tuple[Floats, Floats, Floats]:
         core = self.core
@@ -121,8 +121,8 @@ class Gauss:
             y[: self.n_q], y[self.n_q :] = form.projected(u, y[: self.n_q], y[self.n_q :])
 
 
-class _Between:
-    """A step; its interpolant needs the rates at both ends, which are evaluated when it is first asked."""
+class _GaussStep:
+    """A step; its interpolant needs the rates at both ends, which are evaluated on first use."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class _Between:
         self.start, self.end = start, end
         self._stepper, self._form, self._ends = stepper, stepper.form, (first, last)
         self._powers = powers
-        self._inside: HermiteStep | None = None
+        self._hermite: HermiteStep | None = None
 
     def _state(self, t: float, y: Floats, work: float) -> End:
         n_q = self._stepper.n_q
@@ -152,9 +152,9 @@ class _Between:
         return self._interpolant().accelerations(times)
 
     def _interpolant(self) -> HermiteStep:
-        if self._inside is None:
+        if self._hermite is None:
             instants = self.start, left_limit(self.end, self.start)
             first, last = (self._state(t, *end) for t, end in zip(instants, self._ends, strict=True))
             stages = self._stepper.core.c, self._powers
-            self._inside = HermiteStep(self._form, self.start, self.end, first, last, stages)
-        return self._inside
+            self._hermite = HermiteStep(self._form, self.start, self.end, first, last, stages)
+        return self._hermite

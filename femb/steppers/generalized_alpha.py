@@ -7,12 +7,12 @@ gamma = 1/2 - alpha_m + alpha_f, beta = (gamma + 1/2)^2/4, and auxiliary acceler
     q+ = q exp(h v + h^2 ((1/2 - beta) A + beta A+)),        v+ = v + h ((1 - gamma) A + gamma A+)
     M a+ + h + f_el + J^T lambda - f = 0,        J v+ + Phi_t = 0
 
-Newton's unknowns are the velocities, to which accelerations and coordinates are tied, and the multipliers, with the
+Newton's unknowns are the velocities, which determine accelerations and coordinates, and the multipliers, with the
 iteration matrix [M/(gamma' h) + C + beta' h K/gamma', J^T; J, 0], beta' and gamma' being beta and gamma times
-(1 - alpha_f)/(1 - alpha_m). Positions are projected on the constraints after each accepted step. Constraints are held
-on velocities (index 2) and not on positions (index 3): with steps that change, index 3 left accelerations that jump by
-the order of the jump in the step, which an error test answers with ever shorter steps (docs/theory/constraints.md,
-section 6). The error is the distance to a predictor one order higher, filtered of what is stiffer than the step.
+(1 - alpha_f)/(1 - alpha_m). Positions are projected on the constraints after each accepted step. Constraints are
+imposed on velocities (index 2), not on positions (index 3): with variable steps, accelerations of index 3 jump where
+the step changes, and the error test shortens the steps without end (docs/theory/constraints.md, section 6). The error
+estimate is the difference to a predictor one order higher, without the components that are stiffer than the step.
 
 J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona, M. Arnold, Mech. Mach. Theory 48 (2012)
 121-137 (on Lie groups); M. Arnold, O. Bruls, Multibody Syst. Dyn. 18 (2007) 185-202 (convergence with constraints).
@@ -29,21 +29,21 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import Step, left_limit
 from femb.steppers.dense import HermiteStep
-from femb.steppers.generalized_alpha_kernels import moved
+from femb.steppers.generalized_alpha_kernels import retract
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
 
 MAX_ITERATIONS = 8
-# Newton's remaining change as a part of the tolerance of the step.
+# Tolerance of Newton's iteration, as a fraction of that of the step.
 SOLVED = 0.01
-# Matrices are formed anew for the next step once the iteration contracts more slowly than this.
+# Rate of convergence above which new matrices are formed for the next step.
 SLOW = 0.2
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 3.0
 FILTERS = 2
 
 
 @dataclass
-class _Trial:
-    """A solved step: the state at its end, before and after it is put on the constraints."""
+class _AlphaTrial:
+    """A solved step: the state at its end, before and after its projection on the constraints."""
 
     q: Floats
     v: Floats
@@ -56,7 +56,7 @@ class _Trial:
     work: float = field(init=False)
 
 
-class GeneralizedAlpha(ImplicitStepper[_Trial]):
+class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 2
@@ -72,11 +72,11 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
         self.restart()
 
     def restart(self) -> None:
-        """Begin a smooth stretch with the accelerations of its start."""
+        """Begin a smooth interval with the accelerations of its start."""
         self._evaluate()
         self.A = self.a.copy()
-        # ends of the last steps of a smooth stretch and their accelerations, but not its start's, which may be out of
-        # equilibrium
+        # ends of the last steps of the smooth interval and the accelerations there; not its start, where accelerations
+        # may be out of equilibrium
         self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order)
         self._slope: Floats | None = None
         self._A_h = 0.0
@@ -103,7 +103,7 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
             self._factored_for = h
             self.statistics.factorizations += 1
 
-    def _solve(self, h: float, end: float) -> _Trial | None:
+    def _solve(self, h: float, end: float) -> _AlphaTrial | None:
         trial = self._newton(h, end)
         if trial is not None:
             q, v = trial.end = self.form.projected(trial.u, trial.q, trial.v, self._factored)
@@ -115,7 +115,7 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
         self._matrices = None
         return h if not self._fresh and isinstance(cause, str) else 0.5 * h
 
-    def _newton(self, h: float, end: float) -> _Trial | None:
+    def _newton(self, h: float, end: float) -> _AlphaTrial | None:
         """The step's equations by Newton's iteration; None where it does not converge."""
         form, n_v = self.form, self.form.n_v
         self._factorise(h)
@@ -123,20 +123,20 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
         if self._slope is not None:
             a = self.a + h * self._slope
             if h != self._A_h:
-                # A stands for the acceleration at t + (alpha_m - alpha_f) h: it moves with the length of the step, or
-                # the method would be of first order with steps that change
+                # A is the acceleration at t + (alpha_m - alpha_f) h: it changes with the length of the step, or the
+                # method would be of first order with variable steps
                 self.a, self.multipliers = form.forward(self._u, self.q, self.v)
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
         multipliers, t = self.multipliers, left_limit(end, self.t)
-        kept = not self._fresh and form.system.switches
-        newton = Convergence(SOLVED, np.inf, NEGLIGIBLE * SOLVED if kept else 0.0, restoring=1.0)
+        reused = not self._fresh and form.system.switches
+        newton = Convergence(SOLVED, np.inf, NEGLIGIBLE * SOLVED if reused else 0.0, restoring=1.0)
         u = None
         for _ in range(MAX_ITERATIONS):
             A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
             v = self.v + h * ((1.0 - self.gamma) * old_A + self.gamma * A)
             q = np.empty_like(self.q)
-            moved(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
+            retract(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
             if u is None or form.inputs_of_state:
                 u = form.inputs_at(t, q, v)
             x = -form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
@@ -154,22 +154,22 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
             if converged:
                 A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
                 v = self.v + h * ((1.0 - self.gamma) * old_A + self.gamma * A)
-                moved(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
+                retract(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
                 self._slow = newton.done > 1 and newton.ratio > SLOW
-                return _Trial(q, v, a, A, multipliers, u)
+                return _AlphaTrial(q, v, a, A, multipliers, u)
         return None
 
     # Error and acceptance
 
-    def _error(self, trial: _Trial, h: float) -> float:
-        """Norm of the distance to the predictor with the slope of the accelerations, filtered."""
+    def _error(self, trial: _AlphaTrial, h: float) -> float:
+        """Norm of the filtered difference to the predictor with the slope of the accelerations."""
         form = self.form
         slope = (trial.a - self.a) / h if self._slope is None else self._slope
         predicted = np.empty_like(self.q)
-        moved(*form.coordinates, self.q, h * self.v + 0.5 * h * h * self.a + h**3 / 6.0 * slope, predicted)
+        retract(*form.coordinates, self.q, h * self.v + 0.5 * h * h * self.a + h**3 / 6.0 * slope, predicted)
         error_q, error_v = trial.q - predicted, trial.v - (self.v + h * self.a + 0.5 * h * h * slope)
         if self._slope is None:
-            # the slope is the step's own: what is left of the difference is the method's
+            # the slope is that of this step: its part of the method's error is missing in the difference
             error_q = error_q + h * h * (self.beta - 1.0 / 6.0) * form.rates(self.q[None], (trial.a - self.a)[None])[0]
         norm = self._norm(error_q, error_v, self.q, self.v)
         self._hidden, self._unfiltered = not norm <= 1.0, error_v
@@ -185,15 +185,15 @@ class GeneralizedAlpha(ImplicitStepper[_Trial]):
         """Step-size factor."""
         return MAX_FACTOR if error == 0.0 else min(MAX_FACTOR, max(MIN_FACTOR, SAFETY * error ** (-1.0 / 3.0)))
 
-    def _after_error(self, trial: _Trial, h: float, error: float) -> float:
+    def _after_error(self, trial: _AlphaTrial, h: float, error: float) -> float:
         return h * min(self._factor(error), 0.9)
 
-    def _reached(self, trial: _Trial, h: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: _AlphaTrial, h: float) -> tuple[Floats, Floats, float]:
         trial.power = self._power(trial.u, *trial.end, trial.multipliers)
         trial.work = self.work + 0.5 * h * (self.power + trial.power)
         return *trial.end, trial.work
 
-    def _accept(self, trial: _Trial, h: float, end: float, error: float, cut: bool) -> Step:
+    def _accept(self, trial: _AlphaTrial, h: float, end: float, error: float, cut: bool) -> Step:
         self.h = self._next_length(h, self._factor(error), cut)
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
         self._slope, self._A_h = (trial.a - self.a) / h, h

@@ -7,8 +7,8 @@ from femb.numerics.vector3 import hamilton
 
 
 @kernel
-def moved(linear_q, linear_v, quaternion_q, omega_v, q, x, out):
-    """out (n_q,): the coordinates q after the displacement x (n_v,), its rotations by their exponential."""
+def retract(linear_q, linear_v, quaternion_q, omega_v, q, x, out):
+    """out (n_q,): the coordinates q after the displacement x (n_v,), with the exponential of its rotations."""
     for k in range(linear_q.size):
         out[linear_q[k]] = q[linear_q[k]] + x[linear_v[k]]
     for k in range(quaternion_q.size):

@@ -10,25 +10,24 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.steppers.energy import EnergyWatch
-from femb.steppers.radau_kernels import turn_frames, turn_frames_back
+from femb.steppers.radau_kernels import rotate_frames, rotate_frames_back
 from femb.steppers.variable_step import T, VariableStep
 from femb.system.linear_solver import Factors, Matrix
 
-# A change as small as this part of the tolerance may be rounding, and its rate says nothing.
+# Corrections below this fraction of the tolerance may be rounding and give no rate of convergence.
 NEGLIGIBLE = 1e-3
-# Matrices kept from a contact that has ended make every change of Newton's iteration small, and none of them less than
-# this part of the one before.
+# With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
 TOO_STIFF = 0.5
 
 
 @dataclass
 class Convergence:
-    """Judges a simplified Newton iteration by the sizes of its changes and by their rate.
+    """Judges a simplified Newton iteration by the sizes of its corrections and by their rate.
 
-    tolerance : of what is left of the change. iterations : how many there may be; infinity where it is not asked if
-    they will do. doubted : changes up to this, from matrices kept from before, must fall from one to the next.
-    restoring : a second change of at least this part of the first says nothing of the rate; of more than
-    ``diverging`` times the first it ends the iteration. rate : of the last changes that are no rounding.
+    tolerance : of the remaining error. iterations : the largest number of them; infinity to omit the test whether they
+    suffice. doubted : corrections up to this size, with reused matrices, must decrease. restoring : a second correction
+    of at least this fraction of the first gives no rate; of more than ``diverging`` times the first it ends the
+    iteration. rate : of the last corrections above rounding.
     E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
 
@@ -43,7 +42,7 @@ class Convergence:
     _last: float = 0.0
 
     def reached(self, size: float) -> bool | None:
-        """Whether the iteration has converged with a change of this size, or will not; None where it has to go on."""
+        """True if the iteration has converged with a correction of this size, False if it will not, None to iterate."""
         first, self.done = self.done == 0, self.done + 1
         if not isfinite(size):
             return False
@@ -68,9 +67,9 @@ class Convergence:
 
 
 class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
-    """A stepper that solves the equations by Newton's iteration with matrices of one state, kept while they serve."""
+    """A stepper that solves its equations by Newton's iteration with matrices of one state, reused over steps."""
 
-    # whether the step after a jump is estimated anew, or as long as was planned before it at the most
+    # whether the step length after a jump is estimated anew; if not, it is at most the one planned before
     estimates_after_jump = True
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
@@ -78,9 +77,9 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), 0.0
         self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
         self._factored: Factors | None = None
-        # what the matrices are factorised for, zero for nothing; and whether they are of the present step
+        # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
         self._factored_for, self._fresh = 0.0, False
-        # whether an error estimate is within the tolerance only as it is filtered, and what it was before
+        # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
         self._energy = EnergyWatch(form, run)
 
@@ -91,7 +90,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Start afresh from a state within the last step."""
+        """Restart from a state within the last step."""
         self.t, self.q, self.v, self.work = t, q, v, work
         if self.estimates_after_jump:
             self.h = 0.0
@@ -107,7 +106,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         return max(self._norm(self.q, self.v, *zero), 1.0), self._norm(rate, a, *zero)
 
     def _form_matrices(self, u: Floats, q: Floats, v: Floats) -> tuple[Matrix, Matrix, Matrix]:
-        """Matrices at a state, to be factorised."""
+        """Form the matrices M, C, K at a state; they are not factorised yet."""
         matrices = self._matrices = self.form.matrices(u, q, v, self.multipliers)
         self._matrices_q = q.copy()
         self._factored_for, self._fresh = 0.0, True
@@ -115,30 +114,30 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         return matrices
 
     def _filtered(
-        self, mu: float, error_q: Floats, error_v: Floats, q: Floats, turns: Floats | None = None
+        self, mu: float, error_q: Floats, error_v: Floats, q: Floats, rotations: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        """What a step to q makes of an error: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0.
+        """An error filtered by a step to q: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0.
 
-        turns (F, 4) : of frames, from where the matrices were formed; None where they have not turned.
+        rotations (F, 4) : of frames since the matrices were formed; None for no rotation.
         """
         form, n_v = self.form, self.form.n_v
         mass, _, stiffness = self._matrices  # type: ignore[misc]
         free = np.zeros(form.n_c)
         in_v = np.concatenate([error_v, free])
         in_q = np.concatenate([form.tangents(q, error_q[None])[0], free])
-        if turns is not None:
-            turn_frames_back(turns, form.corotated_frames[1], in_v)
-            turn_frames_back(turns, form.corotated_frames[1], in_q)
+        if rotations is not None:
+            rotate_frames_back(rotations, form.corotated_frames[1], in_v)
+            rotate_frames_back(rotations, form.corotated_frames[1], in_q)
         y = mu * form.solver.multiply(mass, in_v) - form.solver.multiply(stiffness, in_q)
         y[n_v:] = 0.0
         y = self._factored.solve(y)[:n_v]  # type: ignore[union-attr]
-        if turns is not None:
-            turn_frames(turns, form.corotated_frames[1], y)
+        if rotations is not None:
+            rotate_frames(rotations, form.corotated_frames[1], y)
         return error_q + form.rates(q[None], y[None])[0] / mu, y
 
     def _complete(self, trial: T, h: float, end: float) -> bool:
         q, v, work = self._reached(trial, h)
-        return not self._hidden or self._energy.keeps(self, q, v, work, self._unfiltered)
+        return not self._hidden or self._energy.is_balanced(self, q, v, work, self._unfiltered)
 
     @abstractmethod
     def _reached(self, trial: T, h: float) -> tuple[Floats, Floats, float]:

@@ -1,4 +1,4 @@
-"""Pace: whether a run gets on, and what holds it up if it does not."""
+"""Pace: whether a run makes progress, and the cause if it does not."""
 
 from collections import deque
 
@@ -6,7 +6,7 @@ from femb.base.errors import SolveError
 from femb.steppers.contract import StepperState
 from femb.steppers.diagnosis import limiting_component, misbehaving_input
 
-# The pace is that of the last so many steps; a run is given up where it would take so many more at that pace.
+# Steps over which the pace is measured; steps that a run may still need at that pace before it is given up.
 WINDOW, HOPELESS = 1000, 1e9
 
 
@@ -18,7 +18,7 @@ class Pace:
         self._times: deque[float] = deque(maxlen=WINDOW + 1)
 
     def check(self, stepper: StepperState) -> None:
-        """Raises SolveError, with what keeps the steps short, after max_steps or where the run gets nowhere."""
+        """Raise SolveError, with the cause of short steps, after max_steps or where the run makes no progress."""
         self._times.append(stepper.t)
         steps, t = stepper.statistics.steps, stepper.t
         if steps >= self._max_steps:
@@ -30,11 +30,11 @@ class Pace:
             return
         gained = t - self._times[0]
         if steps % WINDOW == 0 and gained * self._max_steps < WINDOW * (self._end - t):
-            found = misbehaving_input(stepper)
-            if found:
+            reason = misbehaving_input(stepper)
+            if reason:
                 raise SolveError(
                     f"the integration was given up at t = {t:.6g} s: the last {WINDOW} steps took it on by "
-                    f"{gained:.2g} of {self._length:.6g} s. {found}"
+                    f"{gained:.2g} of {self._length:.6g} s. {reason}"
                 )
         if gained * HOPELESS < WINDOW * (self._end - t):
             raise SolveError(
@@ -43,7 +43,7 @@ class Pace:
             )
 
     def _reason(self, stepper: StepperState) -> str:
-        worst, found = limiting_component(stepper), misbehaving_input(stepper)
-        said = f"; what keeps the steps short is {worst}" if worst else ""
+        worst, reason = limiting_component(stepper), misbehaving_input(stepper)
+        text = f"; what keeps the steps short is {worst}" if worst else ""
         advice = "; damping, a larger rtol or a smaller atol.time let steps pass over vibrations that do not matter"
-        return f"{said}. {found}" if found else said + (advice if worst else "")
+        return f"{text}. {reason}" if reason else text + (advice if worst else "")

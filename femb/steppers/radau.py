@@ -7,8 +7,8 @@ Stage equations, i = 1..3, with K_i = (1/h) sum_j (A^-1)_ij Z_j the derivative o
 
 Newton's unknowns are the velocities Z^v and the multipliers L (index 2; positions are projected on the constraints
 after each step, docs/theory/constraints.md, section 5); the coordinates follow from the velocities by the first
-equation, which is linear but for the quaternions and is iterated along. A^-1 is brought to its real and its complex
-eigenvalue, so that each iteration solves one real and one complex form with the matrix
+equation, which is linear except for the quaternions and is iterated together with the velocities. A^-1 is transformed
+to its real and its complex eigenvalue, so that each iteration solves one real and one complex system with the matrix
 [mu M + C + K/mu, J^T; J, 0], mu = eigenvalue/h.
 
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.8 (transformation, error estimate,
@@ -29,10 +29,10 @@ from femb.steppers.radau_kernels import estimate_force, estimate_size, start_est
 from femb.steppers.variable_step import WORTHWHILE
 from femb.system.block_lu import DEPENDENT
 
-# How fast the length of steps recovers from one at which Newton's iteration failed with fresh matrices.
+# Growth, from step to step, of the longest step allowed after Newton's iteration failed with fresh matrices.
 RECOVERY = 1.1
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
-# Values at the stages to coefficients of the polynomial through them, of powers 1 to 3 (zero at the start), and 0 to 2.
+# From values at the stages to coefficients of their polynomial: of powers 1 to 3 (zero at the start), and 0 to 2.
 FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
 THROUGH_STAGES = np.linalg.inv(C[:, None] ** np.arange(3))
 
@@ -48,27 +48,27 @@ class Radau(RadauEquations):
         self.restart()
 
     def restart(self) -> None:
-        """Evaluate the start of a smooth stretch; its first stages are not extrapolated."""
+        """Evaluate the start of a smooth interval; its first stages are not extrapolated."""
         self._evaluate()
-        self._make_room()
-        self._extrapolate_nothing()
+        self._allocate()
+        self._reset_extrapolation()
         self._starting, self._fresh = True, False
         if not self.h:
             self.h = self._first_step()
 
     def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """As in ``VariableStep``; the error of the last step says nothing of the next."""
+        """As in ``VariableStep``; the next step length does not depend on the error of the last step."""
         self._old_h = 0.0
         super().land(t, q, v, work)
 
     def _first_step(self) -> float:
-        """A hundredth of the time over which the motion changes the state by itself."""
+        """A hundredth of the time over which the state changes by its own size."""
         size, change = self._size_and_change(self.form.rates(self.q[None], self.v[None])[0], self.a)
         return float(min(0.01 * size / change if change > 0.0 else np.inf, 0.01 * self.run.duration))
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        self._leave_out()
+        self._reset_excluded()
         return super().step(limit)
 
     def _error(self, trial: Stages, h: float) -> float:
@@ -85,38 +85,38 @@ class Radau(RadauEquations):
         return norm
 
     def _filter(self, q: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:
-        """Estimate from forces at q, v: in coordinates, in velocities, and its norm."""
+        """Error estimate from forces at q, v: of coordinates, of velocities, and its norm."""
         form, mu = self.form, REAL / h
-        turned_q, turned_v = form.corotated_frames
+        corotated_q, corotated_v = form.corotated_frames
         coordinates, here, at = form.coordinates, (self.q[None], self.v[None]), (q[None], v[None])
         Z, _, _, Q, _ = self._stages
-        change, rate, drift, turns = self._estimate
+        change, rate, drift, rotations = self._estimate
         start_estimate(
-            *coordinates, turned_q, turned_v, self._matrices_q, ESTIMATE, h, here[0], *at, Z, Q, *self._estimate
+            *coordinates, corotated_q, corotated_v, self._matrices_q, ESTIMATE, h, here[0], *at, Z, Q, *self._estimate
         )
         try:
             force = form.equations(self._u[None], *at, change, self.multipliers[None])
         except TrialError:
             return q, v, np.inf
         self.statistics.evaluations += 1
-        pull = form.solver.multiply(self._matrices[2], drift[0])  # type: ignore[index]
-        estimate_force(turned_v, form.n_v, turns, mu, force, pull)
+        elastic = form.solver.multiply(self._matrices[2], drift[0])  # type: ignore[index]
+        estimate_force(corotated_v, form.n_v, rotations, mu, force, elastic)
         error_v = self._factors[0].solve(force[0])
         error_q = np.empty_like(rate)
         scales = self.scale_q, self.scale_v
-        norm = estimate_size(*coordinates, turned_v, *scales, mu, *here, turns, rate, error_v[None], error_q)
+        norm = estimate_size(*coordinates, corotated_v, *scales, mu, *here, rotations, rate, error_v[None], error_q)
         return error_q[0], error_v[: form.n_v], norm
 
     def _factor(self, trial: Stages, h: float, error: float) -> float:
-        """Step-size factor: Gustafsson's prediction from the last two steps, or the plain one."""
-        # fewer iterations allow a bolder step
+        """Step-size factor: Gustafsson's prediction from the last two steps, at most that of the last step."""
+        # fewer iterations allow a longer step
         safety = 0.9 * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + trial.iterations)
         if error == 0.0:
             return safety * MAX_FACTOR
-        plain = error**-0.25
+        factor = error**-0.25
         if self._old_h > 0.0 and error <= 1.0:
-            plain = min(plain, plain * h / self._old_h * (self._old_error / error) ** 0.25)
-        return float(safety * plain)
+            factor = min(factor, factor * h / self._old_h * (self._old_error / error) ** 0.25)
+        return float(safety * factor)
 
     def _after_error(self, trial: Stages, h: float, error: float) -> float:
         if not self._fresh:
@@ -144,8 +144,8 @@ class Radau(RadauEquations):
         # the collocation polynomial of v through (0, 0) and the stages
         motion = FROM_ZERO @ Z
         self._polynomials = h, motion, THROUGH_STAGES @ L if form.n_c else L
-        # Members that start out of equilibrium have accelerations the step does not resolve: they would swing the dense
-        # output, so that it takes the polynomial's own at the start of a stretch.
+        # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
+        # resolve: there the dense output takes those of the collocation polynomial.
         a = motion[0] / h if self._starting else self.a
         self._starting = False
         old = (self.q, self.v, a, self.work, self.power)

@@ -23,16 +23,16 @@ REAL, COMPLEX = tableaux.RADAU_REAL, tableaux.RADAU_COMPLEX
 T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
 
 MAX_ITERATIONS = 7
-# Newton's remaining change, as a part of the tolerance of the step: the root of rtol, within bounds. What is left of a
-# balance of moments has the same sign in step after step, so that an angular momentum sums it up.
+# Tolerance of Newton's iteration, as a fraction of that of the step: the root of rtol, within these bounds. Residual
+# moments have the same sign in every step and accumulate in the angular momentum.
 SOLVED = 3e-4, 3e-3
-# Of the step at which Newton's iteration failed with fresh matrices: the longest to try next.
+# Longest step to try, as a fraction of one at which Newton's iteration failed with fresh matrices.
 BELOW_FAILURE = 0.6
 
 
 @dataclass
 class Stages:
-    """A solved step: the inputs of its stages, the iterations it took and their rate; then its end."""
+    """A solved step: the inputs of its stages, number and rate of the iterations; then the state at its end."""
 
     u: Floats
     iterations: int
@@ -51,27 +51,27 @@ class RadauEquations(ImplicitStepper[Stages]):
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self._dependent, self._ceiling = DEPENDENT, np.inf
 
-    def _make_room(self) -> None:
-        """Arrays for the steps of a stretch, over which the number of multipliers is the same."""
+    def _allocate(self) -> None:
+        """Allocate arrays for the steps of a smooth interval, in which the number of multipliers is constant."""
         form = self.form
         n_q, n_v, n_c, frames = form.n_q, form.n_v, form.n_c, form.corotated_frames[0].size
-        # Z, V, K, Q, L of the stages, turns of frames to them, right-hand sides
+        # Z, V, K, Q, L of the stages, rotations of frames to them, right-hand sides
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
-        self._turns = np.empty((3, frames, 4))
+        self._rotations = np.empty((3, frames, 4))
         self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
         # see start_estimate
         self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
-        # arguments of error_norm for what Newton's iteration leaves of velocities
+        # arguments of error_norm for Newton's corrections of velocities
         self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
 
-    def _extrapolate_nothing(self) -> None:
-        """Begin the next step along the acceleration, at the same multipliers."""
-        along, same = np.zeros((3, self.form.n_v)), np.zeros((3, self.form.n_c))
-        along[0], same[0] = self.a, self.multipliers
-        self._polynomials = 1.0, along, same
+    def _reset_extrapolation(self) -> None:
+        """Predict the next stages with constant accelerations and multipliers."""
+        velocity_change, multipliers = np.zeros((3, self.form.n_v)), np.zeros((3, self.form.n_c))
+        velocity_change[0], multipliers[0] = self.a, self.multipliers
+        self._polynomials = 1.0, velocity_change, multipliers
 
-    def _leave_out(self) -> None:
-        """Take rows that are left out from now on to multipliers of zero: extrapolated, theirs would grow unchecked."""
+    def _reset_excluded(self) -> None:
+        """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
         form, system = self.form, self.form.system
         if not form.n_c or form is not system:
             return
@@ -91,12 +91,11 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._factored_for = h
         self.statistics.factorizations += 2
 
-    def _leave_nearly_dependent(self) -> bool:
-        """For this step, leave out rows that nearly depend on others; false where that has been tried, or matrices are
-        kept from before.
+    def _exclude_nearly_dependent(self) -> bool:
+        """Exclude nearly dependent rows in this step; False where that has been tried, or matrices are reused.
 
-        Within a step through a singular posture of a loop such a row changes its sign, and matrices of one state say
-        nothing of it in others. Its multiplier, extrapolated, holds it well enough for as long.
+        Within a step through a singular posture of a loop such a row changes its sign, and the matrices of one state do
+        not represent it at others. Its extrapolated multiplier is accurate enough for one step.
         """
         if not self._fresh or not self.form.layout.has_loops or self._dependent != DEPENDENT:
             return False
@@ -110,10 +109,10 @@ class RadauEquations(ImplicitStepper[Stages]):
                 Q, V = np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
                 self.form.check_singularities(self.t, Q, V)
         except (TrialError, SingularError):
-            if not self._leave_nearly_dependent():
+            if not self._exclude_nearly_dependent():
                 raise
             return self._solve(h, end)
-        return self._solve(h, end) if trial is None and self._leave_nearly_dependent() else trial
+        return self._solve(h, end) if trial is None and self._exclude_nearly_dependent() else trial
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
         if self._fresh:
@@ -121,7 +120,7 @@ class RadauEquations(ImplicitStepper[Stages]):
             h *= 0.5
         self._form_matrices(self._u, self.q, self.v)
         if not self.form.layout.has_loops:
-            self._extrapolate_nothing()
+            self._reset_extrapolation()
         return h
 
     def _newton(self, h: float, end: float) -> Stages | None:
@@ -131,25 +130,25 @@ class RadauEquations(ImplicitStepper[Stages]):
         t = self.t
         times = t + C[0] * h, t + C[1] * h, left_limit(end, t)
         _, V, K, Q, L = stages = self._stages
-        real, pair, turns = self._real, self._pair, self._turns
+        real, pair, rotations = self._real, self._pair, self._rotations
         of_real, of_pair = self._factors
-        turned_q, turned_v = form.corotated_frames
+        corotated_q, corotated_v = form.corotated_frames
         old_h, *polynomials = self._polynomials
         state = self.q, self.v
         start_stages(
-            *form.coordinates, turned_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
-            *stages, turns,
+            *form.coordinates, corotated_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
+            *stages, rotations,
         )  # fmt: skip
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
-        finish = (*form.coordinates, turned_v, A, INVERSE, T, h, self._scale, *state, turns, real, pair, *stages)
+        finish = (*form.coordinates, corotated_v, A, INVERSE, T, h, self._scale, *state, rotations, real, pair, *stages)
         u = None
-        kept = not self._fresh and form.system.switches
-        newton = Convergence(self.tolerance, MAX_ITERATIONS, NEGLIGIBLE * self.tolerance if kept else 0.0)
+        reused = not self._fresh and form.system.switches
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, NEGLIGIBLE * self.tolerance if reused else 0.0)
         for _ in range(MAX_ITERATIONS):
             if u is None or form.inputs_of_state:
                 u = np.array([form.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
             residual = form.equations(u, Q, V, K, L)
-            to_eigenvectors(T_INVERSE, turns, turned_v, residual, real, pair)
+            to_eigenvectors(T_INVERSE, rotations, corotated_v, residual, real, pair)
             of_real.solve(real)
             of_pair.solve(pair)
             converged = newton.reached(finish_iteration(*finish))

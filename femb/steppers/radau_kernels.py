@@ -8,13 +8,13 @@ from femb.numerics.compile import inlined, kernel
 from femb.numerics.kinematics import error_norm, rates, tangents
 from femb.numerics.vector3 import hamilton, quaternion_times
 
-# For a literal number, numba would compile a variant of the called kernel.
-TWO, THREE = np.int64(2), np.int64(3)
+# Sweeps of quaternions, see stage_coordinates. For a literal number, numba would compile a variant of the kernel.
+LATER_SWEEPS, FIRST_SWEEPS = np.int64(2), np.int64(3)
 
 
 @kernel
-def frame_turns(quaternion_q, q, Q, turns):
-    """turns (s, F, 4): unit quaternions, inertial axes, of every frame's turn from q (n_q,) to states Q (s, n_q)."""
+def frame_rotations(quaternion_q, q, Q, rotations):
+    """rotations (s, F, 4): unit quaternions, inertial axes, of the frames from q (n_q,) to states Q (s, n_q)."""
     for i in range(Q.shape[0]):
         for k in range(quaternion_q.size):
             o = quaternion_q[k]
@@ -24,30 +24,33 @@ def frame_turns(quaternion_q, q, Q, turns):
             f = 1.0 / math.sqrt(f)
             # the conjugate of q conj(Q) is Q conj(q)
             c0, c1, c2, c3 = hamilton(b0, b1, b2, b3, a0, -a1, -a2, -a3)
-            turns[i, k, 0], turns[i, k, 1], turns[i, k, 2], turns[i, k, 3] = f * c0, -f * c1, -f * c2, -f * c3
+            rotations[i, k, 0], rotations[i, k, 1] = f * c0, -f * c1
+            rotations[i, k, 2], rotations[i, k, 3] = -f * c2, -f * c3
 
 
 @kernel
-def turn_frames(turns, places, x):
-    """Turn what of x (n,) has inertial axes by the turns (F, 4) of the frames, in place.
+def rotate_frames(rotations, corotated_v, x):
+    """Rotate the components of x (n,) in inertial axes by the rotations (F, 4) of the frames, in place.
 
-    places (F, 2) : of the translational components, and of the components of quaternions' rates; negative where there
-    are none. Angular velocities in body axes stay as they are; rates of quaternions are multiplied from the left.
+    corotated_v (F, 2) : indices of the translational components, and of the components of quaternion rates; negative
+    for none. Angular velocities in body axes do not change; rates of quaternions are multiplied from the left.
     """
-    for k in range(places.shape[0]):
-        turn_by(turns[k, 0], turns[k, 1], turns[k, 2], turns[k, 3], places[k, 0], places[k, 1], x)
+    for k in range(corotated_v.shape[0]):
+        c0, c1, c2, c3 = rotations[k, 0], rotations[k, 1], rotations[k, 2], rotations[k, 3]
+        rotate_by(c0, c1, c2, c3, corotated_v[k, 0], corotated_v[k, 1], x)
 
 
 @kernel
-def turn_frames_back(turns, places, x):
-    """The reverse of ``turn_frames``."""
-    for k in range(places.shape[0]):
-        turn_by(turns[k, 0], -turns[k, 1], -turns[k, 2], -turns[k, 3], places[k, 0], places[k, 1], x)
+def rotate_frames_back(rotations, corotated_v, x):
+    """The inverse of ``rotate_frames``."""
+    for k in range(corotated_v.shape[0]):
+        c0, c1, c2, c3 = rotations[k, 0], rotations[k, 1], rotations[k, 2], rotations[k, 3]
+        rotate_by(c0, -c1, -c2, -c3, corotated_v[k, 0], corotated_v[k, 1], x)
 
 
 @inlined
-def turn_by(c0, c1, c2, c3, o, p, x):
-    """Turn the vector at x[o:] and the quaternion at x[p:], where o and p are not negative, by the quaternion c."""
+def rotate_by(c0, c1, c2, c3, o, p, x):
+    """Rotate the vector at x[o:] and the quaternion at x[p:], unless o or p is negative, by the quaternion c."""
     if o >= 0:
         a, b, c = x[o], x[o + 1], x[o + 2]
         f, g, h = 2.0 * (c2 * c - c3 * b), 2.0 * (c3 * a - c1 * c), 2.0 * (c1 * b - c2 * a)
@@ -59,15 +62,15 @@ def turn_by(c0, c1, c2, c3, o, p, x):
 
 
 @kernel
-def to_eigenvectors(inverse, turns, places, residual, real, pair):
+def to_eigenvectors(inverse, rotations, corotated_v, residual, real, pair):
     """real (n,), pair (n,) complex: minus the residuals (3, n) in the eigenvectors of A^-1.
 
-    Forces on frames are first turned back to the attitude at which the matrices were formed: a stiff member that has
-    turned by theta would otherwise resist across itself with theta^2 of its stiffness, and Newton's iteration would
-    only converge while that is less than the inertia.
+    Forces on frames are first rotated back to the attitude at which the matrices were formed: otherwise theta^2 of the
+    stiffness of a member rotated by theta would act in its transverse direction, and Newton's iteration would only
+    converge while that is less than the inertia.
     """
     for i in range(3):
-        turn_frames_back(turns[i], places, residual[i])
+        rotate_frames_back(rotations[i], corotated_v, residual[i])
     for k in range(real.size):
         a, b, c = residual[0, k], residual[1, k], residual[2, k]
         real[k] = -(inverse[0, 0] * a + inverse[0, 1] * b + inverse[0, 2] * c)
@@ -78,13 +81,13 @@ def to_eigenvectors(inverse, turns, places, residual, real, pair):
 
 @kernel
 def start_stages(
-    linear_q, linear_v, quaternion_q, omega_v, turned_q, frame_q, C, A, inverse, h, ratio, polynomial, of_multipliers,
-    q, v, Z, V, K, Q, L, turns,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, ratio, polynomial,
+    of_multipliers, q, v, Z, V, K, Q, L, rotations,
 ):  # fmt: skip
-    """Stages of a step h before the first iteration, and the turns of frames to them from those at ``frame_q`` (n_q,).
+    """Stages of a step h before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
 
     Z (3, n_v), L (3, n_c) : extrapolated from polynomials of the last step, coefficients (3, ...) of powers 1 to 3 and
-    0 to 2 of the fraction of it; ratio : h over its length. V, Q : see ``stage_coordinates``. K = A^-1 Z / h.
+    0 to 2 of its fraction; ratio : h over its length. V, Q : see ``stage_coordinates``. K = A^-1 Z / h.
     """
     for i in range(3):
         theta = 1.0 + C[i] * ratio
@@ -97,16 +100,16 @@ def start_stages(
     for i in range(3):
         for k in range(q.size):
             Q[i, k] = q[k]
-    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, THREE)
-    frame_turns(turned_q, frame_q, Q, turns)
+    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
+    frame_rotations(corotated_q, matrices_q, Q, rotations)
 
 
 @kernel
 def finish_iteration(
-    linear_q, linear_v, quaternion_q, omega_v, turned_v, A, inverse, T, h, scale, q, v, turns, real, pair,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, A, inverse, T, h, scale, q, v, rotations, real, pair,
     Z, V, K, Q, L,
 ):  # fmt: skip
-    """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), turned on to the stages, and V, K, Q with them.
+    """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), rotated to the stages; updates V, K, Q.
 
     Returns the norm of the largest change of Z.
     """
@@ -117,13 +120,13 @@ def finish_iteration(
     for i in range(3):
         for k in range(real.size):
             change[k] = T[i, 0] * real[k] + T[i, 1] * pair[k].real + T[i, 2] * pair[k].imag
-        turn_frames(turns[i], turned_v, change)
+        rotate_frames(rotations[i], corotated_v, change)
         for k in range(n_v):
             Z[i, k] += change[k]
         for k in range(n_v, real.size):
             L[i, k - n_v] += change[k]
         worst = max(worst, error_norm(start, size, atol, rtol, change, v))
-    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, TWO)
+    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, LATER_SWEEPS)
     return worst
 
 
@@ -159,13 +162,13 @@ def rates_of(q, v, o, w):
 
 @kernel
 def start_estimate(
-    linear_q, linear_v, quaternion_q, omega_v, turned_q, turned_v, frame_q, weights, h, q0, q, v, Z, Q,
-    change, rate, drift, turns,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, weights, h, q0, q, v, Z, Q,
+    change, rate, drift, rotations,
 ):  # fmt: skip
-    """What the estimate at q, v (1, ...) of a step from q0 (1, n_q) takes besides forces, from Z and Q of its stages.
+    """The kinematic terms of the error estimate at q, v (1, ...) of a step from q0 (1, n_q), from its stages Z and Q.
 
-    change (1, n_v) : minus the weighted sum of Z over h. rate (1, n_q) : H(q) v and that of Q - q0. drift (1, n), zero
-    on entry : rate as velocities, its frames turned back by turns (1, F, 4) to their attitude at frame_q (n_q,).
+    change (1, n_v) : minus the weighted sum of Z over h. rate (1, n_q) : H(q) v plus that of Q - q0. drift (1, n), zero
+    on entry : rate as velocities, rotated back by rotations (1, F, 4) to the attitude of frames at matrices_q (n_q,).
     """
     a, b, c = weights[0] / h, weights[1] / h, weights[2] / h
     for k in range(change.shape[1]):
@@ -174,26 +177,39 @@ def start_estimate(
     for k in range(rate.shape[1]):
         rate[0, k] += a * (Q[0, k] - q0[0, k]) + b * (Q[1, k] - q0[0, k]) + c * (Q[2, k] - q0[0, k])
     tangents(linear_q, linear_v, quaternion_q, omega_v, q0, rate, drift)
-    frame_turns(turned_q, frame_q, q0, turns)
-    turn_frames_back(turns[0], turned_v, drift[0])
+    frame_rotations(corotated_q, matrices_q, q0, rotations)
+    rotate_frames_back(rotations[0], corotated_v, drift[0])
 
 
 @kernel
-def estimate_force(turned_v, n_v, turns, mu, residual, pull):
-    """residual (1, n) becomes the right-hand side: minus itself, turned back, less pull (n,) / mu; 0 beyond n_v."""
-    turn_frames_back(turns[0], turned_v, residual[0])
+def estimate_force(corotated_v, n_v, rotations, mu, residual, elastic):
+    """residual (1, n) becomes the right-hand side: minus itself, rotated back, less elastic (n,) / mu; 0 beyond n_v."""
+    rotate_frames_back(rotations[0], corotated_v, residual[0])
     for k in range(n_v):
-        residual[0, k] = -residual[0, k] - pull[k] / mu
-    for k in range(n_v, pull.size):
+        residual[0, k] = -residual[0, k] - elastic[k] / mu
+    for k in range(n_v, elastic.size):
         residual[0, k] = 0.0
 
 
 @kernel
 def estimate_size(
-    linear_q, linear_v, quaternion_q, omega_v, turned_v, scale_q, scale_v, mu, q0, v0, turns, rate, error_v, error_q
+    linear_q,
+    linear_v,
+    quaternion_q,
+    omega_v,
+    corotated_v,
+    scale_q,
+    scale_v,
+    mu,
+    q0,
+    v0,
+    rotations,
+    rate,
+    error_v,
+    error_q,
 ):
-    """Norm of the estimate; error_v (1, n) is turned on, error_q (1, n_q) = (H(q0) error_v + rate) / mu."""
-    turn_frames(turns[0], turned_v, error_v[0])
+    """Norm of the estimate; error_v (1, n) is rotated to q0, error_q (1, n_q) = (H(q0) error_v + rate) / mu."""
+    rotate_frames(rotations[0], corotated_v, error_v[0])
     rates(linear_q, linear_v, quaternion_q, omega_v, q0, error_v, error_q)
     for k in range(error_q.shape[1]):
         error_q[0, k] = (error_q[0, k] + rate[0, k]) / mu

@@ -24,30 +24,30 @@ from femb.steppers.variable_step import VariableStep
 
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
-# The step times the frequency of an undamped vibration, above which rk4 lets it grow.
+# Stability limit of rk4: the step times the frequency (rad/s) of an undamped vibration.
 RK4_LIMIT = 2.0 * math.sqrt(2.0)
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
 
 
 class _Explicit:
-    """State y = (q, v, work) in one array and its rate; what both methods share."""
+    """Base of both methods: the state y = (q, v, work) as one array, and its rate."""
 
     form: Formulation
     statistics: Statistics
     error_v: Floats | None = None
 
     def _go_to(self, t: float, y: Floats) -> None:
-        """Stand at a state, of which q (n_q,), v (n_v,) and the work (J) are parts."""
+        """Set the time and the state y, with q (n_q,), v (n_v,) and the work (J) as its parts."""
         self.t, self.y = t, y
         self.n_q = self.form.n_q
         self.q, self.v, self.work = y[: self.n_q], y[self.n_q : -1], float(y[-1])
 
     def restart(self) -> None:
-        """Evaluate the rate with the inputs as they are from now on."""
+        """Evaluate the rate anew: inputs may jump here."""
         self.rate = self._rate(self.t, self.y)
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Start afresh from a state within the last step."""
+        """Restart from a state within the last step."""
         self._go_to(t, np.concatenate([q, v, [work]]))
         self.restart()
 
@@ -71,8 +71,8 @@ class _Explicit:
             y[: self.n_q], y[self.n_q : -1] = self.form.projected(u, q, v)
         return self._rate(t, y)
 
-    def _watch(self, states: list[Floats], last: bool) -> None:
-        """Show the states of a step to the form; ``last`` where no shorter one can be made."""
+    def _check_singularities(self, states: list[Floats], last: bool) -> None:
+        """Check the states of a step for singularities; ``last`` where no shorter step can be made."""
         y = np.array(states)
         q, v = np.ascontiguousarray(y[:, : self.n_q]), np.ascontiguousarray(y[:, self.n_q : -1])
         self.form.check_singularities(self.t, q, v, last)
@@ -93,12 +93,12 @@ class RungeKutta4(_Explicit):
         self.jump(0.0, form.q0, form.v0, 0.0)
 
     def step(self, limit: float) -> Step:
-        """One step of the given length, shorter only to land on ``limit``; raises SolveError if it diverges."""
-        left = limit - self.t
+        """One step of the given length, shorter only to end at ``limit``; raises SolveError if it diverges."""
+        remaining = limit - self.t
         length = float(self.run.step or self.run.duration)
-        h = left if length >= left * (1.0 - 1e-9) else length
+        h = remaining if length >= remaining * (1.0 - 1e-9) else length
         start, y0, k1 = self.t, self.y, self.rate
-        end = limit if h == left else start + h
+        end = limit if h == remaining else start + h
         middle = start + 0.5 * h
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -109,20 +109,20 @@ class RungeKutta4(_Explicit):
             if not np.all(np.isfinite(y)):
                 raise TrialError("the state is not finite")
             if self.form.singular_batches:
-                self._watch([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
+                self._check_singularities([y0, y0 + 0.5 * h * k1, y0 + 0.5 * h * k2, y0 + h * k3, y], last=True)
             rate = self._project(left_limit(end, start), y)
         except TrialError as problem:
-            said = f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem})"
+            text = f"rk4 stopped at t = {start:.6g} s with step {h:.6g} s ({problem})"
             if isinstance(problem, InputError):
-                raise SolveError(said) from problem
-            raise SolveError(f"{said}: {self._diverged(length)}") from problem
+                raise SolveError(text) from problem
+            raise SolveError(f"{text}: {self._diverged(length)}") from problem
         self._go_to(end, y)
         self.rate = rate
         self.statistics.steps += 1
         return HermiteStep(self.form, start, end, self._state(y0, k1), self._state(y, self.rate))
 
     def _diverged(self, step: float) -> str:
-        """Whether it did, by the limit of the step at the start, and what to do about it."""
+        """A sentence on the stability limit of the step at the start of the run, with advice; step : s."""
         frequency = largest_frequency(self.form)
         limit = RK4_LIMIT / frequency if frequency > 0.0 else math.inf
         advice = 'try a smaller step, or method = "radau"'
@@ -135,7 +135,7 @@ class RungeKutta4(_Explicit):
 
 
 @dataclass
-class _Trial:
+class _Dop853Trial:
     """A step: its stages K, the state at its end, the rate there and the dense output."""
 
     K: Floats
@@ -144,7 +144,7 @@ class _Trial:
     step: Dop853Step = field(init=False)
 
 
-class Dop853(_Explicit, VariableStep[Formulation, _Trial]):
+class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
     """Dormand and Prince's method of order 8 with the error estimates of order 5 and 3, and dense output of order 7."""
 
     order = 8
@@ -170,31 +170,31 @@ class Dop853(_Explicit, VariableStep[Formulation, _Trial]):
         guess = max(1e-6, 1e-3 * h) if top <= 1e-15 else (0.01 / top) ** (1.0 / 8.0)
         return float(min(100.0 * h, guess))
 
-    def _solve(self, h: float, end: float) -> _Trial:
+    def _solve(self, h: float, end: float) -> _Dop853Trial:
         K = self._stages(h, end)
         y = self.y + h * (dop.B @ K[: dop.STAGES])
         K[dop.STAGES] = self._rate(left_limit(end, self.t), y)
         if self.form.singular_batches:
             stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
-            self._watch([*stages[IN_TIME], y], last=False)
-        return _Trial(K, y)
+            self._check_singularities([*stages[IN_TIME], y], last=False)
+        return _Dop853Trial(K, y)
 
     def _factor(self, error: float) -> float:
         return SAFETY * error ** (-1.0 / 8.0) if error > 0.0 else MAX_FACTOR
 
-    def _after_error(self, trial: _Trial, h: float, error: float) -> float:
+    def _after_error(self, trial: _Dop853Trial, h: float, error: float) -> float:
         return h * max(MIN_FACTOR, self._factor(error))
 
-    def _complete(self, trial: _Trial, h: float, end: float) -> bool:
+    def _complete(self, trial: _Dop853Trial, h: float, end: float) -> bool:
         y = trial.y
         trial.step = Dop853Step(self.form, self._rate, (self.t, end), (self.y, y.copy()), trial.K)
         trial.rate = self._project(left_limit(end, self.t), y) if self.form.n_c else trial.K[dop.STAGES]
         self.form.normalise(y[: self.n_q])
         return True
 
-    def _accept(self, trial: _Trial, h: float, end: float, error: float, cut: bool) -> Step:
+    def _accept(self, trial: _Dop853Trial, h: float, end: float, error: float, cut: bool) -> Step:
         factor = min(MAX_FACTOR, self._factor(error))
-        # a step cut to land on the limit says nothing against the one that was planned
+        # a step shortened to end at the limit does not reduce the length that was planned
         planned = 0.0 if self._rejections or h >= self.h else self.h
         self.h = max(h * (min(1.0, factor) if self._rejections else factor), planned)
         self._go_to(end, trial.y)
@@ -209,10 +209,10 @@ class Dop853(_Explicit, VariableStep[Formulation, _Trial]):
             K[s] = self._rate(t, self.y + h * (dop.A[s, :s] @ K[:s]))
         return K
 
-    def _error(self, trial: _Trial, h: float) -> float:
+    def _error(self, trial: _Dop853Trial, h: float) -> float:
         K, y = trial.K, trial.y
         scale = np.maximum(np.abs(self.y), np.abs(y))
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are rejected below
             estimate = h * (dop.E5 @ K[: dop.STAGES + 1])
             self.error_v = estimate[self.n_q : -1]
             fifth = self._norm_of(estimate, scale)

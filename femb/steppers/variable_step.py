@@ -1,7 +1,7 @@
-"""The base of steppers with error control: trial steps until one is accepted, its length, and that of the next.
+"""The base of steppers with error control: trial steps until one is accepted, and their lengths.
 
-A method says how it solves the equations of a step, how large the error is, and what it becomes when a step is
-accepted; the loop, the rejections and the causes of a failure are here. Source: docs/theory/integration.md, section 3.
+A method solves the equations of a step, estimates its error, and updates its state when the step is accepted; the loop,
+the rejections and the causes of a failure are here. Source: docs/theory/integration.md, section 3.
 """
 
 from abc import ABC, abstractmethod
@@ -16,24 +16,24 @@ from femb.numerics.kinematics import error_norm
 from femb.steppers.contacts import Contacts
 from femb.steppers.contract import ABOVE_TOLERANCE, F, Statistics, Step, step_to, too_small
 from femb.steppers.diagnosis import step_failure
-from femb.steppers.energy import NOT_KEPT
+from femb.steppers.energy import UNBALANCED_ENERGY
 from femb.system.block_lu import SingularError
 
 NOT_CONVERGED = "Newton's iteration did not converge"
-# The step is kept where it could grow by less.
+# Least growth factor for which the step length is changed.
 WORTHWHILE = 1.2
 
 T = TypeVar("T")
 
 
 class VariableStep(ABC, Generic[F, T]):
-    """A stepper with error control; T is what a method keeps of a trial step. See ``femb.steppers.contract``."""
+    """A stepper with error control; T is the type of its trial steps. See ``femb.steppers.contract``."""
 
     q: Floats
     v: Floats
     work: float
     error_v: Floats | None = None
-    # whether to begin anew also where a contact ends, which costs a method with a history more than it gains
+    # whether to restart also where a contact ends, which costs a multistep method more than it gains
     lands_on_openings = True
 
     def __init__(self, form: F, run: Run) -> None:
@@ -45,15 +45,15 @@ class VariableStep(ABC, Generic[F, T]):
         # length of the next step, s; zero where it is to be estimated
         self.h = run.first_step or 0.0
         self._contacts = Contacts(run, self.lands_on_openings) if form.system.has_gaps else None
-        # rejected trials of the present step after which it must not grow
+        # rejections of the present step; after one the next step is not longer
         self._rejections = 0
 
     def step(self, limit: float) -> Step:
-        """One accepted step, up to a contact at most; raises SolveError where none can be made."""
+        """One accepted step that ends at the next contact at the latest; raises SolveError where none can be made."""
         return self._contacts.step(self, self._accepted, limit) if self._contacts else self._accepted(limit)
 
     def _accepted(self, limit: float) -> Step:
-        """The first of the trial steps that is accepted."""
+        """Try steps until one is accepted."""
         h, self._rejections = min(self.h, self.max_step), 0
         cause: str | Exception = ABOVE_TOLERANCE
         while True:
@@ -76,29 +76,29 @@ class VariableStep(ABC, Generic[F, T]):
                     if self._complete(trial, h, end):
                         self.statistics.steps += 1
                         return self._accept(trial, h, end, norm, end == limit)
-                    h, cause = self._after_impact(h), NOT_KEPT
+                    h, cause = self._after_impact(h), UNBALANCED_ENERGY
                 except TrialError as error:
                     self._rejections += 1
                     h, cause = 0.5 * h, error
             self.statistics.rejected += 1
 
     def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Begin anew where a contact begins or ends, an instant within the last step or shortly after it."""
+        """Restart where a contact begins or ends, an instant within the last step or shortly after it."""
         self.jump(t, q, v, work)
 
-    # What a method says
+    # Implemented by methods
 
     @abstractmethod
     def restart(self) -> None:
-        """Begin a smooth stretch at the present state: nothing from before ``t`` is used. Raises TrialError."""
+        """Begin a smooth interval at the present state, without history. Raises TrialError."""
 
     @abstractmethod
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Begin anew from an instant within the last step, with another state. Raises TrialError."""
+        """Restart from an instant within the last step, with another state. Raises TrialError."""
 
     @abstractmethod
     def _solve(self, h: float, end: float) -> T | None:
-        """The equations of a step of length h (s) to ``end``; None, TrialError or SingularError where they fail."""
+        """Solve the equations of a step of length h (s) to ``end``; None, TrialError or SingularError on failure."""
 
     @abstractmethod
     def _error(self, trial: T, h: float) -> float:
@@ -106,36 +106,36 @@ class VariableStep(ABC, Generic[F, T]):
 
     @abstractmethod
     def _after_error(self, trial: T, h: float, error: float) -> float:
-        """The length to try after an error above one."""
+        """The step length to try after an error above one."""
 
     @abstractmethod
     def _complete(self, trial: T, h: float, end: float) -> bool:
-        """Project the end of a step on the constraints; whether the step keeps the energy. Raises TrialError."""
+        """Project the end of a step on the constraints; False if its energy balance fails. Raises TrialError."""
 
     @abstractmethod
     def _accept(self, trial: T, h: float, end: float, error: float, cut: bool) -> Step:
-        """Go on to the end of a step and plan the next; cut : whether it ends at the limit."""
+        """Advance to the end of a step and plan the next; cut : whether the step ends at the limit."""
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
-        """The length to try after a step whose equations were not solved."""
+        """The step length to try after a step whose equations were not solved."""
         self._rejections += 1
         return 0.5 * h
 
     def _after_impact(self, h: float) -> float:
-        """The length to try after a step that did not keep the energy."""
+        """The step length to try after a step whose energy balance failed."""
         self._rejections += 1
         return 0.25 * h
 
-    # What methods share
+    # Shared by methods
 
     def _norm(self, error_q: Floats, error_v: Floats, q: Floats, v: Floats) -> float:
-        """The larger norm of errors of q and of v at a state."""
+        """The larger of the norms of errors of q and of v at a state."""
         return float(max(error_norm(*self.scale_q, error_q, q), error_norm(*self.scale_v, error_v, v)))
 
     def _next_length(self, h: float, factor: float, cut: bool, worthwhile: float = WORTHWHILE) -> float:
-        """``factor`` times h, not growing after rejections; h where growing is not ``worthwhile``.
+        """``factor`` times h, at most h after rejections; h where the growth is not ``worthwhile``.
 
-        A step cut to land on a limit says nothing against the length that was planned.
+        A step shortened to end at a limit does not reduce the length that was planned.
         """
         if self._rejections:
             factor = min(1.0, factor)

@@ -4,9 +4,9 @@
     plot(results, "tips.png", "tips")
     plot(results, "hinge.png", ["coordinates of hinge", "joints/hinge/torque"], times=(0.0, 2.0))
 
-A figure is a table of `Panel`, and a panel is data; only `femb.export.drawing` knows matplotlib. Figures with a name
-are in `femb.export.plots.sheets`, quantities in `femb.export.plots.words`; `femb.export.plots.choice` reads what is
-asked for.
+A figure is a table of `Panel`, and a panel is data; only `femb.export.drawing` uses matplotlib. Named figures are in
+`femb.export.plots.sheets`, quantities in `femb.export.plots.words`; `femb.export.plots.choice` interprets the texts of
+``plot``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["FIGURES", "WORDS", "Figure", "animate", "figures_of", "picture", "pl
 
 Span = tuple[float | None, float | None]
 
-ROW_LIMIT = 6  # what fits on one readable page
+ROW_LIMIT = 6  # rows that fit on one readable page
 
 
 def plot(
@@ -54,17 +54,17 @@ def plot(
     ----------
     results : a run with output times.
     path : path of the picture
-        The suffix gives the format (png, svg, pdf), png without one. Its folder is made.
-    what : what to show, one text or several below one another; None is ``"overview"``
+        The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
+    what : content of the figure, one text or several below one another; None is ``"overview"``
         A figure of the case, a name in `FIGURES` or `WORDS`, with ``" of ITEM, ITEM"`` for some items only, or the
         path of an array; see `femb.export.plots.choice`.
     items : patterns of the items to show, see `femb.export.plots.subject.Subject`; None for all.
-    frame : see the motion from this frame, as `Results.in_frame` does; None for that of the results.
+    frame : frame that the motion is relative to, see `Results.in_frame`; None for that of the results.
     times : first and last instant, s; None for the first or last of the results.
     dpi : dots per inch; the figure is some 8 to 18 inches wide.
 
-    Raises ResultError for an unknown name, for results that have nothing of that kind to show, and
-    where the file cannot be written.
+    Raises ResultError for an unknown name, for results without the quantities requested, and where the file cannot be
+    written.
     """
     figure = request(results, what, items, frame, times)
     shown = rows(results, figure)
@@ -82,7 +82,7 @@ def plot(
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for: the name in the title, texts to show one below another, items, frame and time span."""
+    """The arguments of a figure: the name in the title, texts to show below one another, items, frame, time span."""
 
     name: str
     what: Sequence[str]
@@ -98,29 +98,29 @@ def request(
     frame: str | None = None,
     times: Span | None = None,
 ) -> Request:
-    """What the arguments of `plot` mean: a figure of the case where it has the name, with what is given instead."""
+    """The request of the arguments of `plot`, which take precedence over those of a figure of the case of that name."""
     texts = (what,) if isinstance(what, str) else tuple(what or ("overview",))
-    own = figures_of(results).get(texts[0]) if len(texts) == 1 else None
+    figure = figures_of(results).get(texts[0]) if len(texts) == 1 else None
     first, last = times or (None, None)
-    if own is None:
+    if figure is None:
         return Request("; ".join(texts), texts, tuple(items or ()), frame or results.frame, (first, last))
-    span = (None, None) if own.times is None else (float(own.times[0]), float(own.times[1]))
+    span = (None, None) if figure.times is None else (float(figure.times[0]), float(figure.times[1]))
     return Request(
-        own.name,
-        own.what,
-        own.items if items is None else tuple(items),
-        frame or (results.frame if own.frame == INERTIAL else own.frame),
+        figure.name,
+        figure.what,
+        figure.items if items is None else tuple(items),
+        frame or (results.frame if figure.frame == INERTIAL else figure.frame),
         (span[0] if first is None else first, span[1] if last is None else last),
     )
 
 
 def rows(results: Results, figure: Request) -> Rows:
-    """The rows of panels of a figure, at the instants it shows; empty where there is nothing to show."""
-    own = figures_of(results)
+    """The rows of panels of a figure, at the instants it shows; may be empty."""
+    of_case = figures_of(results)
     for text in figure.what:
         for part in text.split(SIDE_BY_SIDE):
             name, _ = split(part)
-            problem = None if "/" in name and ".." not in name else problem_of(name, own)
+            problem = None if "/" in name and ".." not in name else problem_of(name, of_case)
             if problem:
                 raise ResultError(problem)
     if not results.time.size:
@@ -129,12 +129,12 @@ def rows(results: Results, figure: Request) -> Rows:
     subject = Subject(seen, figure.items, Scales(results))
     check_items(subject)
     between = _between(results, figure.times)
-    found = [row for text in figure.what for row in rows_of(subject, text)]
-    return [[panel.between(between) for panel in row] for row in found if row]
+    all_rows = [row for text in figure.what for row in rows_of(subject, text)]
+    return [[panel.between(between) for panel in row] for row in all_rows if row]
 
 
 def figures_of(results: Results) -> dict[str, Figure]:
-    """The figures that the case of the results names."""
+    """The figures of the case of the results, by name."""
     text = str(results.attributes.get("", {}).get("figures", "{}"))
     try:
         return {name: Figure(name, **words) for name, words in json.loads(text).items()}
@@ -143,7 +143,7 @@ def figures_of(results: Results) -> dict[str, Figure]:
 
 
 def _between(results: Results, times: Span) -> np.ndarray:
-    """Which output times are in a span; ResultError where none is."""
+    """Mask (T,) of the output times in a span; ResultError if there is none."""
     first, last = times
     time = results.time
     inside = np.ones(time.size, dtype=bool)
@@ -157,7 +157,7 @@ def _between(results: Results, times: Span) -> np.ndarray:
 
 
 def _title(results: Results) -> str:
-    """The title of the model, that the case gives itself, else the plain word."""
+    """The title of the model, or of the case, or ``"results"``."""
     if results.title:
         return results.title
     try:

@@ -1,4 +1,4 @@
-"""Checks of figures against a model, before there are results: unknown figures, quantities, items and frames."""
+"""Checks of figures against a model, without results: unknown figures, quantities, items and frames."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ def check_figures(model: Model) -> None:
 
 
 def figure_problems(model: Model) -> list[Problem]:
-    """Figures, quantities, items and frames that the figures of a model name and that there are not."""
+    """Unknown figures, quantities, items and frames in the figures of a model."""
     result: list[Problem] = []
     for figure in model.figures.values():
         if not isinstance(figure.what, tuple):
-            continue  # a case file's, which has a problem already
+            continue  # from a case file, and reported as a problem there
         problems = [("what", str(k), text, what_problem(model, text)) for k, text in enumerate(figure.what)]
         problems += [("items", str(k), text, item_problem(model, text)) for k, text in enumerate(figure.items)]
         problems.append(("frame", "", figure.frame, frame_problem(model, figure.frame)))
         for field, number, given, problem in problems:
             if problem is not None:
-                place = (figure.table, figure.name, *filter(None, (field, number)))
-                result.append(Problem(place, f"got {given!r}: {problem}"))
+                path = (figure.table, figure.name, *filter(None, (field, number)))
+                result.append(Problem(path, f"got {given!r}: {problem}"))
     return result
 
 
 def what_problem(model: Model, text: str) -> str | None:
-    """Why a text of a figure shows nothing of a model; None if it may."""
+    """Why a text of a figure shows nothing of a model; None if it is valid."""
     for part in text.split(" | "):
         name, items = split(part)
         for item in items:
@@ -53,7 +53,7 @@ def what_problem(model: Model, text: str) -> str | None:
 
 
 def item_problem(model: Model, pattern: str) -> str | None:
-    """Why a pattern means no item of a model; None if it means one."""
+    """Why a pattern matches no item of a model; None if it matches."""
     items = list(_items(model))
     if any(matches(pattern, kind, name, count)[0] for kind, name, count in items):
         return None
@@ -61,7 +61,7 @@ def item_problem(model: Model, pattern: str) -> str | None:
 
 
 def frame_problem(model: Model, frame: str) -> str | None:
-    """Why a frame is none of a model; None if it is one."""
+    """Why a frame does not exist in a model; None if it exists."""
     bodies = ["inertial", "ground", *model.bodies]
     name, node = node_of(frame)
     if frame in bodies:
@@ -79,7 +79,7 @@ def _path_problem(model: Model, path: str) -> str | None:
         return None if word in _words("audit") else f"audit has no {word!r}; there are: {listed(_words('audit'))}"
     if kind not in KINDS or len(parts) < 3:
         return f"no such path; paths are KIND/NAME/QUANTITY with a kind of {listed(KINDS)}, or audit/QUANTITY"
-    if not any("*" in each or "?" in each or each in _words(kind) for each in (word,)):
+    if not ("*" in word or "?" in word or word in _words(kind)):
         return f"{kind} have no {word!r}; there are: {listed(_words(kind))}"
     return item_problem(model, "/".join(parts[:-1]))
 
@@ -89,7 +89,7 @@ def _words(kind: str) -> list[str]:
 
 
 def _items(model: Model) -> Iterator[tuple[str, str, int]]:
-    """Kind, name and number of nodes of every item that results may hold."""
+    """Kind, name and number of nodes of every item that results may contain."""
     yield "bodies", "ground", 0
     for kind in KINDS:
         for name, item in model.tables[kind].items():

@@ -1,12 +1,12 @@
-"""Choice: from the text that says what a figure shows to rows of panels, with refusals that help.
+"""Interpretation of the texts that select the content of a figure: from a text to rows of panels.
 
 The text is one of::
 
     NAME                    a figure of `FIGURES` (sheets.py) or a quantity of `WORDS` (words.py)
     NAME.COMPONENT          one component of a quantity, such as velocity.x or coordinates.first_angle
-    NAME of ITEM, ITEM      the same of some items only; see `Subject` (subject.py) for patterns of items
+    NAME of ITEM, ITEM      the same for some items only; see `Subject` (subject.py) for patterns of items
     KIND/ITEM/QUANTITY      the path of any array of the results, such as bodies/hub/position; * and ? are wildcards
-    TEXT | TEXT             two or more of these side by side
+    TEXT | TEXT             two or more texts side by side
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from fnmatch import fnmatchcase
 
 from femb.base.errors import ResultError
 from femb.export.plots.sheets import FIGURES
-from femb.export.plots.subject import KINDS, Rows, Subject, groups_of
-from femb.export.plots.words import WORDS, plain
+from femb.export.plots.subject import KINDS, Rows, Subject, fits, groups_of
+from femb.export.plots.words import WORDS, component_name
 
 SIDE_BY_SIDE = " | "
 
 
 def rows_of(subject: Subject, text: str) -> Rows:
-    """Rows of panels of a text; ResultError for what is unknown or has nothing to show."""
+    """Rows of panels of a text; ResultError for unknown names and missing quantities."""
     parts = [_part(subject, part.strip()) for part in text.split(SIDE_BY_SIDE)]
     if len(parts) > 1 and all(len(rows) == 1 for rows in parts):
         return [[panel for rows in parts for panel in rows[0]]]
@@ -32,20 +32,20 @@ def rows_of(subject: Subject, text: str) -> Rows:
 
 
 def split(text: str) -> tuple[str, tuple[str, ...]]:
-    """Name or path, and patterns of items, of a text without side by side."""
+    """Name or path, and patterns of items, of a text without ``|``."""
     name, of, items = text.partition(" of ")
     return name.strip(), tuple(item.strip() for item in items.split(",")) if of else ()
 
 
-def problem_of(name: str, own: Iterable[str] = (), paths: Sequence[str] = ()) -> str | None:
-    """Why a name is no figure and no quantity; None if it is one. ``own`` are figures of the case."""
-    names = [*own, *FIGURES, *WORDS]
+def problem_of(name: str, of_case: Iterable[str] = (), paths: Sequence[str] = ()) -> str | None:
+    """Why a name is no figure and no quantity; None if it is one. ``of_case`` are figures of the case."""
+    names = [*of_case, *FIGURES, *WORDS]
     if name in names or name.partition(".")[0] in WORDS:
         return None
     guess = difflib.get_close_matches(name.lower().replace(" ", "_"), [*names, *paths], n=1, cutoff=0.7)
     hint = f"did you mean {guess[0]!r}? " if guess else ""
     return (
-        f"no figure {name!r}; {hint}figures are: {listed([*own, *FIGURES])}; quantities: {listed(WORDS)}; "
+        f"no figure {name!r}; {hint}figures are: {listed([*of_case, *FIGURES])}; quantities: {listed(WORDS)}; "
         "or the path of an array, such as bodies/NAME/position"
     )
 
@@ -61,7 +61,7 @@ def _part(subject: Subject, text: str) -> Rows:
     if word in WORDS:
         rows = subject.rows(word, component)
         if component and not rows and subject.rows(word):
-            shown = {plain(label) for row in subject.rows(word) for panel in row for label in panel.labels}
+            shown = {component_name(label) for row in subject.rows(word) for panel in row for label in panel.labels}
             raise ResultError(f"{word} has no component {component!r} here; it may be one of: {listed(sorted(shown))}")
         return rows
     if "/" in name:
@@ -73,7 +73,7 @@ def _part(subject: Subject, text: str) -> Rows:
 
 
 def _by_path(subject: Subject, path: str) -> Rows:
-    """Rows of all items whose quantity fits a path, a row each."""
+    """Rows of all items and quantities that match a path, one row per item."""
     parts = path.split("/")
     kind, pattern, word = parts[0], "/".join(parts[1:-1]), parts[-1]
     if kind == "audit" and len(parts) == 2:
@@ -84,8 +84,7 @@ def _by_path(subject: Subject, path: str) -> Rows:
     rows: Rows = []
     words = _words_of(subject, kind, word)
     for name in groups_of(subject.results, kind):
-        stem = pattern
-        if name == stem or fnmatchcase(name, stem.replace("[", "[[]")):
+        if fits(name, pattern):
             item = f"{kind}/{name}{bracket}{node}"
             for quantity in words:
                 rows += subject.only((item,)).rows(quantity)
@@ -93,15 +92,15 @@ def _by_path(subject: Subject, path: str) -> Rows:
 
 
 def _words_of(subject: Subject, kind: str, pattern: str) -> list[str]:
-    """Quantities of a kind that fit a pattern: those of the catalogue and whatever else the results hold."""
-    known = [word for word, each in WORDS.items() if kind in each.kinds]
-    held = [word for group in groups_of(subject.results, kind).values() for word in group.arrays]
-    over_time = [word for word in held if any(path.endswith(f"/{word}") for path in subject.results.series)]
+    """Quantities of a kind that match a pattern: those of the catalogue and others in the results."""
+    known = [name for name, word in WORDS.items() if kind in word.kinds]
+    recorded = [word for group in groups_of(subject.results, kind).values() for word in group.arrays]
+    over_time = [word for word in recorded if any(path.endswith(f"/{word}") for path in subject.results.series)]
     return [word for word in dict.fromkeys([*known, *over_time]) if fnmatchcase(word, pattern)]
 
 
 def check_items(subject: Subject) -> None:
-    """Raise ResultError for patterns of items that mean nothing in the results."""
+    """Raise ResultError for patterns that match no item of the results."""
     names = list(dict.fromkeys(name for kind in KINDS for name in groups_of(subject.results, kind)))
     for item in subject.items:
         if not subject.only((item,)).chosen(KINDS):

@@ -1,7 +1,7 @@
-"""Rounding: below which size the values of a quantity are nothing but rounding errors.
+"""Rounding: the size below which the values of a quantity are rounding errors.
 
-A number that is the difference of numbers of size m is known to eps m at best; a run adds up such errors over its
-steps. What stays below `LIMIT` times that size all the time is drawn as zero.
+The difference of numbers of size m has an error of eps m at least; a run accumulates such errors over its steps. Values
+that never exceed `LIMIT` times that size are drawn as zero.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import numpy as np
 from femb.base.types import Floats
 from femb.results.results import Results
 
-LIMIT = 1e3 * float(np.finfo(float).eps)  # a thousand roundings: what the steps of a run add up to
+LIMIT = 1e3 * float(np.finfo(float).eps)  # a thousand rounding errors, as accumulated by the steps of a run
 
 
 class Scales:
-    """The sizes of what the quantities of some results are differences of, each by its name in a `Word`."""
+    """The sizes of the numbers whose differences the quantities of some results are, by ``scale`` of a `Word`."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
 
     def of(self, name: str, values: Floats) -> float:
-        """The size by name; ``values`` are those to be drawn, which are their own scale where the name is empty."""
-        own = _largest(values)
-        return max(own, float(getattr(self, name))) if name else own
+        """The size by name, at least that of the ``values`` to be drawn, which is the scale of an empty name."""
+        size = _largest(values)
+        return max(size, float(getattr(self, name))) if name else size
 
     @cached_property
     def one(self) -> float:
@@ -43,7 +43,7 @@ class Scales:
         return self._over("velocity")
 
     @cached_property
-    def turning(self) -> float:
+    def angular_speed(self) -> float:
         """rad/s: of angular velocities."""
         return self._over("angular_velocity")
 
@@ -69,12 +69,12 @@ class Scales:
 
     @cached_property
     def energy(self) -> float:
-        """J: of what the energy balance is the difference of."""
+        """J: of the terms of the energy balance."""
         return max(self._over(word) for word in ("kinetic_energy", "potential_energy", "work"))
 
     @cached_property
     def momentum(self) -> float:
-        """N s: no more than the momenta of all parts added up by size, of which the whole is the sum.
+        """N s: a lower bound of the sum of the magnitudes of the momenta of all parts.
 
         With v for the largest speed, m v_i >= m v_i^2 / v for each part, so that the sum is at least 2 T / v.
         """
@@ -94,7 +94,7 @@ class Scales:
     @cached_property
     def constraint_rate(self) -> float:
         """Of their rates."""
-        return max(self.speed, self.turning * max(1.0, self.length))
+        return max(self.speed, self.angular_speed * max(1.0, self.length))
 
     def _over(self, word: str) -> float:
         arrays = self._results.arrays
@@ -102,7 +102,7 @@ class Scales:
 
 
 def without_noise(values: Floats, scale: float) -> Floats:
-    """Columns (T, k) that never leave the rounding errors of numbers of that size are zero."""
+    """Values (T, k) with zeros for columns that never exceed the rounding errors of numbers of that size."""
     largest = np.max(np.abs(values), axis=0, initial=0.0, where=np.isfinite(values))
     return np.where((largest <= LIMIT * scale) & np.isfinite(values), 0.0, values)
 

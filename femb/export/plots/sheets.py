@@ -1,4 +1,4 @@
-"""Sheets: figures with a name, each a function from a `Subject` to rows of panels; none where nothing is to be shown.
+"""Sheets: named figures, functions from a `Subject` to rows of panels; no rows without data.
 
 To add one, write the function and name it in `FIGURES`; the command line and case files then know it.
 """
@@ -25,15 +25,14 @@ def bodies(subject: Subject) -> Rows:
 
 
 def tips(subject: Subject) -> Rows:
-    """A row for each beam: how far its end came, and how far it bent away from the undeformed beam."""
+    """A row for each beam: displacement and deflection of its end."""
     rows = []
     for beam in subject.of("beams"):
         assert isinstance(beam, Beam)
-        moved, bent = beam.displacement[:, -1], beam.deflection[:, -1]
         title = f"{beam.name}, tip in {_axes(beam)}"
-        rows.append([_panel(subject, title, "deflection", bent)])
-        if subject.results.frame == "inertial":  # in a frame they are the same
-            rows[-1].insert(0, _panel(subject, f"{beam.name}, tip", "displacement", moved))
+        rows.append([_panel(subject, title, "deflection", beam.deflection[:, -1])])
+        if subject.results.frame == "inertial":  # in another frame they are the same
+            rows[-1].insert(0, _panel(subject, f"{beam.name}, tip", "displacement", beam.displacement[:, -1]))
     return rows
 
 
@@ -60,8 +59,8 @@ def strains(subject: Subject) -> Rows:
     for beam in subject.of("beams"):
         for channel in subject.element_ends(beam, "strain"):
             elements = beam["strain"].shape[1]
-            place = (np.arange(elements)[:, None] + np.arange(2)).reshape(-1)[some(2 * elements)]
-            rows.append([subject.panel(beam.name, channel, place, "elements from the start")])
+            positions = (np.arange(elements)[:, None] + np.arange(2)).reshape(-1)[some(2 * elements)]
+            rows.append([subject.panel(beam.name, channel, positions, "elements from the start")])
     return rows
 
 
@@ -84,7 +83,7 @@ def joints(subject: Subject) -> Rows:
 
 
 def drivers(subject: Subject) -> Rows:
-    """A row for each driver: what it prescribes, and the force or torque that it takes."""
+    """A row for each driver: the prescribed value, and the force or torque of the drive."""
     return [_of_one(subject, "drivers", driver, "value", "force") for driver in subject.of("drivers")]
 
 
@@ -94,7 +93,7 @@ def springs(subject: Subject) -> Rows:
 
 
 def loads(subject: Subject) -> Rows:
-    """A row for each load: its force and its torque; of one along a beam the factor it is multiplied with."""
+    """A row for each load: its force and its torque; of a load along a beam its factor."""
     rows = [_of_one(subject, "loads", load, "force", "torque", "factor") for load in subject.of("loads")]
     return [row for row in rows if row]
 
@@ -135,16 +134,16 @@ def momentum(subject: Subject) -> Rows:
 
 
 def audit(subject: Subject) -> Rows:
-    """Energies, and everything that should be conserved or zero."""
-    kept = [
+    """Energies, and all quantities that should be conserved or zero."""
+    violations = [
         *_together(subject, "constraints", "constraint_position", "constraint_velocity", log=True),
         *_together(subject, "quaternions", "quaternion_norm", log=True),
     ]
-    return [row for row in (*energy(subject), *momentum(subject), kept) if row]
+    return [row for row in (*energy(subject), *momentum(subject), violations) if row]
 
 
 def overview(subject: Subject) -> Rows:
-    """What moves, and the energies, for results whose case does not say what its overview is."""
+    """The moving items and the energies: the default where the case defines no overview."""
     rows = [*subject.rows("coordinates")[:2], *_differing(drivers(subject))[:2], *_differing(tips(subject))[:2]]
     if len(rows) < 4:
         moving = [_of_one(subject, "bodies", body, "displacement", "euler_angles") for body in subject.of("bodies")]
@@ -169,11 +168,11 @@ FIGURES: dict[str, Callable[[Subject], Rows]] = {
     "momentum": momentum,
     "audit": audit,
 }
-"""Name of a figure -> function from a subject to its rows of panels, empty where there is nothing to show."""
+"""Name of a figure -> function from a subject to its rows of panels, which may be empty."""
 
 
 def _of_one(subject: Subject, kind: str, group: Group, *words: str) -> list[Panel]:
-    """A row of what words show of one item."""
+    """A row of some quantities of one item."""
     if isinstance(group, Body) and "quaternion" not in group:
         return []
     return [subject.panel(group.name, channel) for word in words for channel in channels(kind, group, word)]
@@ -186,20 +185,20 @@ def _panel(subject: Subject, title: str, word: str, values: Floats) -> Panel:
 
 def _together(subject: Subject, title: str, *words: str, log: bool = False) -> list[Panel]:
     """Histories of the audit in one panel."""
-    found = [word for word in words if word in subject.results.audit]
-    if not found:
+    recorded = [word for word in words if word in subject.results.audit]
+    if not recorded:
         return []
-    values = [subject.clean(subject.results.audit[word][:, None], WORDS[word].scale) for word in found]
-    labels = [WORDS[word].components[0] for word in found]
-    like = WORDS[found[0]]
-    return [Panel(title, like.label, like.unit, np.concatenate(values, axis=1), labels, log=log)]
+    values = [subject.clean(subject.results.audit[word][:, None], WORDS[word].scale) for word in recorded]
+    labels = [WORDS[word].components[0] for word in recorded]
+    first = WORDS[recorded[0]]
+    return [Panel(title, first.label, first.unit, np.concatenate(values, axis=1), labels, log=log)]
 
 
 def _differing(rows: Rows) -> Rows:
-    """Rows with something other than zeros."""
+    """Rows with nonzero values."""
     return [row for row in rows if any(np.any(panel.values) for panel in row)]
 
 
 def _axes(beam: Beam) -> str:
-    """Whose axes the deflection is in."""
+    """The axes of a beam's deflection, in words."""
     return f"axes of {beam.deflection_body}" if beam.deflection_body else "start section"

@@ -1,4 +1,4 @@
-"""Subject: the results of a figure, which of their items it shows, and rows of panels made of channels."""
+"""Subject: the results of a figure, the items it shows, and their rows of panels."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Chosen = tuple[str, Group, int | None]  # kind, group, node of a beam
 OF_ELEMENTS = ("strain", "section_force", "section_moment")
 COORDINATES = ("coordinates", "rates", "accelerations", "value")
 KINDS = tuple(kind for kind in GROUPS if kind != "audit")
-CURVES = 2 * LEGEND_LIMIT  # items in one panel; more would not be told apart
-NODES = 40  # nodes in one panel, which are told apart by their order
+CURVES = 2 * LEGEND_LIMIT  # items in one panel that can be distinguished
+NODES = 40  # nodes in one panel, distinguished by their order
 
 
 class Subject:
-    """Results, seen from a frame, and the patterns of the items to show; none for all.
+    """Results relative to a frame, and the patterns of the items to show; none for all.
 
     A pattern is ``NAME``, ``KIND/NAME`` or, for a beam's nodes, ``NAME[NODE]`` or ``NAME[*]``; in NAME, ``*`` and
-    ``?`` stand for any characters. ``scales`` are those of the results as they were, whose rounding errors they have.
+    ``?`` stand for any characters. ``scales`` are those of the original results, in any frame.
     """
 
     def __init__(self, results: Results, items: Sequence[str] = (), scales: Scales | None = None) -> None:
@@ -47,73 +47,68 @@ class Subject:
         return list({id(group): group for _, group, _ in self.chosen((kind,))}.values())
 
     def chosen(self, kinds: Iterable[str], nodes: bool = False) -> list[Chosen]:
-        """Chosen items of some kinds, in the order of the patterns. With ``nodes``, a beam without a node stands for
-        its last one."""
-        found: list[Chosen] = []
+        """Chosen items of some kinds, in the order of the patterns. With ``nodes``, a beam without a node means its
+        last one."""
+        chosen: list[Chosen] = []
         for pattern in self.items or ("*",):
             for kind in kinds:
                 if kind == "audit":
-                    found += [("audit", self.results.audit, None)] if not self.items else []
+                    chosen += [("audit", self.results.audit, None)] if not self.items else []
                     continue
                 for name, group in groups_of(self.results, kind).items():
-                    hit, places = matches(pattern, kind, name, _count(group))
-                    if not hit or (not self.items and isinstance(group, Body) and group.fixed):
+                    matched, indices = matches(pattern, kind, name, _count(group))
+                    if not matched or (not self.items and isinstance(group, Body) and group.fixed):
                         continue
-                    if nodes and isinstance(group, Beam) and not places:
-                        places = [_count(group) - 1]
-                    found += [(kind, group, node) for node in (places or (None,))]
-        return list({(kind, group.name, node): (kind, group, node) for kind, group, node in found}.values())
+                    if nodes and isinstance(group, Beam) and not indices:
+                        indices = [_count(group) - 1]
+                    chosen += [(kind, group, node) for node in (indices or (None,))]
+        return list({(kind, group.name, node): (kind, group, node) for kind, group, node in chosen}.values())
 
     def clean(self, values: Floats, scale: str) -> Floats:
-        """Values (T, k) without columns of rounding errors."""
+        """Values (T, k) with zeros for columns of rounding errors."""
         return without_noise(values, self.scales.of(scale, values))
 
-    def panel(self, title: str, channel: Channel, place: Ints | None = None, order: str = "") -> Panel:
+    def panel(self, title: str, channel: Channel, positions: Ints | None = None, order: str = "") -> Panel:
         """The components of one channel as curves."""
         values = self.clean(channel.values, channel.scale)
-        return Panel(title, channel.quantity, channel.unit, values, list(channel.components), place, order)
+        return Panel(title, channel.quantity, channel.unit, values, list(channel.components), positions, order)
 
     def rows(self, word: str, component: str = "") -> Rows:
-        """What a word shows of the chosen items, of one component alone where it is named.
+        """Rows of a quantity of the chosen items, or of one component of it.
 
-        One item has its components in one panel. Of several items each component has a panel, with the items as
-        curves; numbers have one panel for all items of the same unit.
+        A single item has its components in one panel. With several items each component has a panel, with the items
+        as curves; numbers have one panel for all items of the same unit.
         """
         kinds = WORDS[word].kinds if word in WORDS else (*KINDS, "audit")
-        points = (
-            word in WORDS and set(kinds) <= set(POINTS) and word not in ("strain", "section_force", "section_moment")
-        )
-        found: list[tuple[str, Channel]] = []
+        points = word in WORDS and set(kinds) <= set(POINTS) and word not in OF_ELEMENTS
+        selected: list[Channel] = []
         for kind, group, node in self.chosen(kinds, nodes=points):
-            if kind == "beams" and not points:
-                found += [(kind, element_end) for element_end in self.element_ends(group, word)]
-            else:
-                found += [(kind, channel) for channel in channels(kind, group, word, node)]
+            ends_only = kind == "beams" and not points
+            selected += self.element_ends(group, word) if ends_only else channels(kind, group, word, node)
         if component:
-            found = [(kind, part) for kind, channel in found for part in [channel.only(component)] if part is not None]
-        rows: Rows = []
-        alike: dict[tuple[str, str, int], list[tuple[str, Channel]]] = {}
-        for kind, channel in found:
+            selected = [part for channel in selected for part in [channel.only(component)] if part is not None]
+        alike: dict[tuple[str, str, int], list[Channel]] = {}
+        for channel in selected:
             width = 1 if word in COORDINATES else len(channel.components)
-            alike.setdefault((channel.quantity, channel.unit, width), []).append((kind, channel))
-        for (_, _, width), together in alike.items():
-            rows.append(self._together(word, [each for _, each in together], width))
-        return rows
+            alike.setdefault((channel.quantity, channel.unit, width), []).append(channel)
+        return [self._together(word, together, width) for (_, _, width), together in alike.items()]
 
-    def _together(self, word: str, each: list[Channel], width: int) -> list[Panel]:
+    def _together(self, word: str, together: list[Channel], width: int) -> list[Panel]:
         """A row of channels of the same quantity and unit."""
-        if len(each) == 1:
-            return [self.panel(each[0].title, each[0])]
+        first = together[0]
+        if len(together) == 1:
+            return [self.panel(first.title, first)]
         if width == 1:
-            columns = [(channel, k) for channel in each for k in range(len(channel.components))]
-            return [self._items(", ".join(filter(None, (_named(word), each[0].part))), each[0], columns)]
+            columns = [(channel, k) for channel in together for k in range(len(channel.components))]
+            title = ", ".join(filter(None, (word.replace("_", " "), first.part)))
+            return [self._items(title, first, columns)]
         return [
-            self._items(f"{each[0].quantity}, {part}", each[0], [(channel, k) for channel in each])
-            for k, part in enumerate(each[0].components)
+            self._items(f"{first.quantity}, {part}", first, [(channel, k) for channel in together])
+            for k, part in enumerate(first.components)
         ]
 
-    def _items(self, title: str, like: Channel, columns: list[tuple[Channel, int]]) -> Panel:
-        """One column of each of several channels as curves with the names of the items."""
+    def _items(self, title: str, first: Channel, columns: list[tuple[Channel, int]]) -> Panel:
+        """Columns of several channels as curves with the names of the items."""
         if len(columns) > CURVES:
             title, columns = f"{title} (the first {CURVES} of {len(columns)})", columns[:CURVES]
         values = np.stack([channel.values[:, k] for channel, k in columns], axis=1)
@@ -122,10 +117,10 @@ class Subject:
             channel.item if scalar or not channel.components[k] else f"{channel.item}, {channel.components[k]}"
             for channel, k in columns
         ]
-        return Panel(title, like.quantity, like.unit, self.clean(values, like.scale), labels)
+        return Panel(title, first.quantity, first.unit, self.clean(values, first.scale), labels)
 
     def element_ends(self, group: Group, word: str) -> list[Channel]:
-        """A channel a component of a quantity at both ends of every element of a beam, (T, e, 2) or (T, e, 2, 3)."""
+        """Channels of the components of a quantity (T, e, 2) or (T, e, 2, 3) at both ends of all elements of a beam."""
         if word not in group:
             return []
         values, known = group[word], WORDS.get(word)
@@ -156,24 +151,25 @@ def groups_of(results: Results, kind: str) -> Mapping[str, Group]:
 
 
 def matches(pattern: str, kind: str, name: str, count: int) -> tuple[bool, list[int]]:
-    """Whether a pattern means an item, and the nodes it names, counted from 0; count: nodes of a beam, else 0.
+    """Whether a pattern matches an item, and the nodes it names, counted from 0; count: nodes of a beam, else 0.
 
-    A name that stands in the pattern as it is needs no wildcards, so that names may hold brackets.
+    A pattern equal to a name matches it, so that names may contain brackets.
     """
     for full in (name, f"{kind}/{name}"):
         if pattern == full or (("*" in pattern or "?" in pattern) and fnmatchcase(full, pattern.replace("[", "[[]"))):
             return True, []
         if not count:
             continue
-        if pattern.endswith("[*]") and _fits(full, pattern.removesuffix("[*]")):
+        if pattern.endswith("[*]") and fits(full, pattern.removesuffix("[*]")):
             return True, list(map(int, some(count)))
         stem, node = node_of(pattern)
-        if node is not None and _fits(full, stem) and -count <= node < count:
+        if node is not None and fits(full, stem) and -count <= node < count:
             return True, [node % count]
     return False, []
 
 
-def _fits(name: str, pattern: str) -> bool:
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name equals a pattern or matches its wildcards."""
     return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
@@ -182,10 +178,6 @@ def _count(group: Group) -> int:
     return group["position"].shape[1] if isinstance(group, Beam) and "position" in group else 0
 
 
-def _named(word: str) -> str:
-    return word.replace("_", " ")
-
-
 def some(count: int) -> Ints:
-    """Evenly spread indices, first and last among them, as many as a panel can show."""
+    """Evenly spaced indices from first to last, as many as a panel can show."""
     return np.unique(np.linspace(0, count - 1, min(count, NODES)).round().astype(int))

@@ -1,4 +1,4 @@
-"""Words: the quantities that a figure can show, by name; how each is read, named and measured.
+"""Words: the quantities that a figure can show, by name, with labels and units.
 
 `WORDS` is the catalogue. A word may exist for several kinds of items: ``force`` for joints, drivers, springs and loads.
 """
@@ -25,10 +25,10 @@ DEGREES = float(np.degrees(1.0))
 
 @dataclass(frozen=True)
 class Word:
-    """A quantity: the label of its axis, unit in the figure, components, and for which kinds of items it exists.
+    """A quantity: the label of its axis, unit in the figure, components, and the kinds of items that have it.
 
-    read : from the group to values (T, ...), None for the array of the word's own name. factor : from the unit of the
-    results to that of the figure. scale : name of its size in `femb.export.plots.rounding.Scales`.
+    read : function from the group to values (T, ...), None for the array of the word's name. factor : from the unit of
+    the results to that of the figure. scale : name of its size in `femb.export.plots.rounding.Scales`.
     """
 
     label: str
@@ -44,7 +44,7 @@ class Word:
 class Channel:
     """Values (T, k) of one item over time, in the unit of the figure, and the labels of their columns.
 
-    part : the component that the values are, where they are one of several.
+    part : the component, if the values are one of several.
     """
 
     item: str
@@ -57,27 +57,27 @@ class Channel:
 
     @property
     def title(self) -> str:
-        """The item, and which of its components this is, if not all."""
+        """The item, and the component if it is one of several."""
         return ", ".join(filter(None, (self.item, self.part)))
 
     def only(self, component: str) -> Channel | None:
-        """One component alone, None where there is none of that name."""
-        names = [plain(component) for component in self.components]
+        """One component alone, None if there is none of that name."""
+        names = [component_name(label) for label in self.components]
         if component not in names:
             return None
         k = names.index(component)
         return replace(self, part=component.replace("_", " "), components=[""], values=self.values[:, k : k + 1])
 
 
-def plain(component: str) -> str:
+def component_name(label: str) -> str:
     """The name of a component in texts: x of "ψ (x)", first_angle of "first angle"."""
-    if component in WXYZ:
-        return "wxyz"[WXYZ.index(component)]
-    return component[component.rfind("(") + 1 : -1] if component.endswith(")") else component.replace(" ", "_")
+    if label in WXYZ:
+        return "wxyz"[WXYZ.index(label)]
+    return label[label.rfind("(") + 1 : -1] if label.endswith(")") else label.replace(" ", "_")
 
 
 def _derived(name: str) -> Callable[[Group], Floats]:
-    """Reader of an attribute that the group may compute."""
+    """Function that reads an attribute, which the group may compute."""
     return lambda group: np.asarray(getattr(group, name))
 
 
@@ -98,12 +98,12 @@ WORDS: dict[str, Word] = {
     "velocity": Word("velocity", "m/s", XYZ, scale="speed"),
     "acceleration": Word("acceleration", "m/s²", XYZ, scale="acceleration"),
     "quaternion": Word("quaternion", "", WXYZ, scale="one"),
-    "quaternion_rate": Word("quaternion rate", "1/s", WXYZ, read=_derived("quaternion_rate"), scale="turning"),
+    "quaternion_rate": Word("quaternion rate", "1/s", WXYZ, read=_derived("quaternion_rate"), scale="angular_speed"),
     "rotation": Word("rotation", "", WXYZ, read=_derived("rotation"), scale="one"),
-    "rotation_rate": Word("rate of rotation", "1/s", WXYZ, read=_derived("rotation_rate"), scale="turning"),
+    "rotation_rate": Word("rate of rotation", "1/s", WXYZ, read=_derived("rotation_rate"), scale="angular_speed"),
     "euler_angles": Word("Euler angle", "deg", ANGLES, read=_angles, factor=DEGREES, scale="one"),
-    "euler_rates": Word("Euler rate", "deg/s", ANGLES, read=_angle_rates, factor=DEGREES, scale="turning"),
-    "angular_velocity": Word("angular velocity", "rad/s", XYZ, scale="turning"),
+    "euler_rates": Word("Euler rate", "deg/s", ANGLES, read=_angle_rates, factor=DEGREES, scale="angular_speed"),
+    "angular_velocity": Word("angular velocity", "rad/s", XYZ, scale="angular_speed"),
     "angular_acceleration": Word("angular acceleration", "rad/s²", XYZ, scale="angular_acceleration"),
     "strain": Word("axial strain", "", ("start", "end"), ("beams",), scale="one"),
     "section_force": Word("section force", "N", XYZ, ("beams",), scale="force"),
@@ -128,11 +128,11 @@ WORDS: dict[str, Word] = {
     "constraint_velocity": Word("violation", "", ("velocity",), ("audit",), scale="constraint_rate"),
     "quaternion_norm": Word("| length - 1 |", "", ("",), ("audit",), scale="one"),
 }
-"""Name -> how it is shown. ``coordinates``, ``rates``, ``value`` and the like take their units from the item."""
+"""Name -> word. ``coordinates``, ``rates``, ``value`` and similar words take their units from the item."""
 
 
 def _add(kind: str, name: str, quantity: Quantity) -> None:
-    """A word for a quantity that is recorded by a function of its own, with the components that its shape says."""
+    """Add a word for a quantity with a function that records it, with the components of its shape."""
     known = WORDS.get(name)
     if known is None:
         components = {"3": XYZ, "4": WXYZ}.get(quantity.sizes[-1], ("",) if len(quantity.sizes) == 1 else ())
@@ -157,11 +157,11 @@ DEGREES_OF = {
 """Words of coordinates: label and unit of angles, label and unit of lengths."""
 
 LENGTH_SCALES = {"m": "length", "m/s": "speed", "m/s²": "acceleration"}
-ANGLE_SCALES = {"deg": "one", "deg/s": "turning", "deg/s²": "angular_acceleration"}
+ANGLE_SCALES = {"deg": "one", "deg/s": "angular_speed", "deg/s²": "angular_acceleration"}
 
 
 def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
-    """What a word shows of one item: of a node of a beam where ``node`` says which; none where it has nothing."""
+    """Channels of a quantity of one item, or of the node ``node`` of a beam; none where it is not recorded."""
     word = WORDS.get(name) or Word(name.replace("_", " "), "", ())
     if word.read is None and name not in group:
         return []
@@ -181,18 +181,18 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
 
 
 def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Channel]:
-    """Columns that may be angles or lengths, moments or forces, gathered by unit."""
+    """Channels of columns that may be angles or lengths, torques or forces, grouped by unit."""
     values = values.reshape(len(values), -1)
     if kind == "drivers" and name == "value" and _is_orientation(group):
         return [Channel(group.name, "quaternion", "", WXYZ, values, "one")]
     names = _names(group, values.shape[1])
     if name == "force" and (kind == "joints" or (values.shape[1] == 3 and not _has_motion(group) and kind == "loads")):
         return [Channel(group.name, "force", "N", XYZ, values, "force")]
-    found: dict[bool, list[int]] = {}
-    for k, column in enumerate(names):
-        found.setdefault(_is_length(kind, group, column), []).append(k)
+    columns_of: dict[bool, list[int]] = {}
+    for k, coordinate in enumerate(names):
+        columns_of.setdefault(_is_length(kind, group, coordinate), []).append(k)
     result = []
-    for length, columns in found.items():
+    for length, columns in columns_of.items():
         if name == "force":
             label, unit, factor, scale = ("force", "N", 1.0, "force") if length else ("torque", "N m", 1.0, "torque")
         else:
@@ -208,8 +208,8 @@ def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Cha
 def _names(group: Group, count: int) -> list[str]:
     """Names of the coordinates or components of an item."""
     try:
-        names = [str(load) for load in json.loads(str(group.attributes.get("names", "[]")))]
-    except (ValueError, TypeError):  # damaged: the numbers are still worth a look
+        names = [str(name) for name in json.loads(str(group.attributes.get("names", "[]")))]
+    except (ValueError, TypeError):  # a damaged attribute does not prevent drawing the numbers
         names = []
     if len(names) == count:
         return names
@@ -221,7 +221,7 @@ def _has_motion(group: Group) -> bool:
 
 
 def _is_length(kind: str, group: Group, name: str) -> bool:
-    """Whether a coordinate is a length, not an angle; without a name of its own, as the item's motion says."""
+    """Whether a coordinate is a length, not an angle; of springs and loads by the quantities they record."""
     if kind == "drivers" and _is_orientation(group):
         return False
     return "length" in group if kind in ("springs", "loads") else name in LINEAR
@@ -238,4 +238,4 @@ def _numbered(shape: tuple[int, ...]) -> list[str]:
         return [""]
     if shape == (3,):
         return list(XYZ)
-    return [",".join(map(str, place)) for place in np.ndindex(*shape)]
+    return [",".join(map(str, indices)) for indices in np.ndindex(*shape)]
