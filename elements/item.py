@@ -16,6 +16,7 @@ from femb.elements.marker import Marker
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +84,11 @@ class Item:
 
     # The equations
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Declare frames, internal coordinates, rows of constraints and couplings. Raises ModelError."""
 
     @staticmethod
-    def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """The Batches that evaluate all items of this class: one, several or none. Raises ModelError."""
         return []
 

@@ -11,31 +11,10 @@ from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_acceleration, station_motion
+from femb.layout.views import OutputStates
 
 # Names of the arrays of ``motion_of`` in the results, in this order.
 MOTION = ("position", "quaternion", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
-
-
-class Frames(Protocol):
-    """The states at k output instants: time (k,), q (k, n_q), v (k, n_v), accelerations a (k, n_v), inputs u (k, n_u),
-    multipliers (k, n_c), unwrapped coordinates of all joints (k, m) and their rates (k, m)."""
-
-    @property
-    def time(self) -> Floats: ...
-    @property
-    def q(self) -> Floats: ...
-    @property
-    def v(self) -> Floats: ...
-    @property
-    def a(self) -> Floats: ...
-    @property
-    def u(self) -> Floats: ...
-    @property
-    def multipliers(self) -> Floats: ...
-    @property
-    def coordinates(self) -> Floats: ...
-    @property
-    def coordinate_rates(self) -> Floats: ...
 
 
 class RecordedSystem(Protocol):
@@ -51,7 +30,7 @@ class RecordedSystem(Protocol):
     def coordinates_of_joints(self) -> JointCoordinates: ...
 
 
-def no_series(frames: Frames) -> dict[str, Floats]:
+def no_series(frames: OutputStates) -> dict[str, Floats]:
     """No arrays that change with time."""
     return {}
 
@@ -66,16 +45,16 @@ class Records:
 
     static: dict[str, Floats] = field(default_factory=dict)
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    series: Callable[[Frames], dict[str, Floats]] = no_series
+    series: Callable[[OutputStates], dict[str, Floats]] = no_series
 
 
-def motion_of(layout: Layout, station: Station, frames: Frames) -> tuple[Floats, ...]:
+def motion_of(layout: Layout, station: Station, frames: OutputStates) -> tuple[Floats, ...]:
     """The arrays (k, 3 or 4) of ``MOTION`` of a station; positions are relative to ``layout.origin``."""
     q, v = frames.q, frames.v
     return *station_motion(layout, station, q, v), *station_acceleration(layout, station, q, v, frames.a)
 
 
-def motions_of(layout: Layout, stations: list[Station], frames: Frames) -> dict[str, Floats]:
+def motions_of(layout: Layout, stations: list[Station], frames: OutputStates) -> dict[str, Floats]:
     """The arrays (k, n, 3 or 4) of ``MOTION`` of n stations; positions are relative to ``layout.origin``."""
     motions = [motion_of(layout, station, frames) for station in stations]
     return {word: np.stack([motion[k] for motion in motions], axis=1) for k, word in enumerate(MOTION)}

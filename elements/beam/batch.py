@@ -16,6 +16,7 @@ from femb.elements.beam.shape import IDENTITY, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station
+from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))
@@ -31,7 +32,7 @@ class BeamBatch(Batch):
 
     slow_to_compile = True
 
-    def __init__(self, beams: list[Any], layout: Layout, model: Any) -> None:
+    def __init__(self, beams: list[Any], layout: Layout, model: ModelView) -> None:
         index: list[Floats] = []
         ends: list[list[Floats]] = []
         data: list[Floats] = []
@@ -61,7 +62,7 @@ class BeamBatch(Batch):
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
 
     def _check(self, folded: int) -> None:
@@ -137,7 +138,7 @@ class BeamBatch(Batch):
             state = (q, v, v, self.fixed, self.gravity)
             self._check(forces(*self._elements, *state, False, False, -1.0, out, NO_SECTION))
 
-    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.internal import InternalQuantity
 from femb.layout.layout import BeamLayout, Layout, Station
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 
 # Pieces of an element in which the rotation angle along a path is summed.
@@ -115,8 +116,8 @@ class Beam(LineItem):
         guide = self.end if by_end else self.start
         return path_shape(self.path, self.length, self.elements, None if guide is None else guide.up, by_end)
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Frames for the nodes that are not attached; axial strains of the element ends, with couplings."""
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """OutputStates for the nodes that are not attached; axial strains of the element ends, with couplings."""
         stations = self.nodes(layout, placement)
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)
@@ -144,7 +145,7 @@ class Beam(LineItem):
         return strains
 
     @staticmethod
-    def batches(items: list["Beam"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["Beam"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all elements of all beams."""
         from femb.elements.beam.batch import BeamBatch
 
@@ -159,7 +160,7 @@ def _degrees(angle: float) -> str:
     return f"{np.degrees(angle):.0f} degrees"
 
 
-def _nodes_in_use(beam: Beam, model: Any) -> set[int]:
+def _nodes_in_use(beam: Beam, model: ModelView) -> set[int]:
     """Nodes of a beam with a marker of an item: a load, a mass, a spring, the end of another beam."""
     markers = [marker for item in model.items() for marker in item.markers.values()]
     return {marker.node % (beam.elements + 1) for marker in markers if marker.beam == beam.name}

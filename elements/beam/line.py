@@ -19,6 +19,7 @@ from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import BeamLayout, Layout, Station
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 
 # An element needs about 20 kB; a larger number is probably a typing error.
@@ -117,29 +118,28 @@ class LineItem(Item):
 
     # The equations
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
-        """Frames for the nodes that are not attached; adjacent nodes are coupled."""
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """OutputStates for the nodes that are not attached; adjacent nodes are coupled."""
         stations = self.nodes(layout, placement)
         layout.beams[self.name] = BeamLayout(stations)
         for a, b in pairwise(stations):
             layout.couple((a.frame, b.frame))
 
-    def nodes(self, layout: Layout, placement: Any) -> list[Station]:
+    def nodes(self, layout: Layout, placement: StartPoses) -> list[Station]:
         """The stations of the nodes from start to end; nodes that are not attached get new frames."""
         origin, axes = placement.beams[self.name]
         positions, quaternions = self.reference()
-        clamps = placement.clamps[self.name]
+        ends = dict(zip((0, self.elements), zip(self.attached, placement.clamps[self.name], strict=True), strict=True))
         stations: list[Station] = []
         for k in range(self.elements + 1):
-            end = {0: 0, self.elements: 1}.get(k)
-            clamp = self.attached[end] if end is not None else None
-            if clamp is None:
+            clamp, rotation = ends.get(k, (None, None))
+            if clamp is None or rotation is None:
                 position = origin + rotations.rotate(axes, positions[k])
                 frame = layout.add_frame(f"{self.name}, node {k}", position, rotations.multiply(axes, quaternions[k]))
                 stations.append(Station(frame))
             else:
                 host = layout.station(clamp)
-                stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, clamps[end])))
+                stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, rotation)))
         return stations
 
     # The results

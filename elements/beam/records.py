@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.records import Frames, RecordedSystem, Records, motions_of
+from femb.elements.records import RecordedSystem, Records, motions_of
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
+from femb.layout.views import OutputStates
 from femb.numerics import rotations
 
 
@@ -28,7 +29,7 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
         if recorder.deflection_body is not None:
             attributes[path]["deflection_body"] = recorder.deflection_body
 
-    def series(frames: Frames) -> dict[str, Floats]:
+    def series(frames: OutputStates) -> dict[str, Floats]:
         return {
             f"beams/{name}/{word}": values
             for name, recorder in recorders.items()
@@ -58,7 +59,7 @@ class _BeamRecorder:
         origin, axes = layout.pose(self.carrier)
         self.shape = rotations.rotate_back(axes, self.position - origin)
 
-    def series(self, frames: Frames) -> dict[str, Floats]:
+    def series(self, frames: OutputStates) -> dict[str, Floats]:
         """Arrays (k, n, ...) by name."""
         result = motions_of(self.layout, self.beam.stations, frames)
         nodes = result["position"]
@@ -69,7 +70,7 @@ class _BeamRecorder:
         result["deflection"] = self._deflection(nodes, frames)
         return result
 
-    def _deflection(self, position: Floats, frames: Frames) -> Floats:
+    def _deflection(self, position: Floats, frames: OutputStates) -> Floats:
         """(k, n, 3) m: nodes minus the reference shape moved rigidly with the carrier, axes of the carrier."""
         origin, axes, _, _ = station_motion(self.layout, self.carrier, frames.q, frames.v)
         # A quaternion whose length is not exactly 1 would scale the positions and cause a false deflection.

@@ -11,6 +11,7 @@ from femb.elements.item import Item, StartPose
 from femb.elements.marker import Attachment
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics.turns import EulerSequence
 
 
@@ -37,7 +38,7 @@ class Ground(Item):
             check.at_most_one("quaternion", "euler_angles")
             check_unit(check, "quaternion")
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """A fixed frame."""
         position, quaternion = placement.bodies[self.name]
         layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=0)

@@ -1,7 +1,5 @@
 """Rigid bodies, point masses fixed to frames, and free point masses, evaluated together."""
 
-from typing import Any
-
 import numpy as np
 
 from femb.base.types import Floats, Ints
@@ -9,6 +7,7 @@ from femb.elements.body import mass_kernels
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import BlockPattern
 
 
 class MassBatch(Batch):
@@ -23,7 +22,7 @@ class MassBatch(Batch):
         self.data = np.array([[m, *offset, *np.ravel(inertia)] for _, m, offset, inertia in entries])
         self.gravity: Floats = np.array(gravity)
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
@@ -78,7 +77,7 @@ class PointBatch(Batch):
         result: Floats = self.masses * np.tile(self.gravity, len(self.start_v))
         return result
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         offset, stride = pattern.offsets(self.start_v)
         # the three diagonal entries of every block
         self.entries = (offset[:, 0, 0, None] + (stride[:, 0, 0, None] + 1) * np.arange(3)).ravel()

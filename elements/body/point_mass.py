@@ -13,6 +13,7 @@ from femb.elements.marker import Place, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +58,14 @@ class PointMass(Item):
             return None
         return StartMotion(Station(layout.bodies[self.name]), self.velocity)
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """A frame without axes, if it is free."""
         if self.on is None:
             position, quaternion = placement.bodies[self.name]
             layout.bodies[self.name] = layout.add_frame(self.name, position, quaternion, freedom=3)
 
     @staticmethod
-    def batches(items: list["PointMass"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["PointMass"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of the free masses, with three coordinates each, and one of the masses fixed to moving frames."""
         from femb.elements.body.mass_batch import MassBatch, PointBatch
 

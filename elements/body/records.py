@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from femb.base.types import Floats
-from femb.elements.records import MOTION, Frames, RecordedSystem, Records, motion_of
+from femb.elements.records import MOTION, RecordedSystem, Records, motion_of
 from femb.layout.layout import Station
+from femb.layout.views import OutputStates
 
 
 def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
@@ -18,7 +19,7 @@ def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
         static[f"bodies/{name}/reference_quaternion"] = quaternion
     attributes = {f"bodies/{name}": {"fixed": layout.frames[frame].freedom == 0} for name, frame in frames_of.items()}
 
-    def series(frames: Frames) -> dict[str, Floats]:
+    def series(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         for name, frame in frames_of.items():
             motion = dict(zip(MOTION, motion_of(layout, Station(frame), frames), strict=True))

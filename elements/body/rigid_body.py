@@ -15,6 +15,7 @@ from femb.elements.marker import Attachment
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics.euler import from_euler, omega_from_euler_rates, to_euler
 from femb.numerics.turns import EulerSequence, axes_problem
 
@@ -81,12 +82,12 @@ class RigidBody(Item):
             return None
         return StartMotion(station, self.velocity, omega, self.moves_alone)
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """A moving frame."""
         layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
 
     @staticmethod
-    def batches(items: list["RigidBody"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["RigidBody"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all rigid bodies."""
         from femb.elements.body.mass_batch import MassBatch
 

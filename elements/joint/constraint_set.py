@@ -12,6 +12,7 @@ from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_tangent_kernels as tangents
 from femb.layout.element import Input
 from femb.layout.layout import Layout
+from femb.layout.views import BlockPattern
 
 ZERO = np.zeros(3)
 
@@ -93,7 +94,7 @@ class ConstraintSet:
         ]
         return np.array(index, dtype=np.int64).reshape(-1, 10), np.array(data, dtype=float).reshape(-1, 16)
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
         self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.IN_FORCE)
         starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, kernels.ROW]])

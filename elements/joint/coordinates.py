@@ -14,10 +14,10 @@ from femb.elements.joint import coordinate_kernels as kernels
 from femb.elements.joint.constraint_kernels import ANGLE
 from femb.elements.joint.constraint_set import ConstraintSet, Row
 from femb.elements.joint.rows import Coordinate, make_row
-from femb.layout.layout import JointLayout
+from femb.layout.layout import JointLayout, Layout
 
 
-def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:
+def coordinate_row(layout: Layout, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:
     """The row of constraint between a coordinate and an input; ``more`` as in Row. Source: equations (7) and (8)."""
     if not coordinate.is_angle:
         return make_row(layout, number, ("dot2", coordinate.first[0]), joint.first, joint.second, 0.0, **more)
@@ -42,7 +42,7 @@ def coordinate_row(layout: Any, number: int, joint: JointLayout, coordinate: Coo
 class JointCoordinates:
     """All m coordinates of the joints of a layout, in the order of the joints; is_angle (m,) bool."""
 
-    def __init__(self, layout: Any) -> None:
+    def __init__(self, layout: Layout) -> None:
         rows, angles, signs = [], [], []
         for joint in layout.joints.values():
             for coordinate in joint.coordinates:

@@ -16,6 +16,7 @@ from femb.elements.joint.records import driver_records
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Input, breakpoints_of, raised
 from femb.layout.layout import DriverLayout, Layout, Station
+from femb.layout.views import ModelView, StartPoses
 from femb.profiles import PROFILES, Motion
 
 Follow = Callable[[float], Any]
@@ -66,7 +67,7 @@ class Driver(Item):
         value, rate = (np.stack([motion[:, k] for motion in motions], axis=1) for k in (0, 1))
         return value, rate, -multipliers
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Rows between its two ends. Raises ModelError for ends on one frame, two fixed ends, or an invalid motion."""
         first, second = self.ends(layout)
         moving = [layout.frames[end.frame].freedom for end in (first, second)]

@@ -14,6 +14,7 @@ from femb.elements.joint.driver import Driver, check_motion, motion_input
 from femb.elements.joint.rows import Coordinate
 from femb.layout.element import Input
 from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 from femb.profiles import Profile
 
@@ -56,7 +57,7 @@ class JointDriver(Driver):
         joint = layout.joints[self.joint]
         return joint.first, joint.second
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """One row. Raises ModelError if the start angle is closer to the second root of the row."""
         coordinate = self._coordinate(layout)[1]
         super().declare_dofs(layout, placement, model)

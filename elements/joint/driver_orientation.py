@@ -17,6 +17,7 @@ from femb.elements.joint.driver import Driver, Follow, as_array, call_user, chec
 from femb.elements.marker import Place, check_markers
 from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import DriverLayout, Layout, Station
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import euler, rotations
 from femb.numerics.turns import EulerSequence
 from femb.profiles import Profile
@@ -76,7 +77,7 @@ class OrientationDriver(Driver):
     def ends(self, layout: Layout) -> tuple[Station, Station]:
         return layout.station(self.first), layout.station(self.second)
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Three rows; their input is the relative motion of the frames of the two ends."""
         super().declare_dofs(layout, placement, model)
         entry = layout.drivers[self.name]

@@ -8,6 +8,7 @@ from femb.base.checks import Checks
 from femb.elements.item import Item
 from femb.layout.element import Batch, Input
 from femb.layout.layout import JointLayout, Layout
+from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +67,13 @@ class JointForce(Item):
         joint, k = self.joint_and_index(layout)
         return int(joint.part.start) + k
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple the two frames of its joint."""
         joint, _ = self.joint_and_index(layout)
         layout.couple_by_spring((joint.first.frame, joint.second.frame))
 
     @staticmethod
-    def batches(items: list[Any], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all items of this class."""
         from femb.elements.joint.force_batch import JointForceBatch
 

@@ -11,6 +11,7 @@ from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.layout import Layout
+from femb.layout.views import BlockPattern, OutputStates
 
 
 class JointForceBatch(ForceBatch):
@@ -48,7 +49,7 @@ class JointForceBatch(ForceBatch):
         """One batch of all forces."""
         return JointForceBatch(batches[0].layout, [item for batch in batches for item in batch.items])
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.LAST)
         self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
 
@@ -79,7 +80,7 @@ class JointForceBatch(ForceBatch):
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         out += np.sum(self.measure(u, q, v)[3][..., kernels.ENERGY], axis=1)
 
-    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):

@@ -17,6 +17,7 @@ from femb.elements.joint.rows import LOCK, PARALLEL, Coordinate, X, Y, Z, make_r
 from femb.elements.marker import LEAST_SINE, JointEnd, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import JointLayout, Layout, Station
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 
 
@@ -80,7 +81,7 @@ class Joint(Item):
         """The constant of row k."""
         return 0.0
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Rows between its two frames. Raises ModelError for one and the same frame, or two fixed ones."""
         first, second = layout.station(self.first), layout.station(self.second)
         if first.frame == second.frame:

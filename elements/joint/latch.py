@@ -13,6 +13,7 @@ from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
 from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout
+from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Latch(Item):
     def joint_coordinate(self) -> tuple[str, str | None]:
         return self.joint, self.coordinate
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """One more row of its joint. Raises ModelError if there is no such joint or coordinate."""
         if self.joint not in layout.joints:
             names = ", ".join(map(repr, layout.joints)) or "none"

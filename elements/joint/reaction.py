@@ -6,13 +6,14 @@ Source: docs/theory/constraints.md, equations (11) and (12).
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.records import Frames, RecordedSystem
+from femb.elements.records import RecordedSystem
 from femb.layout.layout import JointLayout
 from femb.layout.state import station_motion
+from femb.layout.views import OutputStates
 from femb.numerics import rotations
 
 
-def joint_reaction(system: RecordedSystem, joint: JointLayout, frames: Frames) -> tuple[Floats, Floats]:
+def joint_reaction(system: RecordedSystem, joint: JointLayout, frames: OutputStates) -> tuple[Floats, Floats]:
     """Force (k, 3) N and torque (k, 3) N m on the second end at its point, in the joint's axes at the first end.
 
     The multipliers are those of least norm, which makes reactions unique that the equations of motion do not determine.

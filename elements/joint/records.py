@@ -7,7 +7,8 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.joint.reaction import joint_reaction
-from femb.elements.records import Frames, RecordedSystem, Records
+from femb.elements.records import RecordedSystem, Records
+from femb.layout.views import OutputStates
 
 
 def joint_records(names: list[str], system: RecordedSystem) -> Records:
@@ -18,7 +19,7 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
     numbers = [np.arange(joint.part.start, joint.part.stop) for joint in joints.values()]
     coordinates = system.coordinates_of_joints.picked(np.concatenate([np.zeros(0, dtype=np.int64), *numbers]))
 
-    def series(frames: Frames) -> dict[str, Floats]:
+    def series(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         accelerations, first = coordinates.accelerations(frames.q, frames.v, frames.a), 0
         for name, joint in joints.items():
@@ -41,7 +42,7 @@ def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:
         f"drivers/{driver.name}": {"names": json.dumps(layout.drivers[driver.name].components)} for driver in drivers
     }
 
-    def series(frames: Frames) -> dict[str, Floats]:
+    def series(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         for driver in drivers:
             entry = layout.drivers[driver.name]

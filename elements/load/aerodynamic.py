@@ -13,6 +13,7 @@ from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView
 from femb.profiles import Constant, Profile
 
 NO_COEFFICIENTS = ((0.0, 0.0, 0.0),) * 3
@@ -90,7 +91,7 @@ class AerodynamicLoad(Item):
         return {(): self.on}
 
     @staticmethod
-    def batches(items: list["AerodynamicLoad"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["AerodynamicLoad"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all aerodynamic loads; loads on fixed frames are omitted."""
         from femb.elements.load.aerodynamic_batch import AerodynamicBatch
 

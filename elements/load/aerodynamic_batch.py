@@ -15,6 +15,7 @@ from femb.elements.load.airload import Airload
 from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
+from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
 
@@ -37,7 +38,7 @@ class _StationLoad:
 class AerodynamicBatch(ForceBatch):
     """Loads by coefficients, times an input; or by laws, whose value and derivatives are inputs."""
 
-    def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
+    def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
         self.loads: list[_StationLoad] = []
         inputs: list[Input] = []
         for load in loads:
@@ -50,7 +51,7 @@ class AerodynamicBatch(ForceBatch):
             inputs.append(_input(load, station, layout))
         self.inputs = tuple(inputs)
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(np.array([[entry.j] for entry in self.loads]))
 
     def _law(self, entry: _StationLoad, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
@@ -79,7 +80,7 @@ class AerodynamicBatch(ForceBatch):
             out[:, j : j + 3] -= rest * rotations.rotate(rotations.normalise(q[:, i + 3 : i + 7]), force)
             out[:, j + 3 : j + 6] -= rest * (torque + np.cross(entry.station.offset, force))
 
-    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque about its point (axes of the body or section) of every load."""
         block: dict[str, Floats] = {}
         for entry in self.loads:

@@ -1,7 +1,5 @@
 """Base class of batches of loads along beams: the elements of some beams of a model."""
 
-from typing import Any
-
 import numpy as np
 
 from femb.base.errors import ModelError
@@ -10,6 +8,7 @@ from femb.elements.beam.batch import NO_SECTION, BeamBatch
 from femb.elements.beam.beam import Beam
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout
+from femb.layout.views import BlockPattern, ModelView, OutputStates
 
 
 class AlongBeams(Batch):
@@ -18,7 +17,7 @@ class AlongBeams(Batch):
     slices[name] : rows of a beam. in_model (n,) : numbers of the rows among all elements of the model.
     """
 
-    def __init__(self, names: list[str], layout: Layout, model: Any) -> None:
+    def __init__(self, names: list[str], layout: Layout, model: ModelView) -> None:
         for name in names:
             if not isinstance(model.beams[name], Beam):
                 what = f"is of the kind {model.beams[name].kind!r}, which takes no loads along it: load its nodes"
@@ -38,7 +37,7 @@ class AlongBeams(Batch):
         self.index, self.ends, self.data = self.index[rows], self.ends[rows], self.data[rows]
         self.in_model, self.labels = self.in_model[rows], [self.labels[k] for k in rows]
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
 
     def check(self, folded: int) -> None:
@@ -64,7 +63,7 @@ class AlongBeams(Batch):
         """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, section forces."""
         raise NotImplementedError
 
-    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The factor of every load, i.e. the value of its profile."""
         columns = [frames.u[:, self.first_input + k] for k in range(len(self.inputs))]
         return {

@@ -13,6 +13,7 @@ from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measur
 from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.singularity import Singularity
+from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import IN_V
 
@@ -99,7 +100,7 @@ class LoadBatch(ForceBatch):
             self._locks.append((*frame, first_axis, last))
         return self.torques
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         for rows in (self.forces, self.torques, self.steady_torques):
             rows.allocate(pattern, self.first_input)
 
@@ -107,7 +108,7 @@ class LoadBatch(ForceBatch):
         for add, rows in self._kinds:
             add(rows.index, rows.data, u, q, v, -rest, out)
 
-    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""
         kernels = {id(rows): add for add, rows in self._kinds}
         block: dict[str, Floats] = {}
@@ -170,6 +171,6 @@ class _LoadTable:
         self.index = self.local_index = np.vstack([self.local_index, np.array([index], dtype=np.int64)])
         self.data = np.vstack([self.data, np.array([data], dtype=float)])
 
-    def allocate(self, pattern: Any, first_input: int) -> None:
+    def allocate(self, pattern: BlockPattern, first_input: int) -> None:
         self.index = with_inputs(self.local_index, first_input, load_kernels.INPUT)
         self.offset, self.stride = pattern.offsets(self.index[:, IN_V : IN_V + 1])

@@ -14,6 +14,7 @@ from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView
 from femb.profiles import Constant, Profile
 
 
@@ -76,7 +77,7 @@ class DistributedLoad(Item):
         return np.hstack(values)
 
     @staticmethod
-    def batches(items: list["DistributedLoad"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["DistributedLoad"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all distributed loads."""
         from femb.elements.load.line_load_batch import LineLoadBatch
 

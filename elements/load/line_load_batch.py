@@ -12,12 +12,13 @@ from femb.elements.load import line_load_tangent as tangents
 from femb.elements.load.along_beam import AlongBeams
 from femb.layout.element import Input
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView
 
 
 class LineLoadBatch(AlongBeams):
     """A row for every element of the beam of every load; one input per load."""
 
-    def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
+    def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
         super().__init__([load.beam for load in loads], layout, model)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
         values: list[Floats] = []

@@ -13,6 +13,7 @@ from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView
 from femb.numerics.euler import gimbal_distance
 from femb.numerics.turns import EulerSequence
 from femb.profiles import Constant, Profile, check_profile
@@ -103,7 +104,7 @@ class Load(Item):
         return bool(used.any()) if self.frame == "dual_euler" else self.frame == "euler" and bool(used[1])
 
     @staticmethod
-    def batches(items: list["Load"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["Load"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all point loads, without those on fixed frames. Raises ModelError at gimbal lock."""
         from femb.elements.load.batch import LoadBatch
 

@@ -1,7 +1,7 @@
 """Thermal load: uniform or one-sided heating of a beam."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
 
 
@@ -66,7 +67,7 @@ class ThermalLoad(Item):
         # curvatures cause the strain z kappa_2 - y kappa_3 in a fibre at (y, z)
         return (expansion or 0.0) * np.array([self.temperature or 0.0, 0.0, z, -y])
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Nothing to declare. Raises ModelError if the section has no expansion."""
         section = model.section_of(model.beams[self.beam])
         if self.strain is None and section.expansion is None:
@@ -77,7 +78,7 @@ class ThermalLoad(Item):
             )
 
     @staticmethod
-    def batches(items: list["ThermalLoad"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["ThermalLoad"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all thermal loads."""
         from femb.elements.load.thermal_batch import ThermalBatch
 

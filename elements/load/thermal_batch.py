@@ -11,6 +11,7 @@ from femb.elements.load import thermal_kernels as kernels
 from femb.elements.load.along_beam import AlongBeams
 from femb.layout.element import Input
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView
 from femb.numerics.rotations import rotate_back
 
 
@@ -20,7 +21,7 @@ class ThermalBatch(AlongBeams):
     Elements of one beam with the same reference shape form a group with common thermal strains.
     """
 
-    def __init__(self, loads: list[Any], layout: Layout, model: Any) -> None:
+    def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
         super().__init__([load.beam for load in loads], layout, model)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
         groups: dict[tuple[Any, ...], int] = {}

@@ -14,6 +14,7 @@ from femb.elements.spring.pair_batch import PairBatch
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.singularity import Singularity
+from femb.layout.views import OutputStates
 
 
 class SpringBatch(PairBatch):
@@ -52,7 +53,7 @@ class SpringBatch(PairBatch):
             singularity = coincident_ends(item, max(free, length), advice)
         return [spring.stiffness, spring.damping, free], given, singularity
 
-    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Tension, length and its rate of every spring."""
         d, change = self._vectors(np.arange(len(self.index)), frames.q, frames.v)
         length = np.linalg.norm(d, axis=-1)

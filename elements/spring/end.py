@@ -10,6 +10,7 @@ from femb.base.errors import ModelError
 from femb.elements.item import Item
 from femb.elements.marker import Place, SpringEnd, check_markers
 from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView, StartPoses
 
 # Smallest length of a spring with a defined direction, relative to its free length or length at the start.
 SHORTEST = 1e-6
@@ -28,7 +29,7 @@ class TwoEndItem(Item):
         """Its markers, by field; an anchor is none."""
         return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames."""
         coupled_stations(self, layout)
 

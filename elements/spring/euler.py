@@ -1,7 +1,7 @@
 """Torsion springs and dashpots on the three Euler angles between two frames."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from femb.base.types import OneOf, Vector
 from femb.elements.spring.end import TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 from femb.numerics.euler import gimbal_distance
 from femb.numerics.turns import EulerSequence
@@ -59,7 +60,7 @@ class EulerSpringDamper(TwoEndItem):
                     check.require("sequence", distinct, "but frame = 'body' needs three different axes, such as 'xyz'")
             check_ends(check, needs_axes=True)
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames. Raises ModelError if its angles are not defined at the start."""
         from femb.elements.load.euler_basis import NEAREST
 
@@ -72,7 +73,7 @@ class EulerSpringDamper(TwoEndItem):
             )
 
     @staticmethod
-    def batches(items: list["EulerSpringDamper"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["EulerSpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all items of this class."""
         from femb.elements.spring.torsion_batch import TorsionBatch, euler_row
 

@@ -1,7 +1,7 @@
 """Base class of batches of forces between two frames."""
 
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.layout.element import ForceBatch
 from femb.layout.layout import Layout, Station
+from femb.layout.views import BlockPattern
 
 FIRST_INPUT = 6  # column of the index
 
@@ -34,7 +35,7 @@ class PairBatch(ForceBatch):
         """The first columns of the index."""
         return [*(k for end in ends for k in frame_indices(layout, end.frame)), first]
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         self.index = with_inputs(self.local_index, self.first_input, FIRST_INPUT)
         starts = pair_starts(self.index)[:, self.groups]
         self.offset, self.stride = pattern.offsets(starts)

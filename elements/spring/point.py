@@ -11,6 +11,7 @@ from femb.base.errors import ModelError
 from femb.elements.spring.end import SHORTEST, TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class SpringDamper(TwoEndItem):
                 check.fail("stiffness", "neither stiffness nor damping is given")
             check_ends(check, needs_axes=False)
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames. Raises ModelError if its direction is not defined at the start."""
         start, end = coupled_stations(self, layout)
         length = float(np.linalg.norm(layout.pose(end)[0] - layout.pose(start)[0]))
@@ -70,7 +71,7 @@ class SpringDamper(TwoEndItem):
         return self.free_length is None or self.rest_length(start_length) > 0.0 or self.force is not None
 
     @staticmethod
-    def batches(items: list["SpringDamper"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["SpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all items of this class."""
         from femb.elements.spring.batch import SpringBatch
 

@@ -1,7 +1,7 @@
 """Pull: a given force along the line between two points, such as that of a cable on a winch."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from femb.base.errors import ModelError
 from femb.elements.spring.end import TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
 
 
@@ -37,7 +38,7 @@ class Pull(TwoEndItem):
         with Checks(self, "loads", self.name) as check:
             check_ends(check, needs_axes=False)
 
-    def declare_dofs(self, layout: Layout, placement: Any, model: Any) -> None:
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames. Raises ModelError if its direction is not defined at the start."""
         start, end = coupled_stations(self, layout)
         if not np.any(layout.pose(end)[0] - layout.pose(start)[0]):
@@ -47,7 +48,7 @@ class Pull(TwoEndItem):
             )
 
     @staticmethod
-    def batches(items: list["Pull"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["Pull"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all items of this class."""
         from femb.elements.spring.pull_batch import PullBatch
 

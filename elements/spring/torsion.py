@@ -11,6 +11,7 @@ from femb.base.types import Vector
 from femb.elements.spring.end import TwoEndItem, check_ends
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.views import ModelView
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class TorsionSpringDamper(TwoEndItem):
             check_ends(check, needs_axes=True)
 
     @staticmethod
-    def batches(items: list["TorsionSpringDamper"], layout: Layout, model: Any) -> list[Batch]:
+    def batches(items: list["TorsionSpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all items of this class."""
         from femb.elements.spring.torsion_batch import TorsionBatch, axis_row
 

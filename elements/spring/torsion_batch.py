@@ -16,6 +16,7 @@ from femb.elements.spring.torsion_kernels import AXIS, BENDING, DUAL_EULER, FREE
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.singularity import Singularity
+from femb.layout.views import OutputStates
 from femb.numerics import rotations
 from femb.numerics.euler import euler_rates, to_euler
 
@@ -135,7 +136,7 @@ class TorsionBatch(PairBatch):
         self.inputs = tuple(inputs)
         self.singularities = tuple(singularity for row in self.rows for singularity in row.singularities)
 
-    def records(self, frames: Any, batches: list[Batch]) -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Moment, angle and rate of every spring; three each on Euler angles."""
         p, w = self._motions(frames.q, frames.v)
         block: dict[str, Floats] = {}

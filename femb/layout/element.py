@@ -20,6 +20,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
 from femb.layout.discrete import DiscreteState
+from femb.layout.views import BlockPattern, OutputStates
 
 
 class TrialError(SolveError):
@@ -112,7 +113,7 @@ class Batch:
         """One batch of several of this class."""
         raise NotImplementedError
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         """Look up the offsets of the batch's blocks in the matrices."""
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
@@ -155,7 +156,7 @@ class Batch:
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s,) += potential energy that depends on inputs, for example on unwrapped angles."""
 
-    def records(self, frames: Any, batches: "list[Batch]") -> dict[str, Floats]:
+    def records(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
         """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.results.frames.Frames).
 
         batches : all batches of the system, for contributions of others to the values.

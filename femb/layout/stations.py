@@ -5,12 +5,12 @@ axes) and angular velocities (axes of the station) of its stations; this module 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.layout import Layout, Station
+from femb.layout.views import BlockPattern
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 
@@ -55,7 +55,7 @@ class Stations:
             self._by_element(_apply(np.swapaxes(self.rotation, -1, -2), omega)),
         )
 
-    def allocate(self, pattern: Any) -> None:
+    def allocate(self, pattern: BlockPattern) -> None:
         """Look up the offsets of the blocks of the frames in the matrices."""
         self.offsets, self.stride = pattern.offsets(self.in_v.reshape(-1, self.count))
 

@@ -1,0 +1,96 @@
+"""What elements see of the rooms above theirs: the model, its placement, the matrices and the output instants.
+
+The classes are in ``femb.model``, ``femb.system`` and ``femb.results``. A Protocol names the members that elements may
+use, so that they need not import these rooms.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from femb.base.types import Floats, Ints
+
+
+class BlockPattern(Protocol):
+    """Where the matrices of a system are stored (``femb.system.pattern.Pattern``)."""
+
+    n_v: int
+
+    def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
+        """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""
+        ...
+
+
+class ModelView(Protocol):
+    """A model (``femb.model.model.Model``): gravity (3,) m/s2, inertial axes, and items by name."""
+
+    gravity: Floats
+
+    @property
+    def beams(self) -> Mapping[str, Any]:
+        """Beams by name."""
+        ...
+
+    def items(self) -> Iterator[Any]:
+        """Every item, table by table."""
+        ...
+
+    def body(self, name: str) -> Any:
+        """The body of that name; "ground" always exists."""
+        ...
+
+    def section_of(self, beam: Any) -> Any:
+        """The section that a beam was given or named."""
+        ...
+
+
+class StartPoses(Protocol):
+    """Start poses (``femb.model.placement.Placement``): position (3,) m and quaternion (4,) of bodies and of the starts
+    of beams; clamps, for each end of a beam, are the rotation from body to section, None if it is not clamped."""
+
+    bodies: dict[str, tuple[Floats, Floats]]
+    beams: dict[str, tuple[Floats, Floats]]
+    clamps: dict[str, tuple[Floats | None, Floats | None]]
+
+
+class OutputStates(Protocol):
+    """k output instants (``femb.results.frames.Frames``)."""
+
+    @property
+    def time(self) -> Floats:
+        """(k,) s."""
+        ...
+
+    @property
+    def q(self) -> Floats:
+        """(k, n_q) coordinates."""
+        ...
+
+    @property
+    def v(self) -> Floats:
+        """(k, n_v) velocities."""
+        ...
+
+    @property
+    def u(self) -> Floats:
+        """(k, n_u) inputs."""
+        ...
+
+    @property
+    def a(self) -> Floats:
+        """(k, n_v) accelerations."""
+        ...
+
+    @property
+    def multipliers(self) -> Floats:
+        """(k, n_c) of least norm."""
+        ...
+
+    @property
+    def coordinates(self) -> Floats:
+        """(k, m) of all joints, unwrapped."""
+        ...
+
+    @property
+    def coordinate_rates(self) -> Floats:
+        """(k, m) their rates."""
+        ...
