@@ -33,6 +33,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),
+    "satellite_two_arrays": ("satellite_two_arrays", (), "plot --dpi 90"),
     "l_frame": ("l_frame", (), "picture --times 0,4.35,4.6,4.8,6 --azimuth -55 --elevation 25"),
     "flexible_rotor": ("flexible_rotor", (), "plot --dpi 90"),
     "snake_arm": ("snake_arm", (), "picture --times 0,0.5,1,2,10" + ABOVE),

@@ -32,6 +32,10 @@ class PrivateBlocks:
         inside = np.concatenate([np.arange(size) for size in sizes])
         self.places: Ints = np.where(np.repeat(moving, sizes, axis=1), np.repeat(starts, sizes, axis=1) + inside, -1)
 
+    def matrices(self, data: Floats) -> Floats:
+        """(e, n, n) of block data."""
+        return data.reshape(self.count, self.n, self.n)
+
     def by_columns(self, change: Callable[[Floats, Floats, Floats, Floats], None]) -> Floats:
         """D (e, n, n, n): D[:, :, j] is what ``change`` adds as the unit accelerations along j change with q.
 

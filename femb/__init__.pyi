@@ -19,6 +19,12 @@ from femb.analysis.linear.aircraft import NineBlocks as NineBlocks
 from femb.analysis.linear.aircraft import nine_blocks as nine_blocks
 from femb.analysis.modal import ModalModel as ModalModel
 from femb.analysis.modal import modal_model as modal_model
+from femb.analysis.modes import HybridCoordinates as HybridCoordinates
+from femb.analysis.modes import Modes as Modes
+from femb.analysis.modes import ModeSweep as ModeSweep
+from femb.analysis.modes import Participation as Participation
+from femb.analysis.modes import mode_sweep as mode_sweep
+from femb.analysis.modes import modes as modes
 from femb.analysis.relative_kinematics import RelativeKinematics as RelativeKinematics
 from femb.analysis.relative_kinematics import relative_kinematics as relative_kinematics
 from femb.analysis.simulate import simulate as simulate

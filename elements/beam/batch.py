@@ -84,6 +84,13 @@ class BeamBatch(Batch):
     def mass(self, q: Floats, mass: Floats) -> None:
         self._matrices(q, q, False, mass, mass, mass)
 
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
+        out = np.zeros(private.count * private.n**2)
+        places = (private.offset, private.stride)
+        self._check(matrices(*self._elements, *places, q, q, self.fixed, False, out, out, out))
+        return [(private.places, private.matrices(out))]
+
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest, of elements without stiffness: what is left of the residual there is M a
         data = self.data.copy()

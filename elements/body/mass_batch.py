@@ -35,6 +35,12 @@ class MassBatch(Batch):
     def mass(self, q: Floats, mass: Floats) -> None:
         mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
 
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        private = PrivateBlocks(self.index[:, 1:2], (6,))
+        out = np.zeros(private.count * private.n**2)
+        mass_kernels.mass(self.index, self.data, private.offset, private.stride, q, out)
+        return [(private.places, private.matrices(out))]
+
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without weight: what is left of the residual there is M a
         private = PrivateBlocks(self.index[:, 1:2], (6,))
@@ -85,6 +91,10 @@ class PointBatch(Batch):
 
     def mass(self, q: Floats, mass: Floats) -> None:
         mass[self.entries] += self.masses
+
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        places: Ints = self.in_v.reshape(-1, 3)
+        return [(places, self.masses.reshape(-1, 3)[:, :, None] * np.eye(3))]
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         """Nothing depends on position or velocity."""

@@ -27,8 +27,9 @@ def parse_override(text: str) -> tuple[Path, Any]:
 def apply_override(document: dict[str, Any], text: str, named: Container[str]) -> Path:
     """Put ``path=value`` into the tables of a case and return the path.
 
-    Keys are checked with the rest of the case afterwards; only items must exist, because a misspelt name would
-    make a new one. ``named`` are the tables that hold items. Raises CaseError.
+    A number is the index of an entry of a list, from 0. Keys are checked with the rest of the case afterwards; only
+    items must exist, because a misspelt name would make a new one. ``named`` are the tables that hold items.
+    Raises CaseError.
     """
     path, value = parse_override(text)
     if len(path) > 1 and path[0] in named:
@@ -36,14 +37,24 @@ def apply_override(document: dict[str, Any], text: str, named: Container[str]) -
         if isinstance(items, dict) and path[1] not in items:
             names = ", ".join(map(repr, items)) or "none"
             raise refused(text, f"there is no {path[1]!r} in {path[0]}; there are: {names}")
-    table = document
+    table: Any = document
     for depth, part in enumerate(path[:-1], start=1):
-        table = table.setdefault(part, {})
-        if not isinstance(table, dict):
+        if isinstance(table, list):
+            table = table[_index(text, path[: depth - 1], table, part)]
+        else:
+            table = table.setdefault(part, {})
+        if not isinstance(table, dict | list):
             message = f"{dotted(path[:depth])} is {table!r}, not a table with a key {path[depth]!r}"
             raise refused(text, message)
-    table[path[-1]] = value
+    table[_index(text, path[:-1], table, path[-1]) if isinstance(table, list) else path[-1]] = value
     return path
+
+
+def _index(text: str, path: Path, entries: list[Any], key: str) -> int:
+    """The index of an entry of a list that a key names."""
+    if not key.isdecimal() or int(key) >= len(entries):
+        raise refused(text, f"{dotted(path)} is {entries!r}, a list with entries 0 to {len(entries) - 1}, got {key!r}")
+    return int(key)
 
 
 def _value(text: str, written: str) -> Any:

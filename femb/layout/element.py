@@ -134,6 +134,13 @@ class Batch:
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
 
+    def element_masses(self, q: Floats) -> "list[tuple[Ints, Floats]]":
+        """The mass matrices of the elements, each on its own, at one state; their sum is ``mass``.
+
+        Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and M (e, g, g).
+        """
+        return []
+
     def mass_changes(self, q: Floats) -> "list[tuple[Ints, Floats]]":
         """The change of the elements' mass matrices M at one state; nothing where they are constant.
 

@@ -6,6 +6,8 @@ add into it at places computed once, block elimination works on it directly, and
 velocities as a scipy.sparse matrix.
 """
 
+from typing import Any
+
 import numpy as np
 
 from femb.base.types import Floats, Ints
@@ -90,6 +92,11 @@ class Pattern:
             rows.append(np.repeat(np.arange(start[i], start[i + 1]), sizes[j]))
             columns.append(np.tile(np.arange(start[j], start[j + 1]), sizes[i]))
         return np.concatenate(rows), np.concatenate(columns)
+
+    def from_csc(self, matrix: Any) -> Floats:
+        """Block data of a scipy.sparse matrix (n, n) that has no entries beside the blocks."""
+        rows, columns = self.rows_columns()
+        return np.asarray(matrix.tocsr()[rows, columns], dtype=float).ravel()
 
     def to_csc(self, data: Floats):
         """The matrix (n, n) of block data as scipy.sparse.csc_array; the structure is found once."""

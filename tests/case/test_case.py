@@ -380,6 +380,12 @@ def test_overrides_replace_entries_and_are_noted(tmp_path):
     tomllib.loads(case.text)
 
 
+def test_an_entry_of_a_list_is_replaced(tmp_path):
+    path = written(tmp_path, SATELLITE)
+    body = load_case(path, ["bodies.hub.euler_rates.1=0.25"]).model.bodies["hub"]
+    np.testing.assert_array_equal(body.euler_rates, (0.1, 0.25, 0.1))
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -388,6 +394,7 @@ def test_overrides_replace_entries_and_are_noted(tmp_path):
         ("beems.right.elements=4", "beems: unknown key; did you mean 'beams'?"),
         ("beams.right.elements=0", "beams.right.elements: got 0, must be a whole number of at least 1"),
         ("bodies.hub.mass.x=4", "bodies.hub.mass is 22.4, not a table with a key 'x'"),
+        ("bodies.hub.euler_rates.3=4", "euler_rates is [0.1, 0.1, 0.1], a list with entries 0 to 2, got '3'"),
         ("beams.right", "wanted KEY=VALUE, such as beams.right.elements=4"),
         ("beams.right.elements=[4", "'[4' is not a TOML value: write 4, 1e-6, true, [1, 0, 0] or a word"),
         ("run.rtol=1e-5\nrun.x=1", "'1e-5\\nrun.x=1' is not a TOML value"),

@@ -1,0 +1,165 @@
+"""Real modes by shift-invert Lanczos on the block factorisation, in time proportional to the number of elements.
+
+    K phi = omega^2 M phi,   J phi = 0,   phi^T M phi = 1
+
+Source: docs/theory/modes.md, section 2.
+"""
+
+import numpy as np
+
+from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.analysis.modes.rigid import FreeMotions
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Floats
+from femb.base.values import shown
+from femb.system.block_lu import SingularError
+
+# The shift below the lowest eigenvalue, as part of it, where there are motions without stiffness.
+BELOW = 0.5
+# Of a symmetric stiffness: what it may lack, relative to its terms.
+SYMMETRIC = 1e-7
+ROUGH = 1e-2
+FIRST_SHIFT = -1.0  # (rad/s)2, and smaller and smaller parts of it until the lowest mode is near
+SEED = 1
+# Below this number of freedoms, and where most modes are wanted, all of them are computed at once.
+SMALL = 60
+# A condition depends on the others where it leaves this part.
+DEPENDENT = 1e-11
+
+
+def real_modes(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The ``count`` lowest omega^2 (k,), rad2/s2, and shapes (n_v, k) beside the motions without stiffness.
+
+    The signs of shapes make their largest entry positive.
+    Raises ModelError: more modes than there are; a stiffness that is not symmetric; an unstable state. Raises
+    SolveError.
+    """
+    check_symmetric(motion)
+    squares, shapes = lowest(motion, free, count)
+    if squares[0] < 0.0:
+        moved = int(np.argmax(np.abs(shapes[:, 0])))
+        raise ModelError(
+            f"modes: the state is unstable: {int(np.sum(squares < 0.0))} of its motions have a negative stiffness, as "
+            f"beyond a buckling load; {motion.system.layout.velocity_labels()[moved]!r} moves most: reduce the load"
+        )
+    largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)]
+    return squares, shapes * np.where(largest < 0.0, -1.0, 1.0)
+
+
+def lowest(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The same of any state, sorted; values are negative where the state is unstable."""
+    most = check_count(motion, free, count)
+    if 2 * count > most or most < SMALL:
+        return _dense(motion, free, count)
+    squares, shapes = _lanczos(motion, free, count, _shift(motion, free), 0.0)
+    order = np.argsort(squares)
+    return squares[order], shapes[:, order]
+
+
+def _shift(motion: EigenProblem, free: FreeMotions) -> float:
+    """A shift below the lowest eigenvalue; zero where the stiffness of every block is regular by itself."""
+    # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
+    if not (free.count or motion.system.n_c):
+        return 0.0
+    shift = FIRST_SHIFT
+    for _ in range(6):
+        lowest = float(_lanczos(motion, free, 1, shift, ROUGH)[0][0])
+        previous, shift = shift, -BELOW * abs(lowest)
+        if abs(shift) >= 0.01 * abs(previous):
+            break
+    return shift
+
+
+def freedoms(motion: EigenProblem) -> int:
+    """Number of independent velocities of what is not held."""
+    rows = motion.system.n_c
+    if rows:
+        shifted = motion.mass if not np.any(motion.stiffness) else motion.stiffness + motion.mass
+        rows -= motion.factorise(shifted.copy()).dependent
+    return int(np.sum(~motion.held)) - rows
+
+
+def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
+    """How many elastic modes there are; refuses more than these."""
+    most = freedoms(motion) - free.count
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
+        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
+    return most
+
+
+def check_symmetric(motion: EigenProblem) -> None:
+    """Refuse a stiffness that is not symmetric: it has no real modes."""
+    x, y = np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal((2, motion.system.n_v)))
+    forward, back = y @ motion.times(motion.stiffness, x), x @ motion.times(motion.stiffness, y)
+    terms = np.abs(y) @ motion.times(np.abs(motion.stiffness), np.abs(x))
+    if abs(forward - back) > SYMMETRIC * terms:
+        raise ModelError(
+            "modes: the stiffness of this state is not symmetric, so that it has no real modes: a load follows the "
+            "motion, or the state is not an equilibrium of the loads; leave the load out, start from "
+            "'equilibrium', or ask for complex modes"
+        )
+
+
+def _lanczos(
+    motion: EigenProblem, free: FreeMotions, count: int, shift: float, tolerance: float
+) -> tuple[Floats, Floats]:
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    n = motion.system.n_v
+    try:
+        factors = motion.factorise(motion.stiffness - shift * motion.mass)
+    except SingularError as error:
+        raise SolveError("modes: the stiffness is singular where the constraints leave motions of no mass") from error
+
+    def inverse(force: Floats) -> Floats:
+        x = motion.solve(factors, free.without_force(force.ravel()))
+        return free.without(x)
+
+    def mass(x: Floats) -> Floats:
+        return motion.times(motion.mass, np.where(motion.held, 0.0, x.ravel()))
+
+    start = inverse(mass(np.random.default_rng(SEED).standard_normal(n)))
+    operators = [LinearOperator((n, n), matvec=f, dtype=np.float64) for f in (mass, mass, inverse)]
+    try:
+        squares, shapes = eigsh(
+            operators[0],
+            k=count,
+            M=operators[1],
+            sigma=shift,
+            OPinv=operators[2],
+            v0=start,
+            tol=tolerance,
+            ncv=min(n - 1, max(2 * count + 1, 20)),
+        )
+    except ArpackNoConvergence as error:
+        raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
+    return squares, shapes
+
+
+def _dense(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The same where most of all modes are wanted: in a basis of the motions that the constraints leave."""
+    from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
+
+    n, moving = motion.system.n_v, ~motion.held
+    mass, stiffness, rows = (motion.dense(data) for data in (motion.mass, motion.stiffness, motion.jacobian))
+    conditions = np.vstack([rows[n:, :n], free.momenta.T])[:, moving]
+    basis = np.eye(conditions.shape[1])
+    if len(conditions):
+        whole, triangle, _ = qr(conditions.T, pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        basis = whole[:, int(np.sum(sizes > DEPENDENT * sizes[0])) :]
+    M, K = (basis.T @ part[:n, :n][np.ix_(moving, moving)] @ basis for part in (mass, stiffness))
+    M, K = 0.5 * (M + M.T), 0.5 * (K + K.T)
+    try:
+        # of the inverse, whose largest eigenvalues are those of the lowest modes: the others cannot round these
+        last = len(K) - 1
+        inverses, parts = eigh(M, K, subset_by_index=(last - count + 1, last))
+        squares = 1.0 / inverses[::-1]
+        parts = parts[:, ::-1] * np.sqrt(squares)
+    except LinAlgError:  # the stiffness is not positive
+        squares, parts = eigh(K, M, subset_by_index=(0, count - 1))
+    # of unit mass and orthogonal to the last bits
+    parts = solve_triangular(cholesky(parts.T @ M @ parts, lower=True), parts.T, lower=True).T
+    shapes = np.zeros((n, count))
+    shapes[moving] = basis @ parts
+    return squares, shapes

@@ -1,0 +1,198 @@
+"""Small motions about a state at rest or in steady rotation, as sparse block data of any number of elements.
+
+    M p'' + C p' + K p + J^T mu = F,    J p = 0
+
+p (n_v,) are displacements of frames in inertial axes, rotations in their own, and internal coordinates: v = p'. K is
+the exact tangent of forces and reactions. In the layout used here the ground has velocities too, so that what is
+clamped to it has a root whose mass and motion are known like those of a body; ``held`` frames do not move.
+Source: docs/theory/modes.md, section 1.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.analysis.modes.spinning import in_own_axes
+from femb.analysis.statics import CoupledLayout
+from femb.base.types import Floats
+from femb.system.block_lu import Factorisation
+from femb.system.system import System
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+Flags = NDArray[np.bool_]
+
+
+class FreeLayout(CoupledLayout):
+    """A layout in which nothing is fixed: the frames of the ground, ``grounded``, have velocities too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grounded: list[int] = []
+
+    def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
+        """A new frame; a fixed one gets six velocities."""
+        frame = super().add_frame(label, position, quaternion, freedom or 6)
+        if freedom == 0:
+            self.grounded.append(frame)
+        return frame
+
+
+@dataclass(frozen=True, eq=False)
+class EigenProblem:
+    """Matrices of small motions as block data of the pattern of ``system``.
+
+    q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
+    velocities by those in the frames' own axes where displacements are along these, as in a rotation; else None.
+    """
+
+    system: System
+    q: Floats
+    v: Floats
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    jacobian: Floats
+    held: Flags
+    axes: "csc_array | None"
+
+    @classmethod
+    def of(cls, system: System, loaded: bool, own_axes: bool = False) -> "EigenProblem":
+        """About the start of a System.
+
+        loaded : whether weight, loads, reactions and the rotation of the start count; the start is then an equilibrium
+        or a steady rotation. Otherwise it is at rest and without loads. own_axes : whether displacements are along each
+        frame's own axes, as they are in a rotation. Raises ModelError: a start that is not steady.
+        """
+        layout = FreeLayout()
+        free = System(system.model, assemble=True, layout=layout).with_discrete(system.discrete)
+        q, v, a = _state(system, free)
+        free = free.at(q)
+        u = free.inputs_at(0.0, q, v)
+        multipliers = np.zeros(free.n_c)
+        spinning = bool(np.any(v))
+        if loaded:
+            inputs = system.inputs_at(0.0, system.q0, system.v0)
+            start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
+            if spinning:
+                a = _velocities(system, free, start)
+        else:
+            u, v, spinning = _without_loads(free, u), np.zeros_like(v), False
+        damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
+        jacobian = np.zeros(free.pattern.size)
+        free.constraint_set.jacobian(u, q, jacobian)
+        free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
+        mass, axes = free.mass_data(q).copy(), None
+        if spinning or own_axes:
+            mass, damping, stiffness, jacobian, axes = in_own_axes(free, q, v, a, mass, damping, stiffness, jacobian)
+        held = np.zeros(free.n_v, dtype=bool)
+        motion = cls(free, q, v, mass, damping, stiffness, jacobian, held, axes)
+        return motion.holding(*layout.grounded)
+
+    @property
+    def spinning(self) -> bool:
+        """Whether the state is a steady rotation."""
+        return bool(np.any(self.v))
+
+    def rigid_motions(self) -> Floats:
+        """(6, n_v): displacements of all frames in translations along, then rotations about, the inertial axes."""
+        motions = self.system.rigid_velocities(self.q)
+        return motions if self.axes is None else np.asarray((self.axes.T @ motions.T).T)
+
+    def inertial(self, shapes: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Displacements (n_v, k) in the System's velocities: along inertial axes."""
+        return shapes if self.axes is None else np.asarray(self.axes @ shapes)
+
+    def holding(self, *frames: int) -> "EigenProblem":
+        """The same with more frames held."""
+        held = self.held.copy()
+        for frame in frames:
+            held[self.velocities_of(frame)] = True
+        return replace(self, held=held)
+
+    def only(self, *frames: int) -> "EigenProblem":
+        """The same with all held but these frames and the internal coordinates of their elements."""
+        layout = self.system.layout
+        held = np.ones_like(self.held)
+        for frame in frames:
+            held[self.velocities_of(frame)] = False
+        for on, strains in layout.couplings:
+            if not set(frames).isdisjoint(on):
+                held[layout.internal_v[list(strains)]] = False
+        return replace(self, held=held | self.held)
+
+    def velocities_of(self, frame: int) -> slice:
+        """Where the velocities of a frame are."""
+        first = int(self.system.layout.frame_v[frame])
+        return slice(first, first + self.system.layout.frames[frame].freedom)
+
+    @cached_property
+    def _on_held(self) -> tuple[Flags, Flags]:
+        """Entries of the data in rows or columns that are held, and those of them on the diagonal."""
+        rows, columns = self.system.pattern.rows_columns()
+        held = np.append(self.held, np.zeros(self.system.n_c, dtype=bool))
+        on_held = held[rows] | held[columns]
+        return on_held, on_held & (rows == columns)
+
+    def factorise(self, data: Floats) -> Factorisation:
+        """Factors of block data with the constraints, and with unit rows for what is held. Raises SingularError."""
+        whole = data + self.jacobian
+        on_held, diagonal = self._on_held
+        whole[on_held] = 0.0
+        whole[diagonal] = 1.0
+        return self.system.solver.factorise(whole)
+
+    def solve(self, factors: Factorisation, force: Floats) -> Floats:
+        """The motion (n_v,) of those factors by a force (n_v,) that ``held`` frames do not feel."""
+        right = np.concatenate([np.where(self.held, 0.0, force), np.zeros(self.system.n_c)])
+        solution: Floats = factors.solve(right)[: self.system.n_v]
+        return solution
+
+    def times(self, data: Floats, x: Floats) -> Floats:
+        """Block data of velocities times x (n_v,)."""
+        whole = np.append(x, np.zeros(self.system.n_c))
+        return self.system.solver.multiply(data, whole)[: self.system.n_v]
+
+    def dense(self, data: Floats) -> Floats:
+        """(n_v + n_c, n_v + n_c) of block data, dense."""
+        whole: Floats = self.system.pattern.to_csc(data).toarray()
+        return whole
+
+    def gaps(self, x: Floats) -> Floats:
+        """J x (n_c,)."""
+        whole = np.append(x, np.zeros(self.system.n_c))
+        return self.system.solver.multiply(self.jacobian, whole)[self.system.n_v :]
+
+
+def _state(system: System, free: System) -> tuple[Floats, Floats, Floats]:
+    """The start of a System in the coordinates and velocities of its twin whose ground has them too; a of zero."""
+    q, layout = free.q0.copy(), system.layout
+    q[free.layout.internal_q] = system.q0[layout.internal_q]
+    for frame, i, j in zip(layout.frames, layout.frame_q, free.layout.frame_q, strict=True):
+        size = {6: 7, 3: 3, 0: 0}[frame.freedom]
+        q[j : j + size] = system.q0[i : i + size]
+    return q, _velocities(system, free, system.v0), np.zeros(free.n_v)
+
+
+def _velocities(system: System, free: System, v: Floats) -> Floats:
+    """Velocities or accelerations (n_v,) of a System as those of its twin."""
+    out, layout = np.zeros(free.n_v), system.layout
+    out[free.layout.internal_v] = v[layout.internal_v]
+    for frame, i, j in zip(layout.frames, layout.frame_v, free.layout.frame_v, strict=True):
+        out[j : j + frame.freedom] = v[i : i + frame.freedom] if frame.freedom else 0.0
+    return out
+
+
+def _without_loads(system: System, u: Floats) -> Floats:
+    """Inputs with loads of zero; drivers and latches keep theirs."""
+    keep = {id(entry) for entry in system.constraint_set.inputs}
+    u, at = u.copy(), 0
+    for entry in system.inputs:
+        if id(entry) not in keep and not (entry.of_state or entry.of_discrete):
+            u[at : at + entry.width] = 0.0
+        at += entry.width
+    return u

@@ -1,0 +1,162 @@
+"""Modes of any model: natural frequencies, shapes, and what each appendage does to the hub.
+
+Source: docs/theory/modes.md.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.analysis.array_file import write_arrays
+from femb.analysis.modes.appendages import HeldBody, appendages, held_body, participation
+from femb.analysis.modes.complex_modes import Complex
+from femb.analysis.modes.participation import Participation
+from femb.analysis.modes.solution import Solution, leading, solution
+from femb.base.types import Floats
+from femb.base.values import numbered
+from femb.model.model import Model
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+DAMPING = 0.005  # of every mode where nothing else is given
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The k lowest modes of a state.
+
+    state : "unloaded", "loaded" or "spinning". held : the body that is held, or None.
+    rigid, joint : number of motions without stiffness: of free structures, of joints.
+    eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
+    names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
+    order, phi^H M phi = 1 (kg m2). energy (k, items) : share of each item in ``items`` of the kinetic energy.
+    root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
+    """
+
+    state: str
+    held: str | None
+    rigid: int
+    joint: int
+    eigenvalues: NDArray[np.complex128]
+    names: tuple[str, ...]
+    shapes: Complex
+    items: tuple[str, ...]
+    energy: Floats
+    root: HeldBody | None
+    appendages: tuple[Participation, ...]
+
+    @property
+    def frequencies(self) -> Floats:
+        """(k,) Hz: |lambda| / 2 pi."""
+        return np.asarray(np.abs(self.eigenvalues) / (2.0 * np.pi))
+
+    @property
+    def damping(self) -> Floats:
+        """(k,) ratios: -Re lambda / |lambda|."""
+        return np.asarray(0.0 - self.eigenvalues.real / np.maximum(np.abs(self.eigenvalues), np.finfo(float).tiny))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(k,) the item that moves most in each mode, by kinetic energy."""
+        return leading(self.items, self.energy)
+
+    def table(self) -> str:
+        """State, motions without stiffness, a line for each mode, and the appendages of a held body."""
+        held = f", {self.held} held" if self.held else ""
+        lines = [f"{numbered(len(self.frequencies), 'mode')} of the {self.state} structure{held}"]
+        lines.append(
+            f"motions without stiffness: {numbered(self.rigid, 'rigid-body motion')}, "
+            f"{numbered(self.joint, 'motion')} of joints"
+        )
+        lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
+        for k, (frequency, ratio, label) in enumerate(zip(self.frequencies, self.damping, self.labels, strict=True)):
+            share = float(np.max(self.energy[k]))
+            lines.append(
+                f"{k + 1:4d}{frequency:14.6g}{ratio:11.3g}  {label}, {100.0 * share:.0f} % of the kinetic energy"
+            )
+        for part in self.appendages:
+            lines += ["", part.table()]
+        return "\n".join(lines)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz, or a results file .h5 with the group modes; its path. Raises ResultError.
+
+        Names as of the fields; of each appendage NAME/point, axes, frequencies, damping, coupling, rigid_mass,
+        clamped_mass and residual_mass.
+        """
+        arrays: dict[str, Any] = {
+            "frequencies": self.frequencies,
+            "damping": self.damping,
+            "eigenvalues_real": self.eigenvalues.real,
+            "eigenvalues_imag": self.eigenvalues.imag,
+            "names": self.names,
+            "shapes_real": self.shapes.real,
+            "shapes_imag": self.shapes.imag,
+            "items": self.items,
+            "energy": self.energy,
+            "state": (self.state,),
+            "free_motions": np.array([self.rigid, self.joint]),
+        }
+        words = ("point", "axes", "frequencies", "damping", "coupling", "rigid_mass", "clamped_mass", "residual_mass")
+        for part in self.appendages:
+            arrays |= {f"{part.name}/{word}": getattr(part, word) for word in words}
+        return write_arrays(path, arrays, (".npz", ".h5"), group="modes")
+
+
+def modes(
+    model: "Model | System",
+    count: int = 10,
+    *,
+    held: str | None = None,
+    start: str = "as_given",
+    damping: float = DAMPING,
+    damped: bool = False,
+) -> Modes:
+    """The ``count`` lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
+
+    start : the state, as ``run.start`` of a case says. "equilibrium" is the one that weight, loads and the start's
+    rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are taken at
+    rest and without loads.
+    held : the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
+    damping : ratio of every mode with its root held, for ``Modes.appendages`` and what is made of them.
+    damped : whether the model's own dampers count; modes are then complex, as they are in a rotation.
+
+    Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
+    a start that is not steady; SolveError: no equilibrium.
+    """
+    found = solution(model, count, held=held, start=start, damped=damped)
+    motion = found.motion
+    root, parts = None, []
+    if held is not None and not motion.spinning:
+        frame = motion.system.layout.bodies[held]
+        root = held_body(motion, held, frame)
+        parts = [participation(motion, part, frame, count, damping) for part in appendages(motion)]
+        if parts and not damped:
+            found = _by_appendage(found, parts, count)
+    items, energy = found.energy
+    return Modes(
+        found.state,
+        held,
+        found.free.rigid,
+        found.free.count - found.free.rigid,
+        found.eigenvalues,
+        tuple(motion.system.layout.velocity_labels()),
+        motion.inertial(found.shapes),
+        items,
+        energy,
+        root,
+        tuple(parts),
+    )
+
+
+def _by_appendage(found: Solution, parts: list[Participation], count: int) -> Solution:
+    """The modes of a structure whose parts are uncoupled: those of the parts, so that none is spread over several."""
+    frequencies = np.concatenate([part.frequencies for part in parts])
+    shapes = np.hstack([part.shapes for part in parts])
+    # equal frequencies of equal parts in the order of the parts, whatever their last digits
+    order = np.argsort(np.round(np.log(frequencies), 8), kind="stable")[:count]
+    return replace(found, eigenvalues=2j * np.pi * frequencies[order], shapes=shapes[:, order].astype(complex))

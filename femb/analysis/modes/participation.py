@@ -1,0 +1,115 @@
+"""Participation of the modes of an appendage in the motion of its root, effective masses, and dynamic mass.
+
+    L = Phi^T M D,   M_eff,j = L_j^T L_j,   sum_j M_eff,j = M_rr - M_0,   M_res = M_rr - L^T L over the modes kept
+
+D are the six motions of the appendage as a rigid body with its root, about a point and along axes; M_rr = D^T M D. M_0
+is the share of the root's own node, which no mode can have. Source: docs/theory/modes.md, equations (2) to (7).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.base.types import Floats
+from femb.numerics.rotations import cross_matrix
+
+# Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
+ENOUGH = 0.9
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+
+
+@dataclass(frozen=True, eq=False)
+class Participation:
+    """The coupling of k modes with the motion of a root.
+
+    name : of the appendage. point (3,) m, inertial, and axes (3, 3), as columns : what L is about and along.
+    frequencies (k,) Hz. damping (k,) ratios. coupling (k, 6) : L, sqrt(kg) and sqrt(kg) m. rigid_mass (6, 6) : M_rr.
+    clamped_mass (6, 6) : M_0. shapes (n_v, k) : of unit modal mass.
+    """
+
+    name: str
+    point: Floats
+    axes: Floats
+    frequencies: Floats
+    damping: Floats
+    coupling: Floats
+    rigid_mass: Floats
+    clamped_mass: Floats
+    shapes: Floats
+
+    @property
+    def effective_mass(self) -> Floats:
+        """(k, 6, 6) kg, kg m and kg m2: equation (3)."""
+        return np.asarray(np.einsum("ki,kj->kij", self.coupling, self.coupling))
+
+    @property
+    def residual_mass(self) -> Floats:
+        """(6, 6): the rigid mass less the effective masses of the modes."""
+        return np.asarray(self.rigid_mass - self.coupling.T @ self.coupling)
+
+    @property
+    def fractions(self) -> Floats:
+        """(k, 6) effective mass by rigid mass in each direction; zero where there is no rigid mass."""
+        whole = np.diag(self.rigid_mass)
+        scale = np.where(whole > 1e-12 * np.max(whole), whole, np.inf)
+        return np.asarray(self.coupling**2 / scale)
+
+    @property
+    def lever(self) -> Floats:
+        """(k,) m: |l_r| / |l_t|; infinite where a mode moves no mass centre."""
+        line, turn = (np.linalg.norm(part, axis=1) for part in (self.coupling[:, :3], self.coupling[:, 3:]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(turn / line)
+
+    def first(self, count: int) -> "Participation":
+        """The same with the ``count`` lowest modes."""
+        words = ("frequencies", "damping", "coupling")
+        return replace(self, shapes=self.shapes[:, :count], **{word: getattr(self, word)[:count] for word in words})
+
+    def about(self, point: ArrayLike, axes: ArrayLike | None = None) -> "Participation":
+        """The same about another point (3,) m, inertial, along other axes (3, 3): equation (5)."""
+        point = np.asarray(point, dtype=float)
+        new = self.axes if axes is None else np.asarray(axes, dtype=float)
+        turn = self.axes.T @ new
+        change = np.zeros((6, 6))
+        change[:3, :3] = change[3:, 3:] = turn
+        change[:3, 3:] = cross_matrix(self.axes.T @ (point - self.point)) @ turn
+        return replace(
+            self,
+            point=point,
+            axes=new,
+            coupling=self.coupling @ change,
+            rigid_mass=change.T @ self.rigid_mass @ change,
+            clamped_mass=change.T @ self.clamped_mass @ change,
+        )
+
+    def dynamic_mass(self, s: complex) -> "np.ndarray[tuple[int, int], np.dtype[np.complex128]]":
+        """D(s) (6, 6): the wrench on the root by its acceleration at e^(s t), s in rad/s: equation (7)."""
+        omega = 2.0 * np.pi * self.frequencies
+        share = s * s / (s * s + 2.0 * self.damping * omega * s + omega**2)
+        return np.asarray(self.rigid_mass - (self.coupling.T * share) @ self.coupling, dtype=complex)
+
+    def table(self) -> str:
+        """Rigid mass, a line for each mode with its effective masses in % of that, and their sums."""
+        whole = np.diag(self.rigid_mass)
+        point = ", ".join(f"{x:.6g}" for x in self.point)
+        lines = [
+            f"appendage {self.name}, about its root at ({point}) m, with {100.0 * self.damping[0]:.3g} % damping",
+            f"rigid mass {whole[0]:.6g} kg; moments of inertia {', '.join(f'{x:.6g}' for x in whole[3:])} kg m2",
+            "effective mass in % of the rigid mass",
+            f"{'mode':>4}{'frequency Hz':>14}" + "".join(f"{word:>9}" for word in DIRECTIONS) + f"{'lever m':>11}",
+        ]
+        for k, (frequency, row, lever) in enumerate(zip(self.frequencies, self.fractions, self.lever, strict=True)):
+            numbers = "".join(f"{100.0 * x:9.3f}" for x in row)
+            lines.append(f"{k + 1:4d}{frequency:14.6g}{numbers}" + (f"{lever:11.4g}" if lever < 1e6 else f"{'-':>11}"))
+        total = np.sum(self.fractions, axis=0)
+        clamped = np.diag(self.clamped_mass) / np.where(whole > 0.0, whole, 1.0)
+        lines.append(f"{'sum':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in total))
+        lines.append(f"{'root':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in clamped))
+        poor = [word for word, x, share in zip(DIRECTIONS, total, clamped, strict=True) if x < ENOUGH * (1.0 - share)]
+        if poor:
+            lines.append(
+                f"below {100.0 * ENOUGH:.0f} % in {', '.join(poor)}: ask for more modes where these directions count"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,166 @@
+"""Motions without stiffness, known before any eigenvalue is computed: of free structures, and of joints nothing moves.
+
+A structure is what beams connect. Without strain it moves as a rigid body; the motions of all structures that obey the
+constraints and that no spring resists are the exact null space of the stiffness. An eigenvalue solver would return them
+as small numbers that pollute their neighbours. Source: docs/theory/modes.md, section 2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.base.types import Floats
+from femb.layout.layout import Layout
+
+# A stiffness or a row of constraints times a motion is zero where it cancels to this part of its terms.
+NONE = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class FreeMotions:
+    """shapes D (n_v, r) of unit mass, D^T M D = 1, and momenta M D (n_v, r).
+
+    ``rigid`` of them are rigid motions of free structures, the others are motions of joints.
+    """
+
+    shapes: Floats
+    momenta: Floats
+    rigid: int
+
+    @property
+    def count(self) -> int:
+        """r, the number of these motions."""
+        return int(self.shapes.shape[1])
+
+    def undamped(self, motion: EigenProblem) -> "FreeMotions":
+        """Those that no damping and no rotation resists, orthonormal in the mass."""
+        if not self.count:
+            return self
+        values, sizes = np.zeros_like(self.shapes), motion.times(np.abs(motion.damping), np.max(np.abs(self.shapes), 1))
+        for k, shape in enumerate(self.shapes.T):
+            values[:, k] = motion.times(motion.damping, shape)
+        kept = _null(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+        return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
+
+    def without(self, x: Floats) -> Floats:
+        """x (n_v,) less its part along these motions: equation (1)."""
+        projected: Floats = x - self.shapes @ (self.momenta.T @ x)
+        return projected
+
+    def without_force(self, force: Floats) -> Floats:
+        """A force (n_v,) less the inertia force of the accelerations that it gives these motions."""
+        projected: Floats = force - self.momenta @ (self.shapes.T @ force)
+        return projected
+
+
+def free_motions(motion: EigenProblem) -> FreeMotions:
+    """The motions without stiffness of what is not held."""
+    layout = motion.system.layout
+    structures = groups_of(layout, springs=False, rows=False)
+    columns = _rigid_motions(motion, structures)
+    if not columns.shape[1]:
+        return FreeMotions(columns, columns, 0)
+    shapes = columns @ _null(np.vstack([_constraint_rows(motion, columns), _stiffness_rows(motion, columns)]))
+    whole = _rigid_motions(motion, groups_of(layout, springs=True, rows=True))
+    rigid = whole @ _null(np.vstack([_constraint_rows(motion, whole), _stiffness_rows(motion, whole)]))
+    shapes, momenta = _orthonormal(motion, np.hstack([rigid, shapes]), shapes.shape[1])
+    return FreeMotions(shapes, momenta, rigid.shape[1])
+
+
+def groups_of(
+    layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]" = frozenset()
+) -> list[list[int]]:
+    """Frames of each connected structure: by beams, by springs and by joints, but not by those left out."""
+    parent = list(range(len(layout.frames)))
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            parent[k] = parent[parent[k]]
+            k = parent[k]
+        return k
+
+    links = [frames for frames, _ in layout.couplings]
+    links += [frames for frames, _ in layout.spring_couplings] if springs else []
+    links += [tuple(pair) for pair in layout.rows] if rows else []
+    for link in links:
+        frames = [k for k in link if k not in without]
+        for k in frames[1:]:
+            parent[root(k)] = root(frames[0])
+    groups: dict[int, list[int]] = {}
+    for k in range(len(parent)):
+        if k not in without:
+            groups.setdefault(root(k), []).append(k)
+    return list(groups.values())
+
+
+def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
+    """(n_v, 6 g) motions as rigid bodies of all groups without a held frame, about the mean of their positions."""
+    system, layout = motion.system, motion.system.layout
+    whole = motion.rigid_motions()
+    columns = [np.zeros((system.n_v, 0))]
+    for group in groups:
+        moving = np.zeros(system.n_v, dtype=bool)
+        for k in group:
+            moving[motion.velocities_of(k)] = True
+        if not np.any(moving) or np.any(motion.held & moving):
+            continue
+        places = [layout.frame_q[k] for k in group]
+        centre = np.mean([motion.q[i : i + 3] for i in places], axis=0)
+        turns = whole[3:] - np.cross(np.eye(3), centre) @ whole[:3]
+        own = np.where(moving, np.vstack([whole[:3], turns]), 0.0)
+        if all(layout.frames[k].freedom == 3 for k in group) and len(group) == 1:
+            own = own[:3]
+        columns.append(own.T)
+    return np.hstack(columns)
+
+
+def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
+    """J D (n_c, d), each row on the scale of its terms."""
+    values = np.zeros((motion.system.n_c, columns.shape[1]))
+    for k, column in enumerate(columns.T):
+        values[:, k] = motion.gaps(column)
+    jacobian = np.abs(motion.jacobian)
+    whole = np.append(np.max(np.abs(columns), axis=1, initial=0.0), np.zeros(motion.system.n_c))
+    sizes = motion.system.solver.multiply(jacobian, whole)[motion.system.n_v :]
+    return values / np.maximum(sizes, np.finfo(float).tiny)[:, None]
+
+
+def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
+    """K D (n_v, d) of what is not held, each row on the scale of its terms."""
+    values = np.zeros_like(columns)
+    for k, column in enumerate(columns.T):
+        values[:, k] = motion.times(motion.stiffness, column)
+    sizes = motion.times(np.abs(motion.stiffness), np.max(np.abs(columns), axis=1, initial=0.0))
+    return np.where(motion.held[:, None], 0.0, values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+
+
+def _null(A: Floats) -> Floats:
+    """(d, r) orthonormal vectors that A (m, d) takes to zero."""
+    from scipy.linalg import qr, svd
+
+    if A.shape[1] == 0:
+        return np.zeros((0, 0))
+    if A.shape[0] > A.shape[1]:
+        A = qr(A, mode="r")[0][: A.shape[1]]
+    _, sizes, V = svd(A)
+    rank = int(np.sum(sizes > NONE * max(1.0, sizes[0])))
+    return np.asarray(V[rank:].T)
+
+
+def _orthonormal(motion: EigenProblem, columns: Floats, count: int) -> tuple[Floats, Floats]:
+    """The first ``count`` independent columns of (n_v, d), made orthonormal in the mass in order, and their momenta."""
+    found: list[Floats] = []
+    momenta: list[Floats] = []
+    for column in columns.T:
+        x = column
+        size = np.sqrt(x @ motion.times(motion.mass, x))
+        for _ in range(2):
+            for shape, momentum in zip(found, momenta, strict=True):
+                x = x - shape * (momentum @ x)
+        length = np.sqrt(max(x @ motion.times(motion.mass, x), 0.0))
+        if length > 1e-8 * size and len(found) < count:
+            found.append(x / length)
+            momenta.append(motion.times(motion.mass, found[-1]))
+    n = motion.system.n_v
+    return np.array(found).reshape(-1, n).T, np.array(momenta).reshape(-1, n).T
