@@ -47,7 +47,7 @@ class Path:
     def __init__(self, statics: Statics, unit: float) -> None:
         self.statics = statics
         weights = motion_weights(statics)
-        self.weights = weights / max(1.0, np.sum(weights == 1.0) / 3.0)
+        self.weights = weights / sum(frame.freedom > 0 for frame in statics.twin.layout.frames)
         self.of_load = 1.0 / unit**2
 
     def tangent(self, found: Balanced, before: Tangent | None = None) -> Tangent:

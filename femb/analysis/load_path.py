@@ -71,7 +71,7 @@ class LoadPath:
         """The equilibrium without the loads that the factor multiplies."""
         system, statics = self.statics.twin, self.statics
         start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
-        trial = statics.unbalanced(statics.trial(start, 0.0))
+        trial = statics.unbalanced(start.q, start.multipliers, 0.0)
         if np.any(trial.equations):
             start = self._first_solved(self._attempts(shifted=True), start, 0.0)
         else:
@@ -142,7 +142,7 @@ class LoadPath:
             except SolveError:
                 continue
             # what moves without end takes steps that are small beside where it is, too
-            left = self.statics.unbalanced(self.statics.trial(found, load)).equations[: self.statics.twin.n_v]
+            left = self.statics.unbalanced(found.q, found.multipliers, load).equations[: self.statics.twin.n_v]
             if largest(left) <= LOOSE * (largest(found.force) + largest(self.statics.by_load(found.q, load))):
                 self.statics.advanced(found.q)
                 return found

@@ -28,12 +28,11 @@ Residual = TypeVar("Residual")
 class Regularisation:
     """Of one solution of the static equations, by multiples of the mass.
 
-    spin2 : largest squared angular velocity, 1/s2. exact : whether with the exact tangent, or with that which steppers
-    iterate with. augmented : whether to add a multiple of J^T J too, which holds bodies that only joints hold.
+    spin2 : largest squared angular velocity, 1/s2. augmented : whether to add a multiple of J^T J too, which holds
+    bodies that only joints hold.
     """
 
     spin2: float
-    exact: bool = True
     iterations: ClassVar[int]
     augmented: ClassVar[bool] = False
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from femb.analysis.load_path import Critical, Equilibrium, LoadPath
 from femb.analysis.rigid_motion import RigidMotion, rigid_motions
+from femb.analysis.static_equations import WEIGHT
 from femb.analysis.static_results import StaticResults, mode_arrays, static_frame
-from femb.analysis.statics import WEIGHT, Statics
+from femb.analysis.statics import Statics
 from femb.base.errors import ModelError, SolveError
 from femb.base.progress import Reporter
 from femb.base.types import Floats

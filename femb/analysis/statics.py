@@ -8,56 +8,23 @@ K with strains of their own, which Newton's iteration advances beside the coordi
 Source: docs/theory/statics.md, equations (1) to (5).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from femb.analysis.regularisation import FIRST, Regularisation, mover, scaled_mass
+from femb.analysis.static_equations import StaticEquations, Unbalanced
 from femb.base.errors import SolveError
 from femb.base.options import Tolerances
-from femb.base.types import Bools, Floats, Ints
+from femb.base.types import Bools, Floats
 from femb.layout.element import TrialError
-from femb.layout.layout import Layout
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import Iteration, largest, newton
 from femb.system.block_lu import SingularError
-from femb.system.system import System
 
 FREE = 1e-3  # of sigma at first: a stiffness below this is none
-WEIGHT = "gravity"  # names the weight among the loads
-
-
-def is_load(label: str) -> bool:
-    """Whether an input is of a load."""
-    return label.startswith("loads.")
-
-
-def is_named(label: str, names: Collection[str]) -> bool:
-    """Whether an input is of one of the loads of these names."""
-    return any(label == f"loads.{name}" or label.startswith(f"loads.{name}.") for name in names)
-
-
-class CoupledLayout(Layout):
-    """A layout whose matrices have blocks between the frames that a joint couples, for the tangent of its reactions."""
-
-    def add_row(self, label: str, first: int, second: int) -> int:
-        """A new equation of constraint between two frames."""
-        self.couple_by_spring((first, second))
-        return super().add_row(label, first, second)
-
-
-@dataclass(frozen=True, eq=False)
-class Unbalanced:
-    """The system under the loads of a state, the state's inputs, velocities and accelerations, the forces f (n_v,), and
-    the static equations (n_v + n_c,)."""
-
-    system: System
-    state: tuple[Floats, Floats, Floats]
-    force: Floats
-    equations: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,110 +64,13 @@ class Normal(Protocol):
         ...
 
 
-class Statics:
-    """The static equations of a system; ``rigid`` sets the velocities and accelerations (n_v,) of a state q.
+class Statics(StaticEquations):
+    """The static equations, and Newton's iteration on them."""
 
-    twin : the same model in a layout in which the tangent is complete, with the same coordinates; the system itself
-    where there are no constraints. The load factor multiplies loads, as they are at ``time`` (s), and the weight, but
-    those named in ``constant``; drivers are where they are at the load factor times ``time``.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        rigid: Callable[[Floats, Floats, Floats], None],
-        time: float = 0.0,
-        constant: Collection[str] = (WEIGHT,),
-    ) -> None:
-        self.twin = system
-        if system.n_c:
-            self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
-        self.rigid, self.time = rigid, time
-        self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
-        held = {id(each) for each in self.twin.constraint_set.inputs}
-        loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
-        self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)
-        # what drivers prescribe is held: no rates, no accelerations
-        driven = [id(each) in held and not each.of_discrete for each in self.twin.inputs]
-        self.driven = np.concatenate(
-            [[], *(np.full(e.width, on) for e, on in zip(self.twin.inputs, driven, strict=True))]
-        )
-        self.driven = self.driven.astype(bool)
-        rates = [
-            np.arange(input_.width) >= max(1, input_.width - 6) if on else np.zeros(input_.width)
-            for input_, on in zip(self.twin.inputs, driven, strict=True)
-        ]
-        self.rates = np.concatenate([[], *rates]).astype(bool)
-
-    def advanced(self, q: Floats) -> None:
-        """Count the turns of joints from an accepted state on."""
-        self.twin = self.twin.at(q)
-
-    def under(self, load: float) -> System:
-        """The twin under its weight at a load factor."""
-        return self.twin if self.gravity is None else self.twin.with_gravity(load * self.gravity)
-
-    def inputs(self, q: Floats, v: Floats, load: float) -> Floats:
-        """u (n_u,) at a load factor, with the rates of drivers."""
-        twin = self.twin.at(q)
-        u = twin.inputs_at(self.time, q, v)
-        u = np.where(self.loads, load, 1.0) * u
-        if self.time and self.driven.any():
-            u = np.where(self.driven, twin.inputs_at(load * self.time, q, v), u)
-        return u
-
-    def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
-        """(u, v, a) at a load factor, and the forces (n_v,) without reactions."""
-        v, a = np.zeros((2, self.twin.n_v))
-        self.rigid(q, v, a)
-        u = np.where(self.rates, 0.0, self.inputs(q, v, load))
-        return (u, v, a), self.under(load).residual(u[None], q[None], v[None], a[None])[0]
-
-    def by_load(self, q: Floats, load: float) -> Floats:
-        """Change (n_v + n_c,) of the static equations with the load factor, in which loads and weight are linear; of
-        heating, which is not quite, that with an increase by one."""
-        (u, v, a), force = self.forces(q, load)
-        more = np.where(self.loads, self.inputs(q, v, load + 1.0), u)
-        change: Floats = self.under(load + 1.0).residual(more[None], q[None], v[None], a[None])[0] - force
-        if not self.twin.n_c:
-            return change
-        rates = self.twin.constraint_rates(self.inputs(q, v, load)[None], q[None], np.zeros_like(v)[None])[0]
-        return np.concatenate([change, self.time * rates])
-
-    def unbalanced(self, x: Trial) -> Unbalanced:
-        """The static equations at a state."""
-        twin = self.twin
-        state, force = self.forces(x.q, x.load)
-        if not twin.n_c:
-            return Unbalanced(self.under(x.load), state, force, force)
-        gaps = twin.position_residual(state[0], x.q, np.zeros(twin.n_v))
-        equations = np.concatenate([force + self.reactions(state[0], x.q, x.multipliers), gaps])
-        return Unbalanced(self.under(x.load), state, force, equations)
-
-    def matrices(
-        self,
-        state: tuple[Floats, Floats, Floats],
-        q: Floats,
-        multipliers: Floats,
-        exact: bool = True,
-        system: System | None = None,
-    ) -> tuple[Floats, Floats, Floats]:
-        """Mass, stiffness with that of the reactions, and J with J^T, as block data.
-
-        exact : whether of the exact tangent, or of that which steppers iterate with. system : under its weight.
-        """
-        system = self.twin if system is None else system
-        u, v, a = state
-        stiffness = system.tangent(u, q, v, a)[1] if exact else system.matrices(u, q, v)[2]
-        jacobian = np.zeros(system.pattern.size)
-        system.constraint_set.jacobian(u, q, jacobian)
-        system.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
-        return system.mass_data(q), stiffness, jacobian
-
-    def trial(self, start: Balanced, load: float, gap: float = 0.0, exact: bool = True) -> Trial:
+    def trial(self, start: Balanced, load: float, gap: float = 0.0) -> Trial:
         """Where an iteration begins: own strains are those of the coordinates."""
         still = np.zeros(self.twin.n_v)
-        own = [batch.own_strains(start.q, still) for batch in self.twin.batches] if exact else []
+        own = [batch.own_strains(start.q, still) for batch in self.twin.batches]
         return Trial(start.q, start.multipliers, own, load, gap)
 
     def solve(
@@ -221,8 +91,8 @@ class Statics:
 
         def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
             x, at = it.x, it.residual
-            system = at.system.with_own_strains(x.q, x.own) if x.own else at.system
-            mass, stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, regularisation.exact, system)
+            system = at.system.with_own_strains(x.q, x.own)
+            mass, stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, system)
             weight = 0.0
             if regularisation.augmented and twin.n_c:
                 weight = largest(stiffness)
@@ -248,7 +118,7 @@ class Statics:
             d = c[:n_v]
             own = [
                 strain + part * (batch.own_strains(x.q, d) - strain) if strain.size else strain
-                for batch, strain in zip(twin.batches, x.own, strict=bool(x.own))
+                for batch, strain in zip(twin.batches, x.own, strict=True)
             ]
             multipliers = x.multipliers + c[n_v : n_v + twin.n_c]
             load, lacking = (x.load, 0.0) if normal is None else (x.load + part * c[-1], (1.0 - part) * x.gap)
@@ -259,8 +129,8 @@ class Statics:
 
         try:
             end = newton(
-                self.trial(start, load, gap, regularisation.exact),
-                self.unbalanced,
+                self.trial(start, load, gap),
+                lambda x: self.unbalanced(x.q, x.multipliers, x.load),
                 correction,
                 moved,
                 regularisation.settled,
@@ -283,40 +153,6 @@ class Statics:
         frames = zip(self.twin.layout.frames, self.twin.layout.frame_v, strict=True)
         moving = [frame.label for frame, j in frames if frame.freedom and error.first <= j < error.last]
         return f"the stiffness is singular, {moving[0]!r} moves with nothing against it" if moving else str(error)
-
-    def products(self, jacobian: Floats) -> Floats:
-        """J^T J as block data, for J and J^T as block data."""
-        pattern, n_v = self.twin.pattern, self.twin.n_v
-        J = pattern.to_csc(jacobian)[n_v:, :n_v]
-        rows, columns = self._both_in_rows
-        out = np.zeros(pattern.size)
-        if rows.size:
-            places = self._places_in_rows
-            out[places] = np.asarray((J.T @ J).tocsr()[rows, columns]).ravel()
-        return out
-
-    @cached_property
-    def _places_in_rows(self) -> Ints:
-        """The entries of block data between velocities that rows of constraints take part in."""
-        twin = self.twin
-        touched = np.zeros(twin.pattern.n, dtype=bool)
-        for frame in {frame for pair in twin.layout.rows for frame in pair}:
-            j = twin.layout.frame_v[frame]
-            touched[j : j + twin.layout.frames[frame].freedom] = True
-        rows, columns = twin.pattern.rows_columns()
-        return np.flatnonzero(touched[rows] & touched[columns])
-
-    @cached_property
-    def _both_in_rows(self) -> tuple[Ints, Ints]:
-        rows, columns = self.twin.pattern.rows_columns()
-        return rows[self._places_in_rows], columns[self._places_in_rows]
-
-    def reactions(self, u: Floats, q: Floats, multipliers: Floats) -> Floats:
-        """J^T lambda (n_v,)."""
-        still, out, rates = np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_c))
-        self.twin.constraint_set.constraint_force(u[None], q[None], still, multipliers[None], out, rates)
-        result: Floats = out[0]
-        return result
 
     def unheld(self, found: Balanced, where: Bools) -> str:
         """The frame that a motion of no stiffness moves most, among velocities (n_v,) bool; empty if there is none.

@@ -250,6 +250,8 @@ def test_a_state_starts_a_run_and_a_linear_model():
         system = femb.static(scaled, steps=1).start()
         eigenvalues = np.linalg.eigvals(femb.linearize(femb.operating_point(system)).A)
         squares.append(np.min(np.abs(eigenvalues)) ** 2)
+        modes = femb.modes(system, 1, start="equilibrium")
+        assert (2.0 * np.pi * modes.frequencies[0]) ** 2 == pytest.approx(squares[-1], rel=1e-4, abs=1e-6)
     assert squares[0] == pytest.approx(3.5160**2, rel=2e-3)
     assert squares[2] / squares[0] == pytest.approx(0.0, abs=2e-3)
     assert squares[1] / squares[0] == pytest.approx(0.51, abs=0.03)

@@ -371,6 +371,7 @@ def test_help_lists_every_command():
         "compare",
         "linearize",
         "modal",
+        "modes",
         "warmup",
         "check",
         "schema",

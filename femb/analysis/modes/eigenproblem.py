@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.analysis.modes.spinning import in_own_axes
-from femb.analysis.statics import CoupledLayout
+from femb.analysis.static_equations import CoupledLayout
 from femb.base.types import Floats
 from femb.system.block_lu import Factorisation
 from femb.system.system import System

@@ -1,0 +1,182 @@
+"""The static equations of a system by its load factor: forces, reactions, constraints and their exact tangent.
+
+    f(q, p) + J^T lambda = 0,    Phi(q, p) = 0
+
+Source: docs/theory/statics.md, equations (1) and (2).
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.layout.layout import Layout
+from femb.system.system import System
+
+WEIGHT = "gravity"  # names the weight among the loads
+
+
+def is_load(label: str) -> bool:
+    """Whether an input is of a load."""
+    return label.startswith("loads.")
+
+
+def is_named(label: str, names: Collection[str]) -> bool:
+    """Whether an input is of one of the loads of these names."""
+    return any(label == f"loads.{name}" or label.startswith(f"loads.{name}.") for name in names)
+
+
+class CoupledLayout(Layout):
+    """A layout whose matrices have blocks between the frames that a joint couples, for the tangent of its reactions."""
+
+    def add_row(self, label: str, first: int, second: int) -> int:
+        """A new equation of constraint between two frames."""
+        self.couple_by_spring((first, second))
+        return super().add_row(label, first, second)
+
+
+@dataclass(frozen=True, eq=False)
+class Unbalanced:
+    """The system under the loads of a state, the state's inputs, velocities and accelerations, the forces f (n_v,), and
+    the static equations (n_v + n_c,)."""
+
+    system: System
+    state: tuple[Floats, Floats, Floats]
+    force: Floats
+    equations: Floats
+
+
+class StaticEquations:
+    """The static equations of a system; ``rigid`` sets the velocities and accelerations (n_v,) of a state q.
+
+    twin : the same model in a layout in which the tangent is complete, with the same coordinates; the system itself
+    where there are no constraints. The load factor multiplies loads, as they are at ``time`` (s), and the weight, but
+    those named in ``constant``; drivers are where they are at the load factor times ``time``.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        rigid: Callable[[Floats, Floats, Floats], None],
+        time: float = 0.0,
+        constant: Collection[str] = (WEIGHT,),
+    ) -> None:
+        self.twin = system
+        if system.n_c:
+            self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
+        self.rigid, self.time = rigid, time
+        self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
+        held = {id(each) for each in self.twin.constraint_set.inputs}
+        loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
+        self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)
+        # what drivers prescribe is held: no rates, no accelerations
+        driven = [id(each) in held and not each.of_discrete for each in self.twin.inputs]
+        self.driven = np.concatenate(
+            [[], *(np.full(e.width, on) for e, on in zip(self.twin.inputs, driven, strict=True))]
+        )
+        self.driven = self.driven.astype(bool)
+        rates = [
+            np.arange(input_.width) >= max(1, input_.width - 6) if on else np.zeros(input_.width)
+            for input_, on in zip(self.twin.inputs, driven, strict=True)
+        ]
+        self.rates = np.concatenate([[], *rates]).astype(bool)
+
+    def advanced(self, q: Floats) -> None:
+        """Count the turns of joints from an accepted state on."""
+        self.twin = self.twin.at(q)
+
+    def under(self, load: float) -> System:
+        """The twin under its weight at a load factor."""
+        return self.twin if self.gravity is None else self.twin.with_gravity(load * self.gravity)
+
+    def inputs(self, q: Floats, v: Floats, load: float) -> Floats:
+        """u (n_u,) at a load factor, with the rates of drivers."""
+        twin = self.twin.at(q)
+        u = twin.inputs_at(self.time, q, v)
+        u = np.where(self.loads, load, 1.0) * u
+        if self.time and self.driven.any():
+            u = np.where(self.driven, twin.inputs_at(load * self.time, q, v), u)
+        return u
+
+    def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+        """(u, v, a) at a load factor, and the forces (n_v,) without reactions."""
+        v, a = np.zeros((2, self.twin.n_v))
+        self.rigid(q, v, a)
+        u = np.where(self.rates, 0.0, self.inputs(q, v, load))
+        return (u, v, a), self.under(load).residual(u[None], q[None], v[None], a[None])[0]
+
+    def by_load(self, q: Floats, load: float) -> Floats:
+        """Change (n_v + n_c,) of the static equations with the load factor, in which loads and weight are linear; of
+        heating, which is not quite, that with an increase by one."""
+        (u, v, a), force = self.forces(q, load)
+        more = np.where(self.loads, self.inputs(q, v, load + 1.0), u)
+        change: Floats = self.under(load + 1.0).residual(more[None], q[None], v[None], a[None])[0] - force
+        if not self.twin.n_c:
+            return change
+        rates = self.twin.constraint_rates(self.inputs(q, v, load)[None], q[None], np.zeros_like(v)[None])[0]
+        return np.concatenate([change, self.time * rates])
+
+    def unbalanced(self, q: Floats, multipliers: Floats, load: float) -> Unbalanced:
+        """The static equations at a state."""
+        twin = self.twin
+        state, force = self.forces(q, load)
+        if not twin.n_c:
+            return Unbalanced(self.under(load), state, force, force)
+        gaps = twin.position_residual(state[0], q, np.zeros(twin.n_v))
+        equations = np.concatenate([force + self.reactions(state[0], q, multipliers), gaps])
+        return Unbalanced(self.under(load), state, force, equations)
+
+    def matrices(
+        self,
+        state: tuple[Floats, Floats, Floats],
+        q: Floats,
+        multipliers: Floats,
+        system: System | None = None,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Mass, stiffness with that of the reactions, and J with J^T, as block data.
+
+        system : the twin under its weight, with own strains.
+        """
+        system = self.twin if system is None else system
+        u, v, a = state
+        stiffness = system.tangent(u, q, v, a)[1]
+        jacobian = np.zeros(system.pattern.size)
+        system.constraint_set.jacobian(u, q, jacobian)
+        system.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
+        return system.mass_data(q), stiffness, jacobian
+
+    def products(self, jacobian: Floats) -> Floats:
+        """J^T J as block data, for J and J^T as block data."""
+        pattern, n_v = self.twin.pattern, self.twin.n_v
+        J = pattern.to_csc(jacobian)[n_v:, :n_v]
+        rows, columns = self._both_in_rows
+        out = np.zeros(pattern.size)
+        if rows.size:
+            places = self._places_in_rows
+            out[places] = np.asarray((J.T @ J).tocsr()[rows, columns]).ravel()
+        return out
+
+    @cached_property
+    def _places_in_rows(self) -> Ints:
+        """The entries of block data between velocities that rows of constraints take part in."""
+        twin = self.twin
+        touched = np.zeros(twin.pattern.n, dtype=bool)
+        for frame in {frame for pair in twin.layout.rows for frame in pair}:
+            j = twin.layout.frame_v[frame]
+            touched[j : j + twin.layout.frames[frame].freedom] = True
+        rows, columns = twin.pattern.rows_columns()
+        return np.flatnonzero(touched[rows] & touched[columns])
+
+    @cached_property
+    def _both_in_rows(self) -> tuple[Ints, Ints]:
+        rows, columns = self.twin.pattern.rows_columns()
+        return rows[self._places_in_rows], columns[self._places_in_rows]
+
+    def reactions(self, u: Floats, q: Floats, multipliers: Floats) -> Floats:
+        """J^T lambda (n_v,)."""
+        still, out, rates = np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_c))
+        self.twin.constraint_set.constraint_force(u[None], q[None], still, multipliers[None], out, rates)
+        result: Floats = out[0]
+        return result
