@@ -30,7 +30,7 @@ class Oracle:
 
     def __init__(self, system, item, law, reference):
         self.layout, self.law, self.reference = system.layout, law, reference
-        joint, k = item.where(self.layout)
+        joint, k = item.joint_and_index(self.layout)
         self.kind, self.name = type(system.model.tables["joints"][item.joint]).kind, joint.coordinates[k].name
         self.ends = joint.first, joint.second
 
