@@ -1,4 +1,4 @@
-"""Strains that a Newton iteration of statics holds beside the coordinates; see ``beam_columns``.
+"""Strains that Newton's iteration of statics treats as separate unknowns; arguments as in ``columns``.
 
 Source: docs/theory/statics.md, equation (4).
 """
@@ -13,17 +13,17 @@ from femb.numerics.compile import kernel
 
 @kernel
 def linearised_strains(index, ends, data, q, x, fixed, out):
-    """out (n, 12): strains less reference at the three strain points, with their change by displacements x (n_v,).
+    """out (n, 12): strains minus reference strains at the three strain points, with their change by displacements x (n_v,).
 
-    Returns -1, or the number of an element that is folded.
+    Returns -1, or the number of a folded element.
     """
     R, small = np.empty((5, 3, 3)), np.empty((12, 3))
     X, motion, rate, B = np.empty(8), np.empty(11), np.empty(8), np.empty((8, 11))
-    e, E, turned, rows = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
         element_shape(index[k], ends[k], q, fixed, length, R, small, X)
-        if not strains(X, length, data[k, SOURCE] != 0.0, turned, rows, e, E):
+        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
         ends_motion(index[k], ends[k], x, R, small, motion)
         shape_gradient(X, R[4], small[10], small[11], length, B)
