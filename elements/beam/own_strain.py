@@ -13,7 +13,7 @@ from femb.numerics.compile import kernel
 
 @kernel
 def linearised_strains(index, ends, data, q, x, fixed, out):
-    """out (n, 12): strains minus reference strains at the three strain points, with their change by displacements x (n_v,).
+    """out (n, 12): strains minus reference at the strain points, plus their change with displacements x (n_v,).
 
     Returns -1, or the number of a folded element.
     """
