@@ -27,6 +27,8 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # Pages that add a file to femb: their code runs in a copy of it.
 ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
 ADDING = [page for page in PAGES if re.search(r"^```python title=use$", page.read_text(), re.MULTILINE)]
+# Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
+LONG = ("iftomm_a02_four_bar.md", "kamman_two_bodies.md")
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -101,7 +103,14 @@ def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     return output
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page not in ADDING], ids=named)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in LONG else [])
+        for page in PAGES
+        if blocks(page, "python") and page not in ADDING
+    ],
+)
 def test_python_blocks_run(page, workplace):
     for line in commands(page):
         if line.startswith(("femb run", "femb inverse")):
@@ -125,7 +134,6 @@ def steps(page: Path) -> list[tuple[str, str | None]]:
 
 
 TEXTS = [page.read_text() for page in PAGES]
-LONG = ("iftomm_a02_four_bar.md",)
 
 
 def is_free(page: Path, command: str) -> bool:
