@@ -174,7 +174,13 @@ def test_implicit_methods_in_quaternion_coordinates(name):
         assert np.abs(results.audit.quaternion_norm).max() < 1e-14
 
 
-@pytest.mark.parametrize("name", [*STRETCHES, *MECHANISMS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "satellite_free" else [])
+        for name in [*STRETCHES, *MECHANISMS]
+    ],
+)
 def test_reduced_form(name):
     """Independent speeds where joints make a tree, beams and drivers among it, and a refusal by name where not."""
     whole = STRETCHES[name].whole if name in STRETCHES else MECHANISMS[name][1]

@@ -20,7 +20,9 @@ def rolled(elements, load):
     return simulate(model, duration=40.0, output_interval=1.0, rtol=1e-6)
 
 
-@pytest.mark.parametrize(("elements", "gap"), [(4, 0.0176), (8, 1.4e-3), (16, 9.7e-5)])
+@pytest.mark.parametrize(
+    ("elements", "gap"), [(4, 0.0176), (8, 1.4e-3), pytest.param(16, 9.7e-5, marks=pytest.mark.slow)]
+)
 def test_by_a_moment(elements, gap):
     """ML/EI = 2 pi, ramped in 20 s: the tip comes back to the root to the accuracy of the mesh, as in equilibrium, and
     the energy is the work: M times the turn, half of it stored, the rest lost in the damping."""
@@ -39,7 +41,7 @@ def test_by_a_moment(elements, gap):
     np.testing.assert_allclose(audit.energy_error, 0.0, atol=1e-4 * 0.5 * (2 * np.pi) ** 2)
 
 
-@pytest.mark.parametrize("elements", [4, 8])
+@pytest.mark.parametrize("elements", [4, pytest.param(8, marks=pytest.mark.slow)])
 def test_by_heat(elements):
     """The thermal strain of a full circle: the tip comes back to the root, whatever the mesh, without stress."""
     load = ThermalLoad("t", beam="b", strain=(0, 0, 0, 2 * np.pi), profile=SmoothStep(20.0))

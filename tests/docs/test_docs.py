@@ -27,6 +27,8 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # Pages that add a file to femb: their code runs in a copy of it.
 ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
 ADDING = [page for page in PAGES if re.search(r"^```python title=use$", page.read_text(), re.MULTILINE)]
+# Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
+LONG = ("iftomm_a02_four_bar.md", "kamman_two_bodies.md")
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -101,7 +103,14 @@ def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     return output
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python") and page not in ADDING], ids=named)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in LONG else [])
+        for page in PAGES
+        if blocks(page, "python") and page not in ADDING
+    ],
+)
 def test_python_blocks_run(page, workplace):
     for line in commands(page):
         if line.startswith(("femb run", "femb inverse")):
@@ -125,7 +134,6 @@ def steps(page: Path) -> list[tuple[str, str | None]]:
 
 
 TEXTS = [page.read_text() for page in PAGES]
-LONG = ("iftomm_a02_four_bar.md",)
 
 
 def is_free(page: Path, command: str) -> bool:
@@ -195,84 +203,91 @@ def with_line(text: str, difference: str) -> str:
     return text.replace(f"\n{kept}\n", f"\n{kept}\n{added}\n", 1)
 
 
-@pytest.mark.parametrize("page", [page for page in ADDING if page != ELEMENT_PAGE], ids=named)
-def test_what_is_added_works_as_its_page_says(page, tmp_path):
-    """In a copy of femb: the new file, the line in a catalogue, the use in Python, a case, and commands then."""
-    for folder in ("femb", "elements"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for title, text in blocks(page, "python"):
-        path = tmp_path / title.removeprefix("title=")
-        if path.name == "use":
-            path = path.with_suffix(".py")
-        elif path.exists():
-            text = path.read_text() + text
-        path.write_text(text)
-    for title, text in blocks(page, "diff"):
-        path = tmp_path / title.removeprefix("title=")
-        path.write_text(with_line(path.read_text(), text))
-    (tmp_path / "case.toml").write_text(blocks(page, "toml")[0][1])
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    then = [["-m", *shlex.split(line)] for line in commands(page)]
-    for arguments in (["use.py"], ["-m", "femb", "run", "case.toml"], *then):
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert "run" not in arguments or "complete" in done.stdout
-
-
-# What stands in for a copy of the package, whose kernels would be compiled anew: more files in the folder of elements,
-# and more text at the end of its __init__.py.
+# What stands in for a copy of the package, whose kernels would be compiled anew: files beside this one come
+# before those of the same modules in the checkout.
 ADDED = """
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import spec_from_file_location
 from pathlib import Path
 
-import femb.elements
 
-here = Path(__file__).parent / "elements"
-femb.elements.__path__.append(str(here))
-exec((here / "__init__.py").read_text(), vars(femb.elements))
+class Added:
+    def find_spec(name, path=None, target=None):
+        parts = name.split(".")
+        file = Path(__file__).parent.joinpath(*parts[parts[:2] == ["femb", "elements"] :])
+        if parts[0] == "femb" and file.with_suffix(".py").exists():
+            return spec_from_file_location(name, file.with_suffix(".py"))
+        if parts[0] == "femb" and (file / "__init__.py").exists():
+            folders = PathFinder.find_spec(name, path).submodule_search_locations
+            return spec_from_file_location(name, file / "__init__.py", submodule_search_locations=folders)
+
+
+sys.meta_path.insert(0, Added)
+"""
+# Scripts and commands in one process.
+IN_TURN = """
+import runpy, shlex, sys
+from click.testing import CliRunner
+from femb.cli import cli
+
+for line in sys.argv[1:]:
+    if line.endswith(".py"):
+        runpy.run_path(line, run_name="__main__")
+    else:
+        result = CliRunner().invoke(cli, shlex.split(line)[1:])
+        print(result.output)
+        assert result.exit_code == 0, f"{line}: {result.output}"
 """
 
 
-def test_added_elements_run_as_their_page_says(tmp_path):
-    """Files and entries of the catalogue, uses, the contract of items, and cases with what is made of their results."""
-    (tmp_path / "sitecustomize.py").write_text(ADDED)
-    contracts = tmp_path / "tests" / "contracts" / "test_items.py"
-    contracts.parent.mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "contracts" / "test_items.py", contracts)
-    (tmp_path / "elements").mkdir()
+def with_added(folder, *arguments):
+    """Output of a process which sees the files that a page has added in a folder."""
+    path = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "tests")])
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
-    def run(*arguments):
-        path = os.pathsep.join([str(tmp_path), str(ROOT), str(ROOT / "tests")])
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+
+@pytest.mark.parametrize("page", ADDING, ids=named)
+def test_what_is_added_works_as_its_page_says(page, tmp_path):
+    """The new files, the line in a catalogue, uses in Python, the contract of items, cases, and commands then."""
+    (tmp_path / "sitecustomize.py").write_text(ADDED)
+
+    def write(title, change):
+        path = tmp_path / title.removeprefix("title=")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        original = path if path.exists() else ROOT / path.relative_to(tmp_path)
+        path.write_text(change(original.read_text() if original.exists() else ""))
 
     uses = []
-    for title, text in blocks(ELEMENT_PAGE, "python"):
-        path = tmp_path / title.removeprefix("title=")
-        if path.suffix != ".py":
-            path = tmp_path / f"use_{len(uses)}.py"
-            uses.append(path.name)
-        with path.open("a") as file:
-            file.write(text)
-    for use in uses:
-        run(use)
-    kinds = ("-k", "TimoshenkoBeam", "-n0", "-q", "-p", "no:cacheprovider")
-    assert " passed" in run("-m", "pytest", str(contracts), *kinds)
-    for k, (_, text) in enumerate(blocks(ELEMENT_PAGE, "toml")):
-        (tmp_path / f"case_{k}.toml").write_text(text)
-        assert "complete" in run("-m", "femb", "run", f"case_{k}.toml")
-    for verb in ("export", "picture"):
-        run("-m", "femb", verb, "out/case_1/results.h5")
-    assert "strains.png" in run("-m", "femb", "plot", "out/case_1/results.h5", "--what", "strains")
+    for title, text in blocks(page, "python"):
+        if not title.endswith(".py"):
+            uses.append(f"use_{len(uses)}.py")
+            title = uses[-1]
+        write(title, lambda before, text=text: before + text)
+    for title, text in blocks(page, "diff"):
+        write(title, lambda before, text=text: with_line(before, text))
+    cases = [f"case{k or ''}.toml" for k in range(len(blocks(page, "toml")))]
+    for case, (_, text) in zip(cases, blocks(page, "toml"), strict=True):
+        (tmp_path / case).write_text(text)
+    then = commands(page)
+    if page == ELEMENT_PAGE:
+        results = f"out/{Path(cases[-1]).stem}"
+        then += [f"femb export {results}", f"femb picture {results}", f"femb plot {results} --what strains"]
+    output = with_added(tmp_path, "-c", IN_TURN, *uses, *(f"femb run {case}" for case in cases), *then)
+    assert output.count("complete") == len(cases)
+    if page == ELEMENT_PAGE:
+        assert "strains.png" in output
+        kinds = ("-k", "TimoshenkoBeam", "-n0", "-q", "-p", "no:cacheprovider")
+        assert " passed" in with_added(tmp_path, "-m", "pytest", "tests/contracts/test_items.py", *kinds)
 
 
 def test_toml_of_the_readme_and_how_tos_is_read(workplace):

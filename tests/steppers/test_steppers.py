@@ -25,11 +25,13 @@ X = (1.0, 0.0, 0.0)
 STEPPERS = {
     "radau": {"method": "radau", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
     "dop853": {"method": "rk", "rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)},
-    "rk4": {"method": "rk", "tableau": "rk4", "step": 1e-3},
+    "rk4": {"method": "rk", "tableau": "rk4", "step": 2e-3},
     "gauss4": {"method": "gauss", "step": 4e-3},
     "gauss6": {"method": "gauss", "order": 6, "step": 1e-2},
 }
 FIXED = ("rk4", "gauss4", "gauss6")
+# Fixed steps ten times as long, for parabolas, which every method follows exactly.
+COARSE = {name: {**each, "step": 10.0 * each["step"]} if name in FIXED else each for name, each in STEPPERS.items()}
 # Rates ten times as strict as by default: what lives for a tenth of a second counts as much as what stays.
 STRICT_RATES = Tolerances(time=0.1)
 every_stepper = pytest.mark.parametrize("name", STEPPERS)
@@ -470,7 +472,7 @@ def above(height, **words):
 def test_events_of_a_thrown_mass(name):
     """Every passage once, in order, each to 1e-10; several in one step, also of one event."""
     events = [above(h, terminal=False) for h in (1.0, 2.0, 3.0, 4.0)]
-    outcome, *_ = run_events(thrown(), events, 3.0, **STEPPERS[name])
+    outcome, *_ = run_events(thrown(), events, 3.0, **COARSE[name])
     wanted = sorted((t, f"z = {h}") for h in (1.0, 2.0, 3.0, 4.0) for t in passes(h))
     assert [event.name for event in outcome.events] == [event for _, event in wanted]
     np.testing.assert_allclose([event.time for event in outcome.events], [t for t, _ in wanted], rtol=0.0, atol=1e-10)
@@ -480,7 +482,7 @@ def test_events_of_a_thrown_mass(name):
 @every_stepper
 @pytest.mark.parametrize(("direction", "wanted"), [(1, [0]), (-1, [1]), (0, [0, 1])])
 def test_direction_of_events(name, direction, wanted):
-    outcome, *_ = run_events(thrown(), [above(3.0, terminal=False, direction=direction)], 3.0, **STEPPERS[name])
+    outcome, *_ = run_events(thrown(), [above(3.0, terminal=False, direction=direction)], 3.0, **COARSE[name])
     got = [event.time for event in outcome.events]
     np.testing.assert_allclose(got, [passes(3.0)[k] for k in wanted], rtol=0.0, atol=1e-10)
 
@@ -489,7 +491,7 @@ def test_direction_of_events(name, direction, wanted):
 def test_terminal_event(name):
     """The run ends there, with the events before it in the list and none after."""
     events = [above(3.0, terminal=False), above(2.0, direction=-1), above(1.0, terminal=False)]
-    outcome, times, q = run_events(thrown(), events, 3.0, **STEPPERS[name])
+    outcome, times, q = run_events(thrown(), events, 3.0, **COARSE[name])
     assert [event.name for event in outcome.events] == ["z = 1.0", "z = 3.0", "z = 3.0", "z = 2.0"]
     assert outcome.stopped_by == "z = 2.0"
     assert times[-1] == pytest.approx(passes(2.0)[1], abs=1e-10)
@@ -591,7 +593,7 @@ def test_statistics(name):
         assert got.evaluations == counts["residuals"]
         assert (got.jacobians, got.factorizations, got.newton_iterations) == (0, 0, 0)
     if name == "rk4":
-        assert (got.steps, got.rejected, got.evaluations) == (2000, 0, 1 + 4 * 2000)
+        assert (got.steps, got.rejected, got.evaluations) == (1000, 0, 1 + 4 * 1000)
 
 
 def test_times_and_rejections_are_counted():
