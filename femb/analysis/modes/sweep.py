@@ -1,22 +1,18 @@
 """Frequencies over a parameter - spin rate, joint angle, temperature, tip mass - each curve of one and the same mode.
 
-Modes are matched from value to value by the modal assurance criterion with the weight of energy,
-
-    MAC_ij = |a_i^H W b_j|^2 / ((a_i^H W a_i) (b_j^H W b_j)),   W = diag(s^2 M, M) of states (phi, lambda phi)
-
+Modes are matched from value to value by the modal assurance criterion (``femb.analysis.modes.assurance``).
 Source: docs/theory/modes.md, equation (10).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from femb.analysis.array_file import write_arrays
-from femb.analysis.modes.complex_modes import Complex
+from femb.analysis.modes.assurance import aligned, nearer
 from femb.analysis.modes.solution import Solution, solution
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -25,8 +21,6 @@ from femb.model.model import Model
 
 # Below this value of the criterion a match is doubtful, and the step of the parameter is halved, so many times.
 DOUBTFUL, HALVINGS = 0.7, 6
-# Eigenvalues that differ by no more than this part are one multiple eigenvalue, whose shapes are any basis.
-MULTIPLE = 1e-6
 # Lines of modes that lie on each other are seen by their dashes.
 STYLES = ("-", "--", "-.", ":")
 # Modes computed beyond those that are followed, so that none leaves the set at a crossing.
@@ -149,7 +143,7 @@ def _followed(
     # a multiple eigenvalue, before or after, leaves its basis open
     before = aligned(after, before)
     after = aligned(before, after)
-    after, criterion = _nearer(before, after)
+    after, criterion = nearer(before, after)
     rows, columns = linear_sum_assignment(-criterion)
     matched = criterion[rows, columns]
     if np.min(matched) >= DOUBTFUL:
@@ -164,89 +158,3 @@ def _followed(
     between, first = _followed(at, before, value, middle, count, halvings - 1)
     after, second = _followed(at, between, middle, following, count, halvings - 1)
     return after, np.minimum(first, second)
-
-
-def assurance(first: Solution, second: Solution) -> NDArray[np.float64]:
-    """The modal assurance criterion (k, m) between the modes of two states of one model, weighted by the first's."""
-    weight = _Weight(first)
-    a, b = weight.states(first), weight.states(second)
-    sizes = [np.abs(np.sum(x.conj() * weight.times(x), axis=0)) for x in (a, b)]
-    return np.asarray(np.abs(a.conj().T @ weight.times(b)) ** 2 / np.outer(*sizes))
-
-
-def _nearer(before: Solution, after: Solution) -> tuple[Solution, NDArray[np.float64]]:
-    """The modes after, each or its conjugate by which is nearer to a mode before, and the criterion (k, m).
-
-    In axes that turn, a whirl whose frequency falls through zero goes on as its conjugate.
-    """
-    mirrored = replace(after, eigenvalues=after.eigenvalues.conj(), shapes=after.shapes.conj())
-    same, other = assurance(before, after), assurance(before, mirrored)
-    turned = np.max(other, axis=0) > np.max(same, axis=0)
-    chosen = replace(
-        after,
-        eigenvalues=np.where(turned, mirrored.eigenvalues, after.eigenvalues),
-        shapes=np.where(turned, mirrored.shapes, after.shapes),
-    )
-    return chosen, np.where(turned, other, same)
-
-
-def aligned(reference: Solution, modes: Solution) -> Solution:
-    """The same modes; those of a multiple eigenvalue in the basis that is nearest to modes of the reference."""
-    weight = _Weight(reference)
-    shapes = modes.shapes.copy()
-    for group in _multiple(modes.eigenvalues):
-        # an orthonormal basis first: the eigenvalue solver's may be nearly dependent
-        states = weight.states(modes.ordered(group))
-        sizes, axes = np.linalg.eigh(states.conj().T @ weight.times(states))
-        basis = axes / np.sqrt(np.maximum(sizes, np.finfo(float).tiny))
-        products = (states @ basis).conj().T @ weight.times(weight.states(reference))
-        nearest = np.argsort(-np.sum(np.abs(products) ** 2, axis=0))[: len(group)]
-        left, _, right = np.linalg.svd(products[:, nearest], full_matrices=False)
-        shapes[:, group] = shapes[:, group] @ (basis @ _completed(left @ right, len(group)))
-    return replace(modes, shapes=shapes)
-
-
-def _completed(basis: Complex, count: int) -> Complex:
-    """Orthonormal columns (count, m) and what completes them to (count, count)."""
-    if basis.shape[1] == count:
-        return basis
-    whole, _ = np.linalg.qr(np.hstack([basis, np.eye(count)]))
-    return np.hstack([basis, whole[:, basis.shape[1] : count]])
-
-
-def _multiple(eigenvalues: Complex) -> list[NDArray[np.intp]]:
-    """Numbers of the modes of each multiple eigenvalue."""
-    order = np.argsort(np.abs(eigenvalues), kind="stable")
-    groups: list[list[int]] = []
-    for k in order:
-        if groups and abs(eigenvalues[k] - eigenvalues[groups[-1][-1]]) <= MULTIPLE * abs(eigenvalues[k]):
-            groups[-1].append(int(k))
-        else:
-            groups.append([int(k)])
-    return [np.array(group) for group in groups if len(group) > 1]
-
-
-class _Weight:
-    """W = diag(s^2 M, M) of the states (phi, lambda phi) of a solution, s the median of its |lambda|.
-
-    It is positive in every state, also where centrifugal forces make the stiffness negative.
-    """
-
-    def __init__(self, of: Solution) -> None:
-        self.motion, self.scale = of.motion, float(np.median(np.abs(of.eigenvalues)))
-
-    def states(self, of: Solution) -> Complex:
-        """(2 n_v, k): s phi and lambda phi."""
-        return np.vstack([self.scale * of.shapes, of.shapes * of.eigenvalues])
-
-    def times(self, states: Complex) -> Complex:
-        """diag(M, M) x (2 n_v, k)."""
-        return np.vstack([self._times(part) for part in np.split(states, 2)])
-
-    def _times(self, x: Complex) -> Complex:
-        columns = [
-            self.motion.times(self.motion.mass, np.ascontiguousarray(column.real))
-            + 1j * self.motion.times(self.motion.mass, np.ascontiguousarray(column.imag))
-            for column in x.T
-        ]
-        return np.array(columns).T
