@@ -4,17 +4,14 @@ Problems with closed forms: a torque-free top with an axis of symmetry, which nu
 jumps. What is special to a method has tests of its own.
 """
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from dataclasses import fields
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
+from added_files import with_added
+from checkout import ROOT
 
 import femb
 from femb.analysis.time_loop import Event, RunSummary, integrate
@@ -28,7 +25,6 @@ from femb.steppers import make_stepper, methods_of, needs
 from femb.steppers.contract import Stepper
 from femb.system.system import System
 
-ROOT = Path(__file__).parents[2]
 TIGHT = Tolerances(1e-10, 1e-10, 1e-10, time=1.0)
 ORDERS = {"radau": 5, "bdf": 2, "generalized-alpha": 2, "gauss": 4, "dop853": 8, "rk4": 4}
 every_stepper = pytest.mark.parametrize("name", STEPPERS)
@@ -301,7 +297,6 @@ def test_explicit_steppers_integrate_relative_coordinates(name, speeds):
 
 USE = """
 import femb
-assert femb.__file__.startswith({folder!r})
 model = femb.Model("thrown")
 model.add(femb.PointMass("m", mass=2.0, velocity=(1.0, 0.0, 0.0)))
 model.add(femb.Load("push", body="m", force=lambda t, state: (4.0 * t, 0.0, 0.0)))
@@ -316,17 +311,13 @@ except femb.ModelError as error:
 
 
 def test_adding_a_stepper_is_one_file_and_one_line(tmp_path):
-    """As docs/howto/add_a_stepper.md says, in a copy of the package."""
-    for folder in ("femb", "elements"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    """As docs/howto/add_a_stepper.md says."""
     text = (ROOT / "docs" / "howto" / "add_a_stepper.md").read_text()
-    (tmp_path / "femb" / "steppers" / "heun.py").write_text(re.findall(r"```python\n(.*?)```", text, re.S)[0])
-    catalogue = tmp_path / "femb" / "base" / "methods.py"
+    stepper, catalogue = (tmp_path / "femb" / name for name in ("steppers/heun.py", "base/methods.py"))
+    for path in (stepper, catalogue):
+        path.parent.mkdir(parents=True)
+    stepper.write_text(re.findall(r"```python\n(.*?)```", text, re.S)[0])
     (line,) = re.findall(r"```text\n(.*?)```", text, re.S)
-    catalogue.write_text(catalogue.read_text().replace("STEPPERS = {\n", "STEPPERS = {\n" + line))
-    use = USE.format(folder=str(tmp_path))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", use], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    before = (ROOT / "femb" / "base" / "methods.py").read_text()
+    catalogue.write_text(before.replace("STEPPERS = {\n", "STEPPERS = {\n" + line))
+    with_added(tmp_path, "-c", USE)

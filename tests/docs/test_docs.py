@@ -1,12 +1,9 @@
 """The documentation works: its code runs, its commands run, its links lead somewhere."""
 
-import os
 import re
 import runpy
 import shlex
 import shutil
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,6 +11,7 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 import shared_runs
+from added_files import with_added
 from checkout import ROOT
 from click.testing import CliRunner
 from matplotlib.figure import Figure
@@ -203,28 +201,6 @@ def with_line(text: str, difference: str) -> str:
     return text.replace(f"\n{kept}\n", f"\n{kept}\n{added}\n", 1)
 
 
-# What stands in for a copy of the package, whose kernels would be compiled anew: files beside this one come
-# before those of the same modules in the checkout.
-ADDED = """
-import sys
-from importlib.machinery import PathFinder
-from importlib.util import spec_from_file_location
-from pathlib import Path
-
-
-class Added:
-    def find_spec(name, path=None, target=None):
-        parts = name.split(".")
-        file = Path(__file__).parent.joinpath(*parts[parts[:2] == ["femb", "elements"] :])
-        if parts[0] == "femb" and file.with_suffix(".py").exists():
-            return spec_from_file_location(name, file.with_suffix(".py"))
-        if parts[0] == "femb" and (file / "__init__.py").exists():
-            folders = PathFinder.find_spec(name, path).submodule_search_locations
-            return spec_from_file_location(name, file / "__init__.py", submodule_search_locations=folders)
-
-
-sys.meta_path.insert(0, Added)
-"""
 # Scripts and commands in one process.
 IN_TURN = """
 import runpy, shlex, sys
@@ -241,25 +217,9 @@ for line in sys.argv[1:]:
 """
 
 
-def with_added(folder, *arguments):
-    """Output of a process which sees the files that a page has added in a folder."""
-    path = os.pathsep.join([str(folder), str(ROOT), str(ROOT / "tests")])
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("page", ADDING, ids=named)
 def test_what_is_added_works_as_its_page_says(page, tmp_path):
     """The new files, the line in a catalogue, uses in Python, the contract of items, cases, and commands then."""
-    (tmp_path / "sitecustomize.py").write_text(ADDED)
 
     def write(title, change):
         path = tmp_path / title.removeprefix("title=")
