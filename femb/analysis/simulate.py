@@ -47,8 +47,8 @@ def simulate(
     """
     from femb.system.system import System
 
-    given = model if isinstance(model, System) else None
-    model, run, text = read_call(model.model if isinstance(model, System) else model, run, options)
+    given = None if isinstance(model, Model | str | Path) else model
+    model, run, text = read_call(model if isinstance(model, Model | str | Path) else model.model, run, options)
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
@@ -57,8 +57,8 @@ def simulate(
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
 
-    for each in run.unused():
-        warnings.warn(each, FembWarning, stacklevel=2)
+    for warning in run.unused():
+        warnings.warn(warning, FembWarning, stacklevel=2)
     system = System(model, assemble=run.start == "assembled") if given is None else given
     check_figures(model)
     check_memory(system, run)

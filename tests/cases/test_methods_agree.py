@@ -64,6 +64,7 @@ MECHANISMS = {
     "robot_arm_inverse": (1.2, 1.2),
     "rotor_floating": (0.1, 0.1),
     "satellite_hinged_panel": (0.05, 5.0),
+    "satellite_two_arrays": (0.02, 0.5),
     "slider_crank_flexible": (0.001, 0.004),
     "slider_crank_rigid": (0.02, 0.05),
     "thermal_snap": (0.05, 12.0),

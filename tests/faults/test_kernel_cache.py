@@ -38,7 +38,7 @@ def hits(kernel) -> int:
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.setenv("FEMB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kernel_cache, "_said", [])
+    monkeypatch.setattr(kernel_cache, "_warned", [])
     return find_cache("0123456789abcdef")
 
 

@@ -84,7 +84,7 @@ class HybridCoordinates:
         return StateSpace(A, B, C, np.zeros((12, 6)), (*words, *rates), FORCES, (*words[:6], *rates[:6]))
 
     def write(self, path: str | Path) -> Path:
-        """Write a JSON file, which docs/reference/hybrid_coordinates.md describes; its path. Raises ResultError."""
+        """Write a JSON file, which docs/howto/modes.md describes; its path. Raises ResultError."""
         from femb import __version__
 
         path = Path(path)
