@@ -47,8 +47,8 @@ def simulate(
     """
     from femb.system.system import System
 
-    given = None if isinstance(model, Model | str | Path) else model
-    model, run, text = read_call(model if isinstance(model, Model | str | Path) else model.model, run, options)
+    given = model if isinstance(model, System) else None
+    model, run, text = read_call(model.model if isinstance(model, System) else model, run, options)
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
