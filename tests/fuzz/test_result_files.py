@@ -112,6 +112,7 @@ def runs(options):
 
 @runs(QUICK)
 @given(which=st.integers(0, 1), steps=damage)
+@example(which=0, steps=[("zero", 0.5503391699758872, 75)])  # the address of a chunk
 def test_damaged_bytes(originals, folder, which, steps):
     check_bytes(originals, folder, which, steps)
 
