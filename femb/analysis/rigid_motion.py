@@ -5,7 +5,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.numerics import rotations
-from femb.system.initial_velocity import components
+from femb.system.initial_velocity import structures
 from femb.system.system import System
 
 UNBALANCED = 1e-6  # largest relative net force or moment; no strain can balance it
@@ -15,7 +15,7 @@ NEARLY_PRINCIPAL = 1e-6
 
 def rigid_motions(system: System) -> list["RigidMotion"]:
     """The rigid motions of all connected structures at the start; springs connect."""
-    groups = components(system.layout, through_springs=True)
+    groups = structures(system.layout, through_springs=True)
     frames = [[k for k in range(len(groups)) if groups[k] == group] for group in sorted(set(groups))]
     return [RigidMotion(system, of_group) for of_group in frames]
 

@@ -16,7 +16,6 @@ from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.base.values import numbered, shown
 from femb.layout.connections import unconnected
-from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.results.results import Results
 
@@ -191,15 +190,9 @@ def mass_properties(system: "System") -> tuple[float, Floats, Floats]:
     return float(mass), system.layout.origin + centre, inertia
 
 
-class _MovingGround(Layout):
-    """A layout with a moving ground: momenta then include those of the nodes that are clamped to it."""
-
-    def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
-        return super().add_frame(label, position, quaternion, freedom or 6)
-
-
 def _unfixed(system: "System") -> "tuple[System, Floats]":
     """The same system with a moving ground, if parts with mass are fixed, and its coordinates at the start."""
+    from femb.system.moving_ground import MovingGround, start_of
     from femb.system.system import System
 
     layout = system.layout
@@ -208,13 +201,8 @@ def _unfixed(system: "System") -> "tuple[System, Floats]":
     massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
     if all(layout.frames[frame].freedom for frame in massive):
         return system, system.q0
-    unfixed = System(system.model, assemble=True, layout=_MovingGround())
-    q = unfixed.q0.copy()
-    q[unfixed.layout.internal_q] = system.q0[layout.internal_q]
-    for frame, i, j in zip(layout.frames, layout.frame_q, unfixed.layout.frame_q, strict=True):
-        size = {6: 7, 3: 3, 0: 0}[frame.freedom]
-        q[j : j + size] = system.q0[i : i + size]
-    return unfixed, q
+    unfixed = System(system.model, assemble=True, layout=MovingGround())
+    return unfixed, start_of(system, unfixed)
 
 
 __all__ = ["Event", "FembError", "mass_properties", "simulate", "summary"]

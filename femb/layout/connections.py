@@ -1,9 +1,27 @@
 """Connected parts of a model: sets of bodies and beams that beams, joints, springs, pulls or drivers connect."""
 
+from collections.abc import Iterable, Sequence
+
 from femb.layout.layout import Layout
 
 # Largest numbers of parts, and of names of a part, that a message lists.
 PARTS, NAMES = 12, 8
+
+
+def components(count: int, links: Iterable[Sequence[int]]) -> list[int]:
+    """For each of ``count`` frames, the number of its connected component; a link connects all its frames."""
+    parent = list(range(count))
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            parent[k] = parent[parent[k]]
+            k = parent[k]
+        return k
+
+    for frames in links:
+        for k in frames[1:]:
+            parent[root(k)] = root(frames[0])
+    return [root(k) for k in range(count)]
 
 
 def parts(layout: Layout) -> list[list[str]]:
@@ -12,26 +30,16 @@ def parts(layout: Layout) -> list[list[str]]:
     Beams, springs, pulls, joints and drivers connect. Everything connected with a fixed frame is one part; fixed frames
     themselves are not listed.
     """
-    parent = list(range(len(layout.frames)))
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = parent[parent[k]]
-            k = parent[k]
-        return k
-
     fixed = tuple(k for k, frame in enumerate(layout.frames) if frame.freedom == 0)
     couplings = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
-    for frames in (fixed, *couplings, *layout.rows):
-        for k in frames[1:]:
-            parent[root(k)] = root(frames[0])
-    by_root: dict[int, list[str]] = {}
+    component = components(len(layout.frames), (fixed, *couplings, *layout.rows))
+    names: dict[int, list[str]] = {}
     for name, frame in layout.bodies.items():
         if layout.frames[frame].freedom:
-            by_root.setdefault(root(frame), []).append(f"bodies.{name}")
+            names.setdefault(component[frame], []).append(f"bodies.{name}")
     for name, beam in layout.beams.items():
-        by_root.setdefault(root(beam.stations[0].frame), []).append(f"beams.{name}")
-    return list(by_root.values())
+        names.setdefault(component[beam.stations[0].frame], []).append(f"beams.{name}")
+    return list(names.values())
 
 
 def unconnected(layout: Layout) -> list[str]:

@@ -10,6 +10,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.base.values import vector
 from femb.elements.item import Item, StartMotion
+from femb.layout.connections import components
 from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -46,7 +47,7 @@ def start_velocities(system: Equations, q: Floats) -> Floats:
     Structures that joints connect start as one rigid body too, where given velocities and the joints allow it.
     """
     layout = system.layout
-    component = components(layout)
+    component = structures(layout)
     given = _given(system.model, layout)
     twists, problems = _leaders(given, component)
     problems += _ground_problems(twists, component, layout)
@@ -156,17 +157,7 @@ def _set(v: Floats, layout: Layout, k: int, velocity: Floats, omega: Floats) -> 
         v[i + 3 : i + 6] = rotations.rotate_back(frame.quaternion, omega)
 
 
-def components(layout: Layout, through_springs: bool = False) -> list[int]:
+def structures(layout: Layout, through_springs: bool = False) -> list[int]:
     """For every frame, the number of its connected structure. through_springs : whether springs connect frames too."""
-    parent = list(range(len(layout.frames)))
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = parent[parent[k]]
-            k = parent[k]
-        return k
-
-    for frames, _ in (*layout.couplings, *(layout.spring_couplings if through_springs else ())):
-        for k in frames[1:]:
-            parent[root(k)] = root(frames[0])
-    return [root(k) for k in range(len(parent))]
+    couplings = (*layout.couplings, *(layout.spring_couplings if through_springs else ()))
+    return components(len(layout.frames), (frames for frames, _ in couplings))

@@ -89,18 +89,16 @@ def participation(
     point, axes = root_frame(motion, appendage, root)
     D = rigid_motions(motion, point, axes)
     inside = ~alone.held
-    momenta, whole, clamped = np.zeros_like(D), np.zeros((6, 6)), np.zeros((6, 6))
+    momenta, coupled, whole, clamped = np.zeros_like(D), np.zeros_like(D), np.zeros((6, 6)), np.zeros((6, 6))
     for places, mass in _elements_of(motion, inside):
         own = D[places]
         at_root = np.where(inside[places][:, :, None], 0.0, own)
         products = mass @ own
         np.add.at(momenta, places, products)
         whole += np.einsum("eni,enj->ij", own, products)
-        clamped += np.einsum("eni,enj->ij", at_root, mass @ at_root)
-    coupled = np.zeros_like(D)
-    for places, mass in _elements_of(motion, inside):
-        at_root = np.where(inside[places][:, :, None], 0.0, D[places])
-        np.add.at(coupled, places, mass @ at_root)
+        by_root = mass @ at_root
+        np.add.at(coupled, places, by_root)
+        clamped += np.einsum("eni,enj->ij", at_root, by_root)
     coupled[~inside] = 0.0
     factors = alone.factorise(alone.mass.copy())
     clamped -= coupled.T @ np.array([alone.solve(factors, column) for column in coupled.T]).T
@@ -150,8 +148,7 @@ def _items(motion: EigenProblem, frames: set[int]) -> Iterator[str]:
 
 def _elements_of(motion: EigenProblem, inside: Flags) -> Iterator[tuple[Ints, Floats]]:
     """Places and masses of the elements with a velocity inside."""
-    for batch in motion.system.batches:
-        for places, mass in batch.element_masses(motion.q):
-            own = np.any(inside[places], axis=1)
-            if np.any(own):
-                yield places[own], mass[own]
+    for places, mass in motion.element_masses:
+        own = np.any(inside[places], axis=1)
+        if np.any(own):
+            yield places[own], mass[own]

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from femb.analysis.modes.spinning import in_own_axes
 from femb.analysis.static_equations import CoupledLayout
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.system.block_lu import Factorisation
+from femb.system.moving_ground import MovingGround, start_of
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -27,19 +28,8 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 
 
-class FreeLayout(CoupledLayout):
-    """A layout in which nothing is fixed: the frames of the ground, ``grounded``, have velocities too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.grounded: list[int] = []
-
-    def add_frame(self, label: str, position: Floats, quaternion: Floats, freedom: int = 6) -> int:
-        """A new frame; a fixed one gets six velocities."""
-        frame = super().add_frame(label, position, quaternion, freedom or 6)
-        if freedom == 0:
-            self.grounded.append(frame)
-        return frame
+class FreeLayout(MovingGround, CoupledLayout):
+    """A layout in which the ground can move, and in which the tangent of reactions is complete."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +60,7 @@ class EigenProblem:
         """
         layout = FreeLayout()
         free = System(system.model, assemble=True, layout=layout).with_discrete(system.discrete)
-        q, v, a = _state(system, free)
+        q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
         free = free.at(q)
         u = free.inputs_at(0.0, q, v)
         multipliers = np.zeros(free.n_c)
@@ -81,7 +71,7 @@ class EigenProblem:
             if spinning:
                 a = _velocities(system, free, start)
         else:
-            u, v, spinning = _without_loads(free, u), np.zeros_like(v), False
+            free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), np.zeros_like(v), False
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
@@ -138,6 +128,11 @@ class EigenProblem:
         on_held = held[rows] | held[columns]
         return on_held, on_held & (rows == columns)
 
+    @cached_property
+    def element_masses(self) -> list[tuple[Ints, Floats]]:
+        """Indices (e, g) of the velocities and masses (e, g, g) of all elements, by groups of elements alike."""
+        return [group for batch in self.system.batches for group in batch.element_masses(self.q)]
+
     def factorise(self, data: Floats) -> Factorisation:
         """Factors of block data with the constraints, and with unit rows for what is held. Raises SingularError."""
         whole = data + self.jacobian
@@ -168,16 +163,6 @@ class EigenProblem:
         return self.system.solver.multiply(self.jacobian, whole)[self.system.n_v :]
 
 
-def _state(system: System, free: System) -> tuple[Floats, Floats, Floats]:
-    """The start of a System in the coordinates and velocities of its twin whose ground has them too; a of zero."""
-    q, layout = free.q0.copy(), system.layout
-    q[free.layout.internal_q] = system.q0[layout.internal_q]
-    for frame, i, j in zip(layout.frames, layout.frame_q, free.layout.frame_q, strict=True):
-        size = {6: 7, 3: 3, 0: 0}[frame.freedom]
-        q[j : j + size] = system.q0[i : i + size]
-    return q, _velocities(system, free, system.v0), np.zeros(free.n_v)
-
-
 def _velocities(system: System, free: System, v: Floats) -> Floats:
     """Velocities or accelerations (n_v,) of a System as those of its twin."""
     out, layout = np.zeros(free.n_v), system.layout
@@ -189,10 +174,9 @@ def _velocities(system: System, free: System, v: Floats) -> Floats:
 
 def _without_loads(system: System, u: Floats) -> Floats:
     """Inputs with loads of zero; drivers and latches keep theirs."""
-    keep = {id(entry) for entry in system.constraint_set.inputs}
-    u, at = u.copy(), 0
-    for entry in system.inputs:
-        if id(entry) not in keep and not (entry.of_state or entry.of_discrete):
-            u[at : at + entry.width] = 0.0
-        at += entry.width
+    keep = {id(input_) for input_ in system.constraint_set.inputs}
+    u = u.copy()
+    for input_, part in system.parts_of_inputs:
+        if id(input_) not in keep and not (input_.of_state or input_.of_discrete):
+            u[part] = 0.0
     return u

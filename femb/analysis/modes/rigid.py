@@ -11,6 +11,7 @@ import numpy as np
 
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.base.types import Floats
+from femb.layout.connections import components
 from femb.layout.layout import Layout
 
 # A stiffness or a row of constraints times a motion is zero where it cancels to this part of its terms.
@@ -72,25 +73,14 @@ def groups_of(
     layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]" = frozenset()
 ) -> list[list[int]]:
     """Frames of each connected structure: by beams, by springs and by joints, but not by those left out."""
-    parent = list(range(len(layout.frames)))
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = parent[parent[k]]
-            k = parent[k]
-        return k
-
     links = [frames for frames, _ in layout.couplings]
     links += [frames for frames, _ in layout.spring_couplings] if springs else []
     links += [tuple(pair) for pair in layout.rows] if rows else []
-    for link in links:
-        frames = [k for k in link if k not in without]
-        for k in frames[1:]:
-            parent[root(k)] = root(frames[0])
+    component = components(len(layout.frames), ([k for k in link if k not in without] for link in links))
     groups: dict[int, list[int]] = {}
-    for k in range(len(parent)):
+    for k, number in enumerate(component):
         if k not in without:
-            groups.setdefault(root(k), []).append(k)
+            groups.setdefault(number, []).append(k)
     return list(groups.values())
 
 

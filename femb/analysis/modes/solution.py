@@ -3,7 +3,6 @@
 Source: docs/theory/modes.md, sections 1 to 4.
 """
 
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -73,10 +72,6 @@ def solution(
     loaded = start == "equilibrium"
     if loaded:
         system = started(system, Run(duration=1.0, start=start))
-    elif np.any(system.model.gravity):
-        weightless = copy(system.model)
-        weightless.gravity = np.zeros(3)
-        system = System(weightless, assemble=start == "assembled")
     motion = EigenProblem.of(system, loaded, own_axes)
     layout = motion.system.layout
     if held is not None:
@@ -87,7 +82,7 @@ def solution(
         motion = motion.holding(layout.bodies[held])
     free = free_motions(motion)
     if motion.spinning or damped:
-        eigenvalues, shapes = complex_modes(motion, free.undamped(motion), count, _shift(motion))
+        eigenvalues, shapes = complex_modes(motion, free.undamped(motion), count, _shift(motion, free))
     else:
         squares, real = real_modes(motion, free, count)
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
@@ -101,9 +96,9 @@ def leading(items: tuple[str, ...], energy: Floats) -> tuple[str, ...]:
     return tuple(items[k] for k in np.argmax(np.round(energy, 4), axis=1))
 
 
-def _shift(motion: EigenProblem) -> float:
+def _shift(motion: EigenProblem, free: FreeMotions) -> float:
     """A shift for complex modes, rad/s: below the lowest frequency that stiffness and mass alone have."""
-    squares, _ = lowest(motion, free_motions(motion), 1)
+    squares, _ = lowest(motion, free, 1)
     return max(BELOW * float(np.sqrt(abs(squares[0]))), np.finfo(float).tiny)
 
 

@@ -16,8 +16,10 @@ from femb import (
     RigidBody,
     Section,
     linearize,
+    static,
 )
 from femb.analysis.modes import modes
+from femb.analysis.modes.solution import solution
 from femb.base.errors import ModelError
 from femb.system.system import System
 
@@ -270,6 +272,15 @@ def test_a_compressed_column_has_no_frequency_at_its_buckling_load():
         squares.append((2.0 * np.pi * modes(model, 1, start="equilibrium").frequencies[0]) ** 2)
     line = lambda share: squares[0] + (squares[1] - squares[0]) * (share - 0.9) / 0.09  # noqa: E731
     assert brentq(line, 0.9, 1.1) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_system_is_taken_where_it_is_also_under_weight():
+    model = of_parts(boom(root="ground", bending_stiffness=[1.0, 400.0]))
+    model.gravity = np.array([0.0, 0.0, -9.81])
+    bent = static(model).start(-1)
+    found = solution(bent, 1)
+    tip = found.motion.system.layout.beams["boom"].stations[-1].frame
+    assert found.motion.q[found.motion.system.layout.frame_q[tip] + 2] < -0.3
 
 
 # What is refused
