@@ -27,6 +27,7 @@ ROOMS = (
     "export",
     "case",
     "analysis",
+    "study",
     "cli",
 )
 

@@ -1,25 +1,31 @@
 """Make the pictures of the documentation: ``python docs/make_images.py [NAME ...]``, a minute or two for all of them.
 
 Runs the cases of ``cases/`` into a temporary folder and draws into ``docs/images`` with the commands of `PICTURES`, one
-figure of three runs, and one of a static path. The figure of docs/performance.md is drawn by
-``tests/bench/bench_mechanisms.py``.
+figure of three runs, and one of a static path. The pictures of studies in `LONG` are drawn only by name. The figure of
+docs/performance.md is drawn by ``tests/bench/bench_mechanisms.py``.
 """
 
+import runpy
 import shlex
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import validation_pictures
 
-from femb import FembError, Results, load_case, simulate, static
+from femb import FembError, Results, linearize, load_case, modes, simulate, static
 from femb.cli import cli
 from femb.export.drawing import Panel, table
+from femb.export.picture import picture
+from femb.export.plots import plot
 from femb.numerics.euler import to_euler
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
+SETTLING = ROOT / "cases" / "studies" / "satellite_settling.toml"
 
 SOFT = ("sections.boom.youngs_modulus=2e7", "sections.boom.shear_modulus=8e6")
 ABOVE = " --azimuth -90 --elevation 90"
@@ -30,10 +36,16 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "soft_satellite": ("satellite_forced", SOFT, "picture --times 0,0.75,1.5,2.25,3 --azimuth -70 --elevation 20"),
     "cantilever_tip_load": ("cantilever_tip_load", (), "picture --times 0,0.03,0.036,0.049" + ABOVE),
     "cantilever_tip_load_tips": ("cantilever_tip_load", (), "plot --what tips --dpi 90"),
+    "short_boom": ("short_boom", (), "plot --dpi 90"),
+    "wind_blade": ("wind_blade", (), "plot --dpi 90"),
+    "panel_wing": ("panel_wing", (), "plot --dpi 80"),
+    "panel_wing_slew": ("panel_wing", (), "picture --times 0,1,3,5,6 --azimuth -65 --elevation 20 --dpi 80"),
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),
     "satellite_two_arrays": ("satellite_two_arrays", (), "plot --dpi 90"),
+    "satellite_two_arrays_model": ("satellite_two_arrays", (), "picture --times 0 --dpi 60"),
+    "satellite_two_arrays_slew": ("satellite_two_arrays_slew", (), "plot --what slew --dpi 70"),
     "l_frame": ("l_frame", (), "picture --times 0,4.35,4.6,4.8,6 --azimuth -55 --elevation 25"),
     "flexible_rotor": ("flexible_rotor", (), "plot --dpi 90"),
     "snake_arm": ("snake_arm", (), "picture --times 0,0.5,1,2,10" + ABOVE),
@@ -71,7 +83,7 @@ def draw_snap(path: Path, folder: Path) -> None:
     table(all_results[0].time, rows, "Thermal snap: time constant of the gradient").savefig(path, dpi=80)
 
 
-def draw_path(path: Path) -> None:
+def draw_path(path: Path, folder: Path) -> None:
     """The static path of ``lees_frame``: the force over the displacement of its point, and the frame at some states."""
     from matplotlib.figure import Figure
 
@@ -94,8 +106,81 @@ def draw_path(path: Path) -> None:
     figure.savefig(path)
 
 
+def draw_mast(path: Path, folder: Path) -> None:
+    """The truss of ``lattice_mast`` before and after the slew, or the deflection of its end in all three models."""
+    mast = runpy.run_path(str(ROOT / "cases" / "lattice_mast.py"))
+    if path.stem == "lattice_mast_slew":
+        results = simulate(mast["build"]("truss"), **mast["run"])
+        picture(results, path, [0.0, 3.0], azimuth=-70.0, elevation=20.0, dpi=80)
+        return
+    tips = []
+    for kind in ("truss", "superelement", "beam"):
+        results = simulate(mast["build"](kind), **mast["run"])
+        seen = results.in_frame("hub").bodies
+        tips.append(1e3 * (seen["mast.tip"] if "mast.tip" in seen else seen["plate"]).displacement[:, 2])
+    shown, others = np.stack(tips, axis=1), np.stack(tips[1:], axis=1) - tips[0][:, None]
+    rows = [
+        [Panel("end plate, z from the hub", "deflection", "mm", shown, ["truss", "superelement", "beam"])],
+        [Panel("difference from the truss", "deflection", "mm", others, ["superelement", "beam"])],
+    ]
+    table(results.time, rows, "Slew of a lattice mast").savefig(path, dpi=80)
+
+
+def draw_shapes(path: Path, folder: Path) -> None:
+    """Nine modes of ``satellite_two_arrays``."""
+    plot(modes(load_case(ROOT / "cases" / "satellite_two_arrays.toml").model, 9).results(), path, "modes", dpi=70)
+
+
+def draw_bode(path: Path, folder: Path) -> None:
+    """Attitude, rate and root torque of ``satellite_two_arrays`` by the torque on the hub, of a truncated model."""
+    space = linearize(
+        load_case(ROOT / "cases" / "satellite_two_arrays.toml").model,
+        inputs=["bodies.hub.torque.x"],
+        outputs=["bodies.hub.turn.x", "bodies.hub.angular_velocity.x", "appendages.left_yoke.torque.x"],
+        hub="hub",
+        craig_bampton=3,
+    )
+    space.frequency_response(space.resolving_frequencies()).draw(path, "bode", dpi=70)
+
+
+def draw_settling(path: Path, folder: Path) -> None:
+    """The study of ``satellite_settling``: a histogram of the settling time, or it and the vibration over variables."""
+    out = ROOT / "out" / "satellite_settling"
+    if not (out / "sweep.h5").exists():
+        cli(["sweep", str(SETTLING), "--out", str(out)], standalone_mode=False)
+    what = {"": "histogram of settling_time", "_scatter": "scatter of settling_time, vibration"}
+    plot(Results.read(out / "sweep.h5"), path, what[path.stem.removeprefix("satellite_settling")], dpi=80)
+
+
+def draw_settling_sobol(path: Path, folder: Path) -> None:
+    """Sobol indices of the vibration in the study of ``satellite_settling``, of 64 samples."""
+    few = folder / "satellite_settling.toml"
+    text = SETTLING.read_text().replace('"../', f'"{SETTLING.parent.parent}/').replace("runs = 1000", "runs = 64")
+    few.write_text(text)
+    cli(["sweep", str(few), "--sobol", "--out", str(folder / "sobol")], standalone_mode=False)
+    plot(Results.read(folder / "sobol" / "sweep.h5"), path, "sobol of vibration", dpi=80)
+
+
+DRAWN: dict[str, Callable[[Path, Path], None]] = {
+    "thermal_snap": draw_snap,
+    "lees_frame": draw_path,
+    "lattice_mast": draw_mast,
+    "lattice_mast_slew": draw_mast,
+    "satellite_two_arrays_modes": draw_shapes,
+    "satellite_two_arrays_bode": draw_bode,
+    **validation_pictures.DRAWN,
+}
+"""Name of a picture of several runs, or of none -> function of its path and of a folder for results."""
+LONG: dict[str, Callable[[Path, Path], None]] = {
+    "satellite_settling": draw_settling,
+    "satellite_settling_scatter": draw_settling,
+    "satellite_settling_sobol": draw_settling_sobol,
+}
+"""The same of studies of many runs, minutes on all cores, which are drawn only when they are named."""
+
+
 def main(names: list[str]) -> None:
-    """Draw the pictures of some names, or all."""
+    """Draw the pictures of some names, or all but the long ones."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
@@ -104,12 +189,9 @@ def main(names: list[str]) -> None:
         def results(case: str, overrides: tuple[str, ...]) -> Path:
             return run(case, *overrides, out=folder / f"{case}{len(overrides)}.h5")
 
-        for name in names or [*PICTURES, "thermal_snap", "lees_frame"]:
-            if name == "lees_frame":
-                draw_path(IMAGES / "lees_frame.png")
-                continue
-            if name == "thermal_snap":
-                draw_snap(IMAGES / "thermal_snap.png", folder)
+        for name in names or [*PICTURES, *DRAWN]:
+            if name in DRAWN or name in LONG:
+                (DRAWN | LONG)[name](IMAGES / f"{name}.png", folder)
                 continue
             case, overrides, command = PICTURES[name]
             verb, *options = shlex.split(command)

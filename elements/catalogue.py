@@ -10,9 +10,12 @@ have the same order. The first class of a table is the default of its ``kind``.
 from femb.elements.body.rigid_body import RigidBody as RigidBody
 from femb.elements.body.point_mass import PointMass as PointMass
 from femb.elements.body.ground import Ground as Ground
+from femb.elements.modal.flexible_body import FlexibleBody as FlexibleBody
+from femb.elements.modal.interface import Interface as Interface
 
 from femb.elements.beam.section import Section as Section
 from femb.elements.beam.beam import Beam as Beam
+from femb.elements.exact.beam import ExactBeam as ExactBeam
 
 from femb.elements.joint.kinds import Revolute as Revolute
 from femb.elements.joint.kinds import Spherical as Spherical
@@ -26,7 +29,7 @@ from femb.elements.joint.kinds import Parallel as Parallel
 from femb.elements.joint.kinds import Perpendicular as Perpendicular
 from femb.elements.joint.kinds import PointOnLine as PointOnLine
 from femb.elements.joint.kinds import PointOnPlane as PointOnPlane
-from femb.elements.joint.kinds import Components as Components
+from femb.elements.joint.components import Components as Components
 
 from femb.elements.joint.driver_joint import JointDriver as JointDriver
 from femb.elements.joint.driver_points import DistanceDriver as DistanceDriver
@@ -47,6 +50,8 @@ from femb.elements.spring.euler import EulerSpringDamper as EulerSpringDamper
 from femb.elements.joint.spring import JointSpringDamper as JointSpringDamper
 from femb.elements.joint.friction import JointFriction as JointFriction
 from femb.elements.joint.stops import JointStops as JointStops
+
+from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
 
 # Parts of descriptions, which are not items.
 from femb.elements.beam.path import Path as Path

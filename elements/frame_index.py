@@ -4,7 +4,7 @@ import numpy as np
 
 from femb.base.types import Ints
 from femb.layout.layout import Layout
-from femb.numerics.vector3 import AXES, IN_V
+from femb.numerics.vector3 import HAS_AXES, IN_V
 
 
 def frame_indices(layout: Layout, frame: int) -> list[int]:
@@ -19,7 +19,7 @@ def pair_starts(index: Ints) -> Ints:
     """
     starts = []
     for column in (0, 3):
-        first, has_axes = index[:, column + IN_V], index[:, column + AXES] == 1
+        first, has_axes = index[:, column + IN_V], index[:, column + HAS_AXES] == 1
         starts += [first, np.where((first >= 0) & has_axes, first + 3, -1)]
     return np.stack(starts, axis=1)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.base.checks import Checks
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import Row
 from femb.elements.marker import Marker
@@ -47,16 +48,27 @@ class Item:
     table : its table in a case file. kind : its word there. name : unique within the table.
     acts_on_attitude : whether it acts on the attitude of its hosts; then no host may be a point mass.
     has_dofs : whether it declares frames or internal coordinates, so that a model may consist of this kind alone.
+    resists_flight : whether its force depends on the inertial velocity of one host, as in air.
     slow_to_compile : whether two processes share the compilation of its kernels at the first use.
+    in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
     """
 
     table: ClassVar[str]
     kind: ClassVar[str]
     acts_on_attitude: ClassVar[bool] = False
     has_dofs: ClassVar[bool] = False
+    resists_flight: ClassVar[bool] = False
     slow_to_compile: ClassVar[bool] = False
+    in_case_files: ClassVar[bool] = True
 
     name: str
+
+    def __post_init__(self) -> None:
+        with Checks(self, self.table, self.name) as check:
+            self.check(check)
+
+    def check(self, check: Checks) -> None:
+        """Report problems of the item itself."""
 
     # The model
 
@@ -71,7 +83,7 @@ class Item:
         return None
 
     def parts(self) -> "tuple[Item, ...]":
-        """Items in its fields (in place of their names), which the model then also contains."""
+        """Items in its fields, in place of their names, and items that it makes: the model contains them too."""
         return ()
 
     def start_pose(self) -> StartPose:

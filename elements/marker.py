@@ -162,10 +162,7 @@ class SpringEnd(Place):
 
     def check_host(self, check: Checks) -> None:
         """Report an end without a host or with two."""
-        given = [word for word in ("body", "beam", "anchor") if getattr(self, word) is not None]
-        if len(given) != 1:
-            got = " and ".join(given) or "none"
-            check.fail(given[1] if given else "body", f"got {got}, wanted one of body, beam and anchor")
+        check.exactly_one("body", "beam", "anchor")
 
 
 def check_markers(check: Checks, kind: type[Marker], *fields: str) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_acceleration, station_motion
 from femb.layout.views import OutputStates
@@ -49,12 +50,25 @@ class Records:
 
 
 def motion_of(layout: Layout, station: Station, frames: OutputStates) -> tuple[Floats, ...]:
-    """The arrays (k, 3 or 4) of ``MOTION`` of a station; positions are relative to ``layout.origin``."""
+    """The arrays (k, 3 or 4) of ``MOTION`` of a station; positions and velocities are relative to ``layout.origin``."""
     q, v = frames.q, frames.v
     return *station_motion(layout, station, q, v), *station_acceleration(layout, station, q, v, frames.a)
 
 
+def inertial_motion_of(layout: Layout, station: Station, frames: OutputStates) -> dict[str, Floats]:
+    """The same by name, with inertial positions and velocities."""
+    motion = dict(zip(MOTION, motion_of(layout, station, frames), strict=True))
+    motion["position"], motion["velocity"] = layout.to_inertial(frames.time, motion["position"], motion["velocity"])
+    return motion
+
+
 def motions_of(layout: Layout, stations: list[Station], frames: OutputStates) -> dict[str, Floats]:
-    """The arrays (k, n, 3 or 4) of ``MOTION`` of n stations; positions are relative to ``layout.origin``."""
+    """The arrays (k, n, 3 or 4) of n stations by name; positions and velocities are relative to ``layout.origin``."""
     motions = [motion_of(layout, station, frames) for station in stations]
     return {word: np.stack([motion[k] for motion in motions], axis=1) for k, word in enumerate(MOTION)}
+
+
+def load_factors(batch: Batch, frames: OutputStates) -> dict[str, Floats]:
+    """The factor of every load of a batch with one input per load, i.e. the value of its profile."""
+    columns = [frames.u[:, batch.first_input + k] for k in range(len(batch.inputs))]
+    return {f"{each.label.replace('.', '/', 1)}/factor": u for each, u in zip(batch.inputs, columns, strict=True)}

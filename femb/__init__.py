@@ -46,7 +46,9 @@ def __getattr__(name):
             # Names of a class in other programs and in the literature.
             if name.lower() in (word.replace("_", "") for word in getattr(value, "also", ())):
                 raise AttributeError(f"module 'femb' has no attribute {name!r}; did you mean {kind!r}?")
-    raise AttributeError(f"module 'femb' has no attribute {name!r}; it has {', '.join(__getattr__('__all__'))}")
+    known = __getattr__("__all__")
+    close = import_module("femb.base.values").nearest(name, known)
+    raise AttributeError(f"module 'femb' has no attribute {name!r}{close or '; it has ' + ', '.join(known)}")
 
 
 def __dir__():

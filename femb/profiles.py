@@ -5,20 +5,16 @@ derivative in closed form, with their right limits where they jump. Adding a pro
 in ``KINDS``.
 """
 
-import bisect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Protocol, runtime_checkable
 
-import numpy as np
-
 from femb.base.checks import Checks
-from femb.base.types import Numbers, Pair
+from femb.base.interpolated import Spline, Table
+from femb.base.profile import CheckedProfile, Derivatives, SmoothProfile
+from femb.base.types import Numbers
 from femb.base.values import LARGEST
-
-Derivatives = tuple[float, float, float]
 
 
 class Profile(Protocol):
@@ -36,42 +32,10 @@ class Motion(Profile, Protocol):
 
     def derivatives(self, t: float) -> Derivatives:
         """Its value, and its first and second derivative by time (1/s, 1/s2)."""
-        ...
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """Base of the profiles: the word in case files, and the checks of the fields."""
-
-    shape: ClassVar[str]
-    positive: ClassVar[tuple[str, ...]] = ()
-
-    def __post_init__(self) -> None:
-        with Checks(self, "profile") as check:
-            self.check(check)
-
-    def check(self, check: Checks) -> None:
-        """Check the fields: by default, those named in ``positive`` must be above zero."""
-        check.positive(*self.positive)
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        return ()
-
-
-class _Smooth(_Shape):
-    """Base of profiles that compute the value with its derivatives."""
-
-    def __call__(self, t: float) -> float:
-        return self.derivatives(t)[0]
-
-    def derivatives(self, t: float) -> Derivatives:
-        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Constant(_Shape):
+class Constant(CheckedProfile):
     """One at all times, or ``value``."""
 
     shape: ClassVar[str] = "constant"
@@ -85,7 +49,7 @@ class Constant(_Shape):
 
 
 @dataclass(frozen=True)
-class Polynomial(_Smooth):
+class Polynomial(SmoothProfile):
     """c0 + c1 x + c2 x^2 + ... of x = t - start with ``coefficients`` c from the constant upwards, at all times: [0, 2]
     is a steady rate of two."""
 
@@ -107,7 +71,7 @@ class Polynomial(_Smooth):
 
 
 @dataclass(frozen=True)
-class Sine(_Smooth):
+class Sine(SmoothProfile):
     """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad."""
 
     shape: ClassVar[str] = "sine"
@@ -124,7 +88,7 @@ class Sine(_Smooth):
 
 
 @dataclass(frozen=True)
-class Versine(_Shape):
+class Versine(CheckedProfile):
     """(1 - cos(2 pi (t - start)/duration))/2 for ``duration`` seconds from ``start``, zero elsewhere; peak one."""
 
     shape: ClassVar[str] = "versine"
@@ -151,7 +115,7 @@ class Versine(_Shape):
 
 
 @dataclass(frozen=True)
-class SmoothStep(_Smooth):
+class SmoothStep(SmoothProfile):
     """From ``before`` to ``after`` in ``duration`` seconds from ``start``, at both ends at rest and not accelerated.
 
     The polynomial of least degree with these properties, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of the mean
@@ -181,7 +145,7 @@ class SmoothStep(_Smooth):
 
 
 @dataclass(frozen=True)
-class Step(_Shape):
+class Step(CheckedProfile):
     """Zero before ``start``, one from then on, zero again after ``duration`` if that is given.
 
     Jumps are breakpoints: integration uses the left limit before a jump and the right limit after it.
@@ -207,7 +171,7 @@ class Step(_Shape):
 
 
 @dataclass(frozen=True)
-class Exponential(_Shape):
+class Exponential(CheckedProfile):
     """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature.
 
     Its rate jumps at the start: a driver cannot follow it.
@@ -224,86 +188,6 @@ class Exponential(_Shape):
 
     def __call__(self, t: float) -> float:
         return -math.expm1(-(t - self.start) / self.time_constant) if t > self.start else 0.0
-
-
-@dataclass(frozen=True)
-class Table(_Shape):
-    """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
-
-    Its rate jumps at every time: a driver cannot follow it and needs a Spline.
-    """
-
-    shape: ClassVar[str] = "table"
-    times: Numbers
-    values: Numbers
-
-    def check(self, check: Checks) -> None:
-        _check_table(self, check)
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        result: tuple[float, ...] = self.times
-        return result
-
-    def __call__(self, t: float) -> float:
-        values: Sequence[float] = self.values
-        k = bisect.bisect_right(self.times, t)
-        if k == 0:
-            return values[0]
-        if k == len(self.times):
-            return values[-1]
-        part: float = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
-        return values[k - 1] + part * (values[k] - values[k - 1])
-
-
-@dataclass(frozen=True, eq=False)
-class Spline(_Smooth):
-    """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
-
-    slopes : the rates at the first and the last time (1/s), constant before and after; by default zero.
-    """
-
-    shape: ClassVar[str] = "spline"
-    times: Numbers
-    values: Numbers
-    slopes: Pair = (0.0, 0.0)
-
-    def check(self, check: Checks) -> None:
-        _check_table(self, check, at_least=2)
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """The ends, where the second derivative jumps; its corners in between need no restart."""
-        return (self.times[0], self.times[-1])
-
-    @cached_property
-    def _pieces(self) -> list[tuple[float, ...]]:
-        """Coefficients of the cubic of each interval, highest power first, in the time from its start."""
-        from scipy.interpolate import CubicSpline
-
-        first, last = self.slopes
-        spline = CubicSpline(self.times, self.values, bc_type=((1, first), (1, last)))
-        return [tuple(map(float, column)) for column in np.asarray(spline.c).T]
-
-    def derivatives(self, t: float) -> Derivatives:
-        k = bisect.bisect_right(self.times, t)
-        if k in (0, len(self.times)):
-            end = 0 if k == 0 else -1
-            slope = float(self.slopes[end])
-            return self.values[end] + slope * (t - self.times[end]), slope, 0.0
-        a, b, c, d = self._pieces[k - 1]
-        x = t - self.times[k - 1]
-        return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c, 6.0 * a * x + 2.0 * b
-
-
-def _check_table(item: "Table | Spline", check: Checks, at_least: int = 1) -> None:
-    """Check ``times`` and ``values`` of a profile."""
-    check.numbers("times", "values")
-    if not check.bad:
-        rising = all(a < b for a, b in zip(item.times, item.times[1:], strict=False))
-        check.require("times", rising, "must rise from each to the next")
-        check.require("times", len(item.times) >= at_least, f"wanted at least {at_least}")
-        check.require("values", len(item.values) == len(item.times), f"wanted {len(item.times)}, one a time")
 
 
 def check_profile(check: Checks, *fields: str) -> None:

@@ -13,7 +13,7 @@ from contracts import test_formulations, test_items, test_steppers
 
 import femb
 from femb.analysis.linear import linearize
-from femb.elements import EulerSpringDamper, Pull, RigidBody, SpringDamper, TorsionSpringDamper
+from femb.elements import RigidBody
 from femb.formulations import FORMULATIONS, make_formulation
 from femb.model.model import Model
 from femb.steppers import STEPPERS, make_stepper, methods_of
@@ -46,10 +46,6 @@ def integrate(model: Model) -> None:
         femb.simulate(model, duration=1e-6, output_interval=1e-6, formulation=name, method="rk")
 
 
-# Compiled with beams, which take a little less time than the rest.
-SPRINGS = (SpringDamper, TorsionSpringDamper, EulerSpringDamper, Pull)
-
-
 def beams() -> None:
     for make in test_items.EXAMPLES.values():
         model = make()
@@ -57,17 +53,15 @@ def beams() -> None:
             evaluate(model)
     linearize(test_formulations.boom())
     integrate(test_formulations.boom())
-    for kind in SPRINGS:
-        evaluate(test_items.EXAMPLES[kind]())
 
 
 def bodies() -> None:
     integrate(test_formulations.satellite())
     evaluate(test_items.EXAMPLES[RigidBody]())
     integrate(test_formulations.chain())
-    for kind, make in test_items.EXAMPLES.items():
+    for make in test_items.EXAMPLES.values():
         model = make()
-        if kind not in SPRINGS and not model.beams:
+        if not model.beams:
             evaluate(model)
     linearize(test_formulations.chain(), state={"joints.hinge two.angle": 0.3})
 

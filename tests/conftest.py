@@ -1,5 +1,5 @@
-"""Before the workers start: a folder for the runs that they share, and, where all tests are asked for, kernels that are
-compiled once, on both cores (see compile_first)."""
+"""Before the workers start: a folder for the runs that they share, one thread of linear algebra in each, and, where all
+tests are asked for, kernels that are compiled once, on both cores (see compile_first)."""
 
 import os
 import shutil
@@ -10,6 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+
+# Read by the linear algebra of numpy and scipy when they are loaded: with as many workers as cores, more threads only
+# wait for each other. Factors of dense matrices of some hundred rows then take twenty times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,7 +8,12 @@ from checkout import ROOT
 
 PLAN = runpy.run_path(str(ROOT / "docs" / "draw_floor_plan.py"))
 MODULES, ROOMS, room = PLAN["modules"](), PLAN["ROOMS"], PLAN["room"]
-IMPORTS = {module: list(PLAN["imports"](path, MODULES)) for module, path in MODULES.items()}
+
+
+@pytest.fixture(scope="module")
+def imports():
+    """What every module imports."""
+    return {module: list(PLAN["imports"](path, MODULES)) for module, path in MODULES.items()}
 
 
 def test_every_module_is_in_a_room():
@@ -16,28 +21,28 @@ def test_every_module_is_in_a_room():
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_nothing_is_imported_against_the_flow(name):
+def test_nothing_is_imported_against_the_flow(name, imports):
     """Imports inside functions count too; what only type checkers see does not."""
     above = ROOMS[ROOMS.index(name) + 1 :]
     against = [
         f"{module} imports {target}"
-        for module, targets in IMPORTS.items()
+        for module, targets in imports.items()
         for target, _, typing_only in targets
         if room(module) == name and room(target) in above and not typing_only
     ]
     assert against == []
 
 
-def test_no_module_imports_itself_through_others():
+def test_no_module_imports_itself_through_others(imports):
     graph = {module: {each for each, _, typing_only in targets if each in MODULES and not typing_only}
-             for module, targets in IMPORTS.items()}  # fmt: skip
+             for module, targets in imports.items()}  # fmt: skip
     TopologicalSorter({module: targets - {module} for module, targets in graph.items()}).prepare()  # or CycleError
 
 
-def test_no_room_imports_private_names_of_another():
+def test_no_room_imports_private_names_of_another(imports):
     private = [
         f"{module}: {name} of {target}"
-        for module, targets in IMPORTS.items()
+        for module, targets in imports.items()
         for target, names, _ in targets
         for name in names
         if name.startswith("_") and not name.startswith("__") and room(target) != room(module)

@@ -11,12 +11,14 @@ from femb.elements.beam import tangent as beam_tangent
 from femb.elements.beam.energy import energy_momentum
 from femb.elements.beam.force import forces
 from femb.elements.beam.matrices import matrices
+from femb.elements.beam.midpoint import midpoint_loads
 from femb.elements.beam.own_strain import linearised_strains
 from femb.elements.beam.shape import IDENTITY, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station
 from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.newton import LARGEST_ROTATION
 from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))
@@ -31,24 +33,26 @@ class BeamBatch(Batch):
     """
 
     slow_to_compile = True
+    largest_rotation = LARGEST_ROTATION
 
     def __init__(self, beams: list[Any], layout: Layout, model: ModelView) -> None:
         index: list[Floats] = []
-        ends: list[list[Floats]] = []
+        ends: list[Floats] = []
         data: list[Floats] = []
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:
             entry = layout.beams[beam.name]
             self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
-            shape, section = beam.shape, model.section_of(beam)
+            shape, row = beam.shape, element_data(model.section_of(beam), beam.strain == "source")
+            ends.extend(_end_rows(entry.stations, shape.corners))
             for k in range(beam.elements):
                 frames = [entry.stations[k].frame, entry.stations[k + 1].frame]
                 strains = entry.internal["strain"][k]
                 of_frames = (layout.frame_q[frames], layout.frame_v[frames])
                 index.append(np.concatenate([*of_frames, layout.internal_q[strains], layout.internal_v[strains]]))
-                ends.append([_end_row(entry.stations[k], shape.corners[k]), _end_row(entry.stations[k + 1])])
-                data.append(element_data(section, shape.lengths[k], beam.strain == "source"))
+                data.append(row.copy())
+                data[-1][columns.LENGTH] = shape.lengths[k]
                 if not shape.straight:
                     data[-1][columns.REFERENCE :] = reference_strains(data[-1], *shape.element(k))
                 self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
@@ -117,7 +121,7 @@ class BeamBatch(Batch):
         blocks, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
         self._check(beam_tangent.tangent(*self._elements, *blocks, *state, damping, stiffness))
 
-    def own_strains(self, q: Floats, x: Floats) -> Floats:
+    def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""
         out = np.empty((len(self.index), 12))
         self._check(linearised_strains(*self._elements[:3], q, x, self.fixed, out))
@@ -127,7 +131,7 @@ class BeamBatch(Batch):
         # the kernels take the strain less the reference: with the reference moved, it is the elements' own
         other = copy(self)
         other.data = self.data.copy()
-        other.data[:, columns.REFERENCE :] += self.own_strains(q, np.zeros(len(q))) - own
+        other.data[:, columns.REFERENCE :] += self.own_strains(q, q, np.zeros(len(q))) - own
         return other
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
@@ -143,10 +147,15 @@ class BeamBatch(Batch):
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:
             other.add_section_forces(frames.u, frames.q, frames.v, forces)
+        middle = np.empty((*forces.shape[:2], 6))
+        args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
+        self._check(midpoint_loads(self.index, self.ends, self.data, *args))
         block: dict[str, Floats] = {}
         for name, rows in self.slices.items():
             block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
             block[f"beams/{name}/section_moment"] = forces[:, rows, :, 3:]
+            block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
+            block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
         return block
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
@@ -157,10 +166,9 @@ class BeamBatch(Batch):
         return out
 
 
-def element_data(section: Any, length: float, source: bool) -> Floats:
-    """(37,) parameters of an element with a straight reference shape."""
+def element_data(section: Any, source: bool) -> Floats:
+    """(37,) parameters of the elements of a beam with a straight reference shape, without their lengths."""
     row = np.zeros(columns.REFERENCE + 12)
-    row[columns.LENGTH] = length
     row[columns.MASS] = section.line_mass()
     row[columns.INERTIA : columns.INERTIA + 3] = section.inertia()
     row[columns.DAMPING] = section.damping
@@ -170,9 +178,13 @@ def element_data(section: Any, length: float, source: bool) -> Floats:
     return row
 
 
-def _end_row(station: Station, corner: Floats = IDENTITY) -> Floats:
-    """A row of ``ends``; corner (4,) : rotation from the node's section to the element's."""
-    if np.any(corner != IDENTITY):
-        station = Station(station.frame, station.offset, multiply(station.rotation, corner))
-    has_offset = 0.0 if station.on_frame else 1.0
-    return np.array([has_offset, *station.offset, *rotation_matrix(station.rotation).ravel()])
+def _end_rows(stations: list[Station], corners: Floats) -> Floats:
+    """(e, 2, 13) rows of ``ends``; corners (e, 4) : rotation from the first node's section to the element's."""
+    offsets = np.array([station.offset for station in stations])
+    quaternions = np.array([station.rotation for station in stations])
+    first, turned = quaternions[:-1].copy(), np.any(corners != IDENTITY, axis=1)
+    first[turned] = multiply(first[turned], corners[turned])
+    offset = np.stack([offsets[:-1], offsets[1:]], axis=1)
+    rotation = np.stack([first, quaternions[1:]], axis=1)
+    has_offset = np.any(offset != 0.0, axis=-1) | np.any(rotation != IDENTITY, axis=-1)
+    return np.concatenate([has_offset[..., None], offset, rotation_matrix(rotation).reshape(-1, 2, 9)], axis=-1)

@@ -2,33 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, OneOf, Vector
-from femb.elements.beam.line import LineItem
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_frames import Sections, beam_sections
-from femb.elements.beam.shape import Shape, path_shape, uniform_shape
+from femb.elements.beam.shaped_beam import ShapedBeam
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.internal import InternalQuantity
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.layout.views import ModelView, StartPoses
-from femb.numerics import rotations
 
-# Pieces of an element in which the rotation angle along a path is summed.
-PIECES = 8
 STRAIN = InternalQuantity("strain", "-")
-ADVICE = ", wanted less than 180 degrees: give it more elements"
 
 
 @dataclass(frozen=True, eq=False)
-class Beam(LineItem):
+class Beam(ShapedBeam):
     """A beam of equal elements between its ``start`` and its ``end``.
 
     section : a Section, or its name in the model. length : m; omitted if the path defines it. elements : their number.
@@ -61,63 +56,21 @@ class Beam(LineItem):
     angular_velocity: Vector | None = None
     path: Path | None = None
 
-    def __post_init__(self) -> None:
-        with Checks(self, "beams", self.name) as check:
-            self.check_line(check)
-            self._check_shape(check)
-            if not check.bad:
-                self.check_ends(check)
-
-    def _check_shape(self, check: Checks) -> None:
-        path = self.path
-        if path is None or not isinstance(path, Path):
-            check.require("path", path is None, "wanted a Path")
-            if self.length is None:
-                check.fail("length", "is missing")
-            if self.curvature is not None and not {"length", "curvature", "elements"} & check.bad:
-                turn = float(np.linalg.norm(self.curvature)) * (self.length or 0.0) / self.elements
-                check.require("curvature", turn < np.pi, f"turns each element by {_degrees(turn)}{ADVICE}")
-            return
-        if self.curvature is not None:
-            check.fail("curvature", "given beside 'path', which says the shape too: give one of them")
-        if path.curve is None and self.length is not None:
-            check.fail("length", "given beside 'path', from which it follows: leave it out")
-        if path.curve is not None and self.length is None:
-            check.fail("length", "is missing: the path is a function of the length up to this one")
-        if path.kinks and path.points is not None and self.elements < len(path.points) - 1:
-            check.require("elements", False, f"wanted at least {len(path.points) - 1}, one for each straight piece")
+    def check(self, check: Checks) -> None:
+        self.check_line(check)
+        self.check_shape(check)
         if not check.bad:
-            try:
-                object.__setattr__(self, "length", self.shape.length)
-                turn = self._largest_turn(path)
-                check.require("elements", turn < np.pi, f"but the path turns one of them by {_degrees(turn)}{ADVICE}")
-            except ValueError as error:
-                check.fail("path.curve", str(error))
-            except Exception as error:  # of a user's function
-                check.fail("path.curve", f"fails: {type(error).__name__}: {error}")
-
-    def _largest_turn(self, path: Path) -> float:
-        """The largest rotation angle (rad) along an element on a smooth path, summed over small pieces."""
-        if path.kinks:
-            return 0.0
-        if path.radius is not None and path.angle is not None:
-            return path.angle / self.elements
-        guide = self.start if self.start is not None else self.end
-        refined = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.up, False)
-        turns = rotations.multiply(rotations.conjugate(refined.quaternions[:-1]), refined.quaternions[1:])
-        return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
-
-    @cached_property
-    def shape(self) -> Shape:
-        """The shape of the undeformed beam."""
-        if self.path is None:
-            return uniform_shape(float(self.length or 0.0), self.elements, self.curvature)
-        by_end = self.start is None or (not self.start.clamped and self.end is not None and self.end.clamped)
-        guide = self.end if by_end else self.start
-        return path_shape(self.path, self.length, self.elements, None if guide is None else guide.up, by_end)
+            self.check_ends(check)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """OutputStates for the nodes that are not attached; axial strains of the element ends, with couplings."""
+        """OutputStates for the nodes that are not attached; axial strains of the element ends, with couplings.
+
+        Raises ModelError if the section shears.
+        """
+        section = model.section_of(self)
+        if section.shears:
+            what = f"the section {section.name!r} has {section.shears}, and a beam of this kind does not shear"
+            raise ModelError.at((self.table, self.name, "section"), f'{what}: give the beam kind = "exact"')
         stations = self.nodes(layout, placement)
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)
@@ -152,12 +105,8 @@ class Beam(LineItem):
         return [BeamBatch(items, layout, model)]
 
     @staticmethod
-    def sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
+    def sections_between(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
         return beam_sections(recorded, xi)
-
-
-def _degrees(angle: float) -> str:
-    return f"{np.degrees(angle):.0f} degrees"
 
 
 def _nodes_in_use(beam: Beam, model: ModelView) -> set[int]:

@@ -1,6 +1,6 @@
 """Kernels of the ends of beam elements: poses, rates, accelerations and forces; arguments as in ``columns``."""
 
-from femb.elements.beam.strain import natural_coordinates, twist_directions
+from femb.elements.beam.natural import natural_coordinates, twist_directions
 from femb.numerics.compile import inlined
 from femb.numerics.vector3 import pose
 

@@ -4,11 +4,12 @@ import numpy as np
 
 from femb.elements.beam.columns import INERTIA, LENGTH, MASS, OFFSET, REFERENCE, SOURCE, STIFFNESS
 from femb.elements.beam.ends import element_shape, ends_motion
-from femb.elements.beam.inertia import HERMITE_MASS, HERMITE_MEAN, centreline_rate, rotary_rows
+from femb.elements.beam.inertia import HERMITE_MASS, HERMITE_MEAN, centreline_rate
+from femb.elements.beam.mass import rotary_rows
 from femb.elements.beam.mass_axis import offset_energy
 from femb.elements.beam.strain import WEIGHTS, strains
 from femb.numerics.compile import kernel
-from femb.numerics.vector3 import cross, turn
+from femb.numerics.vector3 import cross, rotate
 
 
 @kernel
@@ -39,7 +40,7 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
             for end in range(2):
                 stretched = length * (1.0 + q[s, index[k, 4 + end]])
                 centreline_rate(v[s, index[k, 6 + end]], small[4 + end], stretched, length, work)
-                turn(R[1 + 2 * end], work, x1[1 + 2 * end])
+                rotate(R[1 + 2 * end], work, x1[1 + 2 * end])
                 for i in range(3):
                     x0[2 * end, i] = small[end, i]
                     x1[2 * end, i] = small[2 + end, i]

@@ -3,16 +3,29 @@
 Source: docs/theory/beam.md.
 """
 
-import math
-
 import numpy as np
 
 from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, REFERENCE, SOURCE, STIFFNESS
 from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
-from femb.elements.beam.strain import WEIGHTS, end_gradient, strains
+from femb.elements.beam.natural import ends_force, natural_rates
+from femb.elements.beam.strain import WEIGHTS, strains
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import turn, turn_back
+from femb.numerics.vector3 import rotate, rotate_back
+
+
+@inlined
+def stress_force(data, e, E, n):
+    """n (8,): force on the natural coordinates by the elastic stress of the strains e (3, 4)."""
+    n[:] = 0.0
+    for i in range(3):
+        for j in range(4):
+            stress = 0.0
+            for k in range(4):
+                stress += data[STIFFNESS + 4 * j + k] * e[i, k]
+            stress *= WEIGHTS[i] * data[LENGTH]
+            for m in range(8):
+                n[m] += stress * E[i, j, m]
 
 
 @inlined
@@ -23,34 +36,14 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
         for j in range(4):
             e[i, j] = e[i, j] - data[REFERENCE + 4 * i + j] if elastic else 0.0
     if damping > 0.0:
-        s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-        # n contains the rates of the natural coordinates first, equation (15)
-        n[0] = motion[0] + X[1] * motion[5] - X[2] * motion[4]
-        n[1] = motion[1] + X[2] * motion[3] - X[0] * motion[5]
-        n[2] = motion[2] + X[0] * motion[4] - X[1] * motion[3]
-        n[3] = length * motion[6]
-        g1, g2, g3 = length * motion[10], s2 * motion[9], -s2 * motion[8]
-        n[4] = Q[0, 0] * g1 + Q[0, 1] * g2 + Q[0, 2] * g3 + X[5] * motion[5] - X[6] * motion[4]
-        n[5] = Q[1, 0] * g1 + Q[1, 1] * g2 + Q[1, 2] * g3 + X[6] * motion[3] - X[4] * motion[5]
-        n[6] = Q[2, 0] * g1 + Q[2, 1] * g2 + Q[2, 2] * g3 + X[4] * motion[4] - X[5] * motion[3]
-        n[7] = 0.0
-        for k in range(3):
-            n[7] += gamma[k] * motion[7 + k] - beta[k] * motion[3 + k]
+        natural_rates(X, Q, beta, gamma, length, motion, n)
         for i in range(3):
             for j in range(4):
                 rate = 0.0
                 for m in range(8):
                     rate += E[i, j, m] * n[m]
                 e[i, j] += damping * rate
-    n[:] = 0.0
-    for i in range(3):
-        for j in range(4):
-            stress = 0.0
-            for k in range(4):
-                stress += data[STIFFNESS + 4 * j + k] * e[i, k]
-            stress *= WEIGHTS[i] * length
-            for m in range(8):
-                n[m] += stress * E[i, j, m]
+    stress_force(data, e, E, n)
 
 
 @inlined
@@ -88,32 +81,19 @@ def element_force(
             # only differences of the rates of r enter
             x1[0, k] = 0.0
             x1[2, k] = f11[k]
-        turn_back(R[1], acc1, x2[0])
-        turn_back(R[1], acc2, x2[2])
+        rotate_back(R[1], acc1, x2[0])
+        rotate_back(R[1], acc2, x2[2])
         centreline_rate(v[index[6]], omega1, s1, length, x1[1])
         centreline_rate(v[index[7]], omega2, s2, length, work)
-        turn(Q, work, x1[3])
+        rotate(Q, work, x1[3])
         centreline_acceleration(v[index[6]], a[index[6]], omega1, alpha1, s1, length, x2[1])
         centreline_acceleration(v[index[7]], a[index[7]], omega2, alpha2, s2, length, work)
-        turn(Q, work, x2[3])
+        rotate(Q, work, x2[3])
         n[7] += inertia_force(
             X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], has_mass_offset,
             data[OFFSET], data[OFFSET + 1], omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
         )  # fmt: skip
-    end_gradient(X, Q, beta, gamma, length, n, f11)
-    for k in range(3):
-        f[k] = F[0, k] - f11[k]
-        f[3 + k] = f11[3 + k] + M1[k]
-        f[7 + k] = F[2, k] + f11[k]
-        f[10 + k] = f11[7 + k]
-    # a force on x = (r, g) acts on the ends through their centreline derivatives g
-    turn_back(Q, F[3], work)
-    f[4] -= s1 * F[1, 2]
-    f[5] += s1 * F[1, 1]
-    f[6] = f11[6] + length * F[1, 0]
-    f[11] -= s2 * work[2]
-    f[12] += s2 * work[1]
-    f[13] = f11[10] + length * work[0]
+    ends_force(X, Q, beta, gamma, length, s2, n, F, M1, work, f11, f)
     return True
 
 
@@ -126,11 +106,10 @@ def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic,
     the tangent, so that a positive first component is tension. Returns -1, or the number of a folded element.
     """
     R = np.empty((5, 3, 3))
-    small = np.empty((12, 3))
-    vectors = np.empty((9, 4, 3))
+    small, vectors, F = np.empty((12, 3)), np.empty((9, 4, 3)), np.empty(3)
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
     e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
-    F, force, torque = np.empty(3), np.empty(3), np.empty(3)
+    force, torque = np.empty(3), np.empty(3)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             ok = element_force(
@@ -141,7 +120,7 @@ def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic,
                 return k
             for end in range(2):
                 frame = index[k, 2 + end]
-                turn(R[1], f[7 * end : 7 * end + 3], F)
+                rotate(R[1], f[7 * end : 7 * end + 3], F)
                 if frame >= 0:
                     force_to_frame(F, f[7 * end + 3 : 7 * end + 6], ends[k, end], R[2 * end], force, torque)
                     for i in range(3):
@@ -150,7 +129,7 @@ def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic,
                 out[s, index[k, 6 + end]] += sign * f[7 * end + 6]
                 if section.shape[0] > 0:
                     outward = -1.0 if end == 0 else 1.0
-                    turn_back(R[1 + 2 * end], F, force)
+                    rotate_back(R[1 + 2 * end], F, force)
                     for i in range(3):
                         section[s, k, end, i] = outward * force[i]
                         section[s, k, end, 3 + i] = outward * f[7 * end + 3 + i]

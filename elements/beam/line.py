@@ -1,7 +1,7 @@
 """The contract of beams: a chain of elements between nodes, from a ``start`` to an ``end``.
 
 Every kind in the table of beams derives from ``LineItem``, which locates its nodes, declares their frames and records
-their motion. A kind adds the equations, and the interpolation between nodes (``sections``).
+their motion. A kind adds the equations, and the interpolation between nodes (``sections_between``).
 """
 
 from collections.abc import Mapping
@@ -31,11 +31,12 @@ class LineItem(Item):
 
     section : a Section, or its name in the model. length : m. elements : their number. start, end : Attachments; an
     omitted end is free. velocity (m/s, of the start, inertial axes) and angular_velocity (rad/s, axes of the first
-    section) of a free beam.
+    section) of a free beam. carries_loads : whether its own batches evaluate distributed and thermal loads along it.
     """
 
     table: ClassVar[str] = "beams"
     has_dofs: ClassVar[bool] = True
+    carries_loads: ClassVar[bool] = False
 
     name: str
     section: Section | str
@@ -102,6 +103,16 @@ class LineItem(Item):
         """Its section, unless the field is a name."""
         return (self.section,) if isinstance(self.section, Section) else ()
 
+    @property
+    def uniform(self) -> bool:
+        """Whether it has one section all along, of which stresses can be computed."""
+        return True
+
+    @property
+    def section_names(self) -> tuple[str, ...]:
+        """The names of its sections in the model."""
+        return (self.section,) if isinstance(self.section, str) else ()
+
     def start_motion(self, layout: Layout) -> StartMotion | None:
         if self.velocity is None and self.angular_velocity is None:
             return None
@@ -129,14 +140,13 @@ class LineItem(Item):
         """The stations of the nodes from start to end; nodes that are not attached get new frames."""
         origin, axes = placement.beams[self.name]
         positions, quaternions = self.reference()
+        positions, quaternions = origin + rotations.rotate(axes, positions), rotations.multiply(axes, quaternions)
         ends = dict(zip((0, self.elements), zip(self.attached, placement.clamps[self.name], strict=True), strict=True))
         stations: list[Station] = []
         for k in range(self.elements + 1):
             clamp, rotation = ends.get(k, (None, None))
             if clamp is None or rotation is None:
-                position = origin + rotations.rotate(axes, positions[k])
-                frame = layout.add_frame(f"{self.name}, node {k}", position, rotations.multiply(axes, quaternions[k]))
-                stations.append(Station(frame))
+                stations.append(Station(layout.add_frame(f"{self.name}, node {k}", positions[k], quaternions[k])))
             else:
                 host = layout.station(clamp)
                 stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, rotation)))
@@ -149,7 +159,7 @@ class LineItem(Item):
         return beam_records(items, system)
 
     @staticmethod
-    def sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
+    def sections_between(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
         """The sections at xi (s,), 0 to 1, along every element.
 
         recorded : arrays of a beam of this kind by their names in the results, at one or more instants: position (...,

@@ -5,25 +5,32 @@ import numpy as np
 from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, SOURCE, STIFFNESS, TRUE
 from femb.elements.beam.ends import element_shape, ends_motion
 from femb.elements.beam.force import shape_force
-from femb.elements.beam.inertia import rotary_rows, translation_mass
+from femb.elements.beam.mass import rotary_rows, translation_mass
 from femb.elements.beam.mass_axis import offset_mass
-from femb.elements.beam.strain import WEIGHTS, geometric_stiffness, shape_gradient, strains
+from femb.elements.beam.natural import geometric_stiffness, shape_gradient
+from femb.elements.beam.strain import WEIGHTS, strains
 from femb.numerics.compile import inlined, kernel
+from femb.numerics.vector3 import add_torque_tangent, rotate, rotate_back
+
+
+@inlined
+def arm_map(R1, Rn, arm, out):
+    """out (3, 3) = -(R1^T Rn) arm~: velocity, axes R1, of the end of an arm (3,) in a frame, per spin of the frame."""
+    for i in range(3):
+        # row i of R1^T Rn
+        a = R1[0, i] * Rn[0, 0] + R1[1, i] * Rn[1, 0] + R1[2, i] * Rn[2, 0]
+        b = R1[0, i] * Rn[0, 1] + R1[1, i] * Rn[1, 1] + R1[2, i] * Rn[2, 1]
+        c = R1[0, i] * Rn[0, 2] + R1[1, i] * Rn[1, 2] + R1[2, i] * Rn[2, 2]
+        out[i, 0] = c * arm[1] - b * arm[2]
+        out[i, 1] = a * arm[2] - c * arm[0]
+        out[i, 2] = b * arm[0] - a * arm[1]
 
 
 @inlined
 def frame_map(R, ends, T):
-    """T (2, 3, 3): per end, its velocity per spin of its frame, -(R1^T Rn) d~, axes of the first section."""
+    """T (2, 3, 3): per end, its velocity per spin of its frame, axes of the first section."""
     for end in range(2):
-        d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
-        for i in range(3):
-            # row i of R1^T Rn
-            a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
-            b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
-            c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
-            T[end, i, 0] = c * d2 - b * d3
-            T[end, i, 1] = a * d3 - c * d1
-            T[end, i, 2] = b * d1 - a * d2
+        arm_map(R[1], R[2 * end], ends[end, 1:4], T[end])
 
 
 @inlined
@@ -225,19 +232,9 @@ def attachment_stiffness(force1, force2, ends, R, A):
 
     force1, force2 (3,) : on the ends, components in the axes of the first section, constant in inertial axes.
     """
+    F, local = np.empty(3), np.empty(3)
     for end in range(2):
-        if ends[end, 0] == 0.0:
-            continue
-        force = force1 if end == 0 else force2
-        o = 7 * end + 3
-        along = 0.0
-        # F in frame axes is Rn^T R1 force; d~ F~ = F d^T - (d . F) I
-        for i in range(3):
-            f = 0.0
-            for k in range(3):
-                f += R[2 * end, k, i] * (R[1, k, 0] * force[0] + R[1, k, 1] * force[1] + R[1, k, 2] * force[2])
-            along += f * ends[end, 1 + i]
-            for j in range(3):
-                A[o + i, o + j] += f * ends[end, 1 + j]
-        for i in range(3):
-            A[o + i, o + i] -= along
+        if ends[end, 0] != 0.0:
+            rotate(R[1], force1 if end == 0 else force2, F)
+            rotate_back(R[2 * end], F, local)
+            add_torque_tangent(1.0, local, ends[end, 1:4], 7 * end + 3, A)

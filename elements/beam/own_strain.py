@@ -7,7 +7,8 @@ import numpy as np
 
 from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE
 from femb.elements.beam.ends import element_shape, ends_motion
-from femb.elements.beam.strain import shape_gradient, strains
+from femb.elements.beam.natural import natural_rates
+from femb.elements.beam.strain import strains
 from femb.numerics.compile import kernel
 
 
@@ -18,7 +19,7 @@ def linearised_strains(index, ends, data, q, x, fixed, out):
     Returns -1, or the number of a folded element.
     """
     R, small = np.empty((5, 3, 3)), np.empty((12, 3))
-    X, motion, rate, B = np.empty(8), np.empty(11), np.empty(8), np.empty((8, 11))
+    X, motion, rate = np.empty(8), np.empty(11), np.empty(8)
     e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
@@ -26,11 +27,7 @@ def linearised_strains(index, ends, data, q, x, fixed, out):
         if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
         ends_motion(index[k], ends[k], x, R, small, motion)
-        shape_gradient(X, R[4], small[10], small[11], length, B)
-        for m in range(8):
-            rate[m] = 0.0
-            for j in range(11):
-                rate[m] += B[m, j] * motion[j]
+        natural_rates(X, R[4], small[10], small[11], length, motion, rate)
         for i in range(3):
             for j in range(4):
                 value = e[i, j] - data[k, REFERENCE + 4 * i + j]

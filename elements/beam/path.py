@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
-from femb.base.values import as_numbers, frozen_array, shown
+from femb.base.values import frozen_array
 
 # Smallest distance of successive points, relative to the total length.
 SMALLEST_STEP = 1e-9
@@ -57,12 +57,9 @@ class Path:
                 self._check_points(check)
 
     def _check_points(self, check: Checks) -> None:
-        points = as_numbers(self.points)
-        if points is None or points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
-            check.fail("points", f"got {shown(self.points)}, wanted at least two points of three numbers")
-            return
-        if not np.all(np.isfinite(points)):
-            check.fail("points", f"got {shown(self.points)}, every number must be finite")
+        wanted = "at least two points of three numbers"
+        points = check.array("points", lambda x: x.ndim == 2 and x.shape[1] == 3 and len(x) > 1, wanted)
+        if points is None:
             return
         steps = np.diff(points, axis=0)
         lengths = np.linalg.norm(steps, axis=1)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
+from femb.elements.beam.recovery import recovery_points, stress_section
 from femb.elements.records import RecordedSystem, Records, motions_of
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
@@ -24,7 +25,11 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
         static[f"{path}/reference_quaternion"] = recorder.quaternion
         static[f"{path}/element_length"] = beam.shape.lengths
         static[f"{path}/corner"] = beam.shape.corners
-        static[f"{path}/outline"] = system.model.section_of(beam).outline()
+        section = system.model.section_of(beam)
+        static[f"{path}/outline"] = section.outline()
+        properties = stress_section(section) if beam.uniform else None
+        if properties is not None:
+            static[f"{path}/recovery_points"], static[f"{path}/stress_section"] = recovery_points(section), properties
         attributes[path] = {"kind": beam.kind}
         if recorder.deflection_body is not None:
             attributes[path]["deflection_body"] = recorder.deflection_body
@@ -63,7 +68,7 @@ class _BeamRecorder:
         """Arrays (k, n, ...) by name."""
         result = motions_of(self.layout, self.beam.stations, frames)
         nodes = result["position"]
-        result["position"] = self.layout.origin + nodes
+        result["position"], result["velocity"] = self.layout.to_inertial(frames.time, nodes, result["velocity"])
         for word, numbers in self.beam.internal.items():
             result[word] = frames.q[:, self.layout.internal_q[numbers]]
         result["rotation"] = rotations.multiply(result["quaternion"], rotations.conjugate(self.quaternion))

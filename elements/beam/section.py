@@ -7,14 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import FembWarning
-from femb.base.types import Floats, Matrix4, Pair, Vector
+from femb.base.errors import FembWarning, ModelError
+from femb.base.types import Floats, Matrix4, Matrix6, Pair, Vector
+from femb.base.values import frozen_array
+from femb.elements.beam.outline import outline_of_shape, rectangle
+from femb.elements.beam.section_checks import check_forms, check_matrices
+from femb.elements.beam.section_files import one_section
+from femb.elements.beam.section_matrices import mass_parts
 from femb.elements.item import Item
+from femb.numerics.rotations import cross_matrix
 
-MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
-DIRECT = ("axial_stiffness", "torsional_stiffness", "bending_stiffness")
-MASSES = ("density", "area", "second_moments")
-DIRECT_MASSES = ("mass_per_length", "inertia_per_length")
+# Extension, twist and curvatures among the six strains.
+UNSHEARED = [0, 3, 4, 5]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +29,21 @@ class Section(Item):
     torsion_constant (Saint-Venant's, m4; for a square of side b it is 0.1406 b4, not the polar moment),
     youngs_modulus and shear_modulus (Pa). Directly: axial_stiffness EA (N), torsional_stiffness GJ and
     bending_stiffness [EIy, EIz] (N m2). In full: stiffness_matrix, symmetric 4 x 4, of axial strain, twist and the
-    curvatures about y and z, for sections that couple bending with twist or stretching.
+    curvatures about y and z, for sections that couple bending with twist or stretching; or symmetric 6 x 6, forces then
+    moments by extension, shear along y and z, twist and curvatures, in the order and with the signs of VABS.
+    shear_stiffness [kGAy, kGAz] (N), beside one of these but the 6 x 6: then, and with a 6 x 6, the section shears,
+    which takes a beam of the kind "exact".
     Inertia: density (kg/m3) with area and second_moments, and polar_moment (m4) of inertia in twist, by default the sum
     of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m). Both are about axes
-    through the mass centre at mass_axis [y, z] (m, by default on the reference axis of the stiffness).
+    through the mass centre at mass_axis [y, z] (m, by default on the reference axis of the stiffness). In full:
+    mass_matrix, symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of VABS.
+    file : of VABS (.K) or BECAS, with the stiffness_matrix and the mass_matrix, or a table (.csv) of one row; in a case
+    file relative to its folder.
     damping : stiffness-proportional, stress per strain rate divided by stress per strain, s. shape : for pictures only,
     {"rectangle": [y, z]} or {"circle": radius}; by default the rectangle with the same area and radii of gyration.
+    recovery_points : points [[y, z], ...] (m) for stresses; by default the corners of the shape, or of the rectangle
+    with the section's radii of gyration. torsion_modulus : torque divided by the largest shear stress, m3; by default
+    that of the same circle or rectangle with this torsion_constant.
     expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
 
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or incompletely, a matrix that
@@ -54,65 +67,61 @@ class Section(Item):
     axial_stiffness: float | None = None
     torsional_stiffness: float | None = None
     bending_stiffness: Pair | None = None
-    stiffness_matrix: Matrix4 | None = None
+    stiffness_matrix: Matrix4 | Matrix6 | None = None
     mass_per_length: float | None = None
     inertia_per_length: Vector | None = None
     expansion: float | None = None
     mass_axis: Pair | None = None
+    recovery_points: list[Pair] | None = None
+    torsion_modulus: float | None = None
+    shear_stiffness: Pair | None = None
+    mass_matrix: Matrix6 | None = None
+    file: str | None = None
 
-    def __post_init__(self) -> None:
-        with Checks(self, "sections", self.name) as check:
-            check.positive("area", "torsion_constant", "density", "youngs_modulus", "shear_modulus", "polar_moment")
-            check.positive("axial_stiffness", "torsional_stiffness", "mass_per_length")
-            check.not_negative("damping")
-            for name in ("second_moments", "bending_stiffness", "inertia_per_length"):
-                value = getattr(self, name)
-                if value is not None and name not in check.bad:
-                    check.require(name, np.all(np.asarray(value) > 0), "must be greater than 0")
-            self._check_matrix(check)
-            self._check_ways(check)
-            if not check.bad:
-                self._warn()
-            if self.shape is not None and self._outline_of_shape() is None:
-                check.fail("shape", f"got {self.shape!r}, wanted rectangle = [y, z] or circle = radius, in m")
-
-    def _check_matrix(self, check: Checks) -> None:
-        matrix = self.stiffness_matrix
-        if matrix is None or "stiffness_matrix" in check.bad:
+    def check(self, check: Checks) -> None:
+        if self.file is not None and "file" not in check.bad and not self._read(check, self.file):
             return
-        if np.max(np.abs(matrix - matrix.T)) > 1e-9 * np.max(np.abs(matrix)):
-            check.fail("stiffness_matrix", "must be symmetric")
-        elif not np.all(np.linalg.eigvalsh(matrix) > 0.0):
-            check.fail("stiffness_matrix", "must be positive definite: every deformation must cost energy")
+        check.positive("area", "torsion_constant", "density", "youngs_modulus", "shear_modulus", "polar_moment")
+        check.positive("axial_stiffness", "torsional_stiffness", "mass_per_length", "torsion_modulus")
+        check.not_negative("damping")
+        for name in ("second_moments", "bending_stiffness", "inertia_per_length", "shear_stiffness"):
+            value = getattr(self, name)
+            if value is not None and name not in check.bad:
+                check.require(name, np.all(np.asarray(value) > 0), "must be greater than 0")
+        check_matrices(self, check)
+        check_forms(self, check)
+        if self.recovery_points is not None:
+            wanted = "points of two numbers, [[y, z], ...], in m"
+            points = check.array(
+                "recovery_points", lambda x: x.ndim == 2 and x.shape[1] == 2 and bool(np.isfinite(x).all()), wanted
+            )
+            if points is not None:
+                object.__setattr__(self, "recovery_points", frozen_array(points))
+        if not check.bad:
+            self._warn()
+        if self.shape is not None and outline_of_shape(self.shape) is None:
+            check.fail("shape", f"got {self.shape!r}, wanted rectangle = [y, z] or circle = radius, in m")
 
-    def _check_ways(self, check: Checks) -> None:
-        """Report if the stiffness or the inertia is not given completely in exactly one form."""
-
-        def given(names: tuple[str, ...]) -> list[str]:
-            return [name for name in names if getattr(self, name) is not None]
-
-        direct = given(DIRECT) or given(("stiffness_matrix",))
-        wanted = MATERIAL if not direct else (DIRECT if given(DIRECT) else ("stiffness_matrix",))
-        for name in wanted:
-            if getattr(self, name) is None and name not in check.bad:
-                check.fail(name, f"is missing: the stiffness needs {', '.join(wanted)}")
-        for name in given(("youngs_modulus", "shear_modulus", "torsion_constant")) if direct else []:
-            check.fail(name, f"given beside {direct[0]!r}, which also says the stiffness: give one of them")
-        if given(DIRECT) and self.stiffness_matrix is not None:
-            check.fail("stiffness_matrix", f"given beside {given(DIRECT)[0]!r}: give one of them")
-        masses = DIRECT_MASSES if given(DIRECT_MASSES) else MASSES
-        for name in masses:
-            if (
-                getattr(self, name) is None
-                and name not in check.bad
-                and (masses is DIRECT_MASSES or name not in wanted)
-            ):
-                check.fail(name, f"is missing: the inertia needs {', '.join(masses)}")
-        if masses is DIRECT_MASSES and self.density is not None:
-            check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
+    def _read(self, check: Checks, file: str) -> bool:
+        """Take the matrices of the file; false with a problem."""
+        try:
+            stiffness, mass, damping = one_section(file)
+        except ModelError as error:
+            check.fail("file", str(error))
+            return False
+        for name, matrix in (("stiffness_matrix", stiffness), ("mass_matrix", mass)):
+            given = getattr(self, name)
+            if given is not None and not np.array_equal(given, matrix):
+                check.fail(name, "given beside 'file', which has it: give one of them")
+            object.__setattr__(self, name, frozen_array(matrix))
+        if not self.damping:
+            object.__setattr__(self, "damping", damping)
+        return True
 
     def _warn(self) -> None:
         """Warn of values that are impossible for a plane section."""
+        if self.mass_matrix is not None:
+            return
         moments = self.inertia()
         largest = int(np.argmax(moments))
         if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
@@ -135,10 +144,23 @@ class Section(Item):
                 stacklevel=4,
             )
 
+    @property
+    def shears(self) -> str:
+        """The field that makes it shear, in words; empty if it does not."""
+        if self.shear_stiffness is not None:
+            return "a shear_stiffness"
+        return (
+            "a 6 x 6 stiffness_matrix" if self.stiffness_matrix is not None and len(self.stiffness_matrix) == 6 else ""
+        )
+
     def stiffness(self) -> Floats:
-        """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2."""
+        """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2; of a
+        6 x 6 matrix, those without shear forces."""
         if self.stiffness_matrix is not None:
-            return np.array(self.stiffness_matrix)
+            if len(self.stiffness_matrix) == 4:
+                return np.array(self.stiffness_matrix)
+            matrix: Any = self.stiffness_matrix
+            return np.linalg.inv(np.linalg.inv(matrix)[np.ix_(UNSHEARED, UNSHEARED)])
         # the checks ensure that one of the two forms is complete
         given: Any = self
         if self.axial_stiffness is not None:
@@ -146,43 +168,58 @@ class Section(Item):
         e, g = given.youngs_modulus, given.shear_modulus
         return np.diag([e * given.area, g * given.torsion_constant, *(e * given.second_moments)])
 
+    def compliance(self) -> Floats:
+        """(6, 6) strains (extension, shear along y and z, twist, curvatures) per force and moment; no shear strain
+        where the section has no shear stiffness."""
+        if self.stiffness_matrix is not None and len(self.stiffness_matrix) == 6:
+            return np.linalg.inv(self.stiffness_matrix)
+        result = np.zeros((6, 6))
+        result[np.ix_(UNSHEARED, UNSHEARED)] = np.linalg.inv(self.stiffness())
+        if self.shear_stiffness is not None:
+            result[1, 1], result[2, 2] = 1.0 / np.asarray(self.shear_stiffness)
+        return result
+
+    def mass(self) -> Floats:
+        """(6, 6) momentum and angular momentum per length, about the reference axis, per velocity and spin."""
+        if self.mass_matrix is not None:
+            return np.array(self.mass_matrix)
+        m, c = self.line_mass(), np.array([0.0, *self.offset()])
+        tilde = cross_matrix(c)
+        result = np.zeros((6, 6))
+        result[:3, :3] = m * np.eye(3)
+        result[:3, 3:], result[3:, :3] = -m * tilde, m * tilde
+        result[3:, 3:] = np.diag(self.inertia()) - m * tilde @ tilde
+        return result
+
     def line_mass(self) -> float:
         """Mass per length, kg/m."""
+        if self.mass_matrix is not None:
+            return float(self.mass_matrix[0, 0])
         return float(self.mass_per_length or self.density * self.area)  # type: ignore[operator]
 
     def inertia(self) -> Floats:
         """(3,) moments of inertia per unit length about the section's x, y and z axes, kg m."""
+        if self.mass_matrix is not None:
+            return np.diag(mass_parts(self.mass_matrix)[2])
         if self.inertia_per_length is not None:
             return np.array(self.inertia_per_length)
         given: Any = self
         polar = self.polar_moment or float(np.sum(given.second_moments))
-        result: Floats = given.density * np.array([polar, *given.second_moments])
-        return result
+        return np.asarray(given.density * np.array([polar, *given.second_moments]))
 
     def offset(self) -> Floats:
         """(2,) y and z of the mass centre relative to the reference axis, section axes, m."""
+        if self.mass_matrix is not None:
+            return mass_parts(self.mass_matrix)[1][1:]
         return np.zeros(2) if self.mass_axis is None else np.array(self.mass_axis)
 
     def outline(self) -> Floats:
         """(m, 2) polygon of the section in its y and z axes, m; for pictures and meshes."""
-        given = self._outline_of_shape()
+        given = outline_of_shape(self.shape)
         if given is not None:
             return given
         # Rectangle with the section's radii of gyration, scaled to its area if the area is given.
         stiffness = np.diag(self.stiffness())
         z, y = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
         scale = np.sqrt(self.area / (y * z)) if self.area is not None else 1.0
-        return _rectangle(scale * y, scale * z)
-
-    def _outline_of_shape(self) -> Floats | None:
-        match self.shape:
-            case {"rectangle": [float() | int() as y, float() | int() as z]} if y > 0 and z > 0:
-                return _rectangle(y, z)
-            case {"circle": float() | int() as radius} if radius > 0:
-                angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
-                return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        return None
-
-
-def _rectangle(y: float, z: float) -> Floats:
-    return 0.5 * np.array([[-y, -z], [y, -z], [y, z], [-y, z]])
+        return rectangle(scale * y, scale * z)

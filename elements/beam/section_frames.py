@@ -40,7 +40,7 @@ def end_sections(recorded: Mapping[str, Floats]) -> Floats:
 
 
 def beam_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
-    """Sections at xi (s,) of all elements of quaternion Euler-Bernoulli beams; see ``LineItem.sections``.
+    """Sections at xi (s,) of all elements of quaternion Euler-Bernoulli beams; see ``LineItem.sections_between``.
 
     The velocity omits the rate of the axial strains, which is not recorded; the spin is interpolated linearly.
     """

@@ -234,12 +234,13 @@ def reference_strains(data: Floats, ends: tuple[Floats, Floats], others: tuple[F
     number of elements.
     """
     from femb.elements.beam import columns as beam_columns
-    from femb.elements.beam import strain as beam_strain
+    from femb.elements.beam.natural import natural_coordinates
+    from femb.elements.beam.strain import strains
 
     Q, X, e = np.empty((3, 3)), np.empty(8), np.empty((3, 4))
     R1, R2 = rotations.rotation_matrix(ends[1]), rotations.rotation_matrix(others[1])
     length = data[beam_columns.LENGTH]
-    beam_strain.natural_coordinates(ends[0], R1, 0.0, others[0], R2, 0.0, length, Q, X)
+    natural_coordinates(ends[0], R1, 0.0, others[0], R2, 0.0, length, Q, X)
     source = data[beam_columns.SOURCE] != 0.0
-    beam_strain.strains(X, length, source, np.empty(4), np.empty((4, 8)), e, np.empty((3, 4, 8)))
+    strains(X, length, source, np.empty(4), np.empty((4, 8)), e, np.empty((3, 4, 8)))
     return e.ravel()

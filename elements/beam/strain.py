@@ -1,13 +1,8 @@
 """Strains of the quaternion Euler-Bernoulli beam element and their first derivatives.
 
-All vectors have components in the axes of the element's first section (x along its tangent). The strains depend on
-the poses and strains of the ends only through eight *natural coordinates*, the shape of the element:
-
-    X = (d, s, G, alpha)      d (3) chord, s length of the centreline derivative at the first end, G (3) centreline
-                              derivative at the second end, alpha twist of the second section about the tangent
-
-Gradient and material stiffness are computed for these eight coordinates and transformed to the ends by one 8 x 11
-matrix (``shape_gradient``). Source: docs/theory/beam.md, equations (4) to (16).
+All vectors have components in the axes of the element's first section (x along its tangent). Strains, gradient and
+material stiffness are functions of the eight natural coordinates X (``femb.elements.beam.natural``).
+Source: docs/theory/beam.md, equations (4) to (16).
 """
 
 import math
@@ -16,13 +11,11 @@ import numpy as np
 
 from femb.elements.beam.interpolation import FINE, cubics, integrals, slope, slopes
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import product_left_back
 
 # Three Gauss points on [0, 1]: exact for the bending and axial energy of a nearly straight element, and the smallest
 # number without a pattern of strains of zero energy (theory, section 2).
 POINTS = 0.5 + 0.5 * np.array([-math.sqrt(0.6), 0.0, math.sqrt(0.6)])
 WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
-
 
 # Points for the integral of the angle psi (``femb.elements.beam.interpolation``): eight for elements that are bent by
 # about a degree at most, where they are as accurate as twenty. Both rules, one after the other:
@@ -32,22 +25,10 @@ TWIST_POINTS = np.concatenate(_RULES)
 # Row k < 3 integrates from 0 to POINTS[k], the last row to 1.
 TWIST_WEIGHTS = np.ascontiguousarray(np.hstack([integrals(x, np.append(POINTS, 1.0)) for x in _RULES]))
 
-
 # The Hermite functions at the strain points, and their derivatives.
 HERMITE_VALUES = cubics(POINTS)
 HERMITE = slopes(POINTS)
 TWIST_HERMITE = slopes(TWIST_POINTS)
-
-
-@kernel
-def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):
-    """Q (3, 3) = R1^T R2 and the natural coordinates X (8,) of an element with end poses (r, R) and strains."""
-    product_left_back(R1, R2, Q)
-    for i in range(3):
-        X[i] = R1[0, i] * (r2[0] - r1[0]) + R1[1, i] * (r2[1] - r1[1]) + R1[2, i] * (r2[2] - r1[2])
-        X[4 + i] = length * (1.0 + eps2) * Q[i, 0]
-    X[3] = length * (1.0 + eps1)
-    X[7] = 2.0 * math.atan2(Q[2, 1] - Q[1, 2], 1.0 + Q[0, 0] + Q[1, 1] + Q[2, 2])
 
 
 @inlined
@@ -191,117 +172,3 @@ def strains(X, length, source, psi, psi_X, e, E):
         for m in range(8):
             E[i, 1, m] = psi_X[3, m] / length
     return True
-
-
-@inlined
-def twist_directions(Q, beta, gamma):
-    """beta, gamma (3,): rate of alpha = gamma . omega_II - beta . omega_I, each in the axes of its section."""
-    c = 1.0 / (1.0 + Q[0, 0])
-    beta[0] = 1.0
-    gamma[0] = 1.0
-    for i in range(1, 3):
-        beta[i] = Q[i, 0] * c
-        gamma[i] = Q[0, i] * c
-
-
-@inlined
-def end_gradient(X, Q, beta, gamma, length, n, out):
-    """out (11,) = B^T n for a force n (8,) on the natural coordinates; B is their gradient, equation (15).
-
-    The motion of the ends is chord rate (3) in the axes of end I, spin (3) and strain rate of end I, spin (3) and
-    strain rate of end II, each spin in the axes of its section.
-    """
-    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-    for i in range(3):
-        out[i] = n[i]
-    # components of d and G change as the axes of end I rotate: n_d x d + n_G x G
-    out[3] = n[1] * X[2] - n[2] * X[1] + n[5] * X[6] - n[6] * X[5] - n[7] * beta[0]
-    out[4] = n[2] * X[0] - n[0] * X[2] + n[6] * X[4] - n[4] * X[6] - n[7] * beta[1]
-    out[5] = n[0] * X[1] - n[1] * X[0] + n[4] * X[5] - n[5] * X[4] - n[7] * beta[2]
-    out[6] = length * n[3]
-    out[7] = n[7] * gamma[0]
-    out[8] = n[7] * gamma[1] - s2 * (Q[0, 2] * n[4] + Q[1, 2] * n[5] + Q[2, 2] * n[6])
-    out[9] = n[7] * gamma[2] + s2 * (Q[0, 1] * n[4] + Q[1, 1] * n[5] + Q[2, 1] * n[6])
-    out[10] = length * (Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6])
-
-
-@inlined
-def shape_gradient(X, Q, beta, gamma, length, B):
-    """B (8, 11): gradient of the natural coordinates with respect to the motion of the ends, equation (15)."""
-    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-    B[:] = 0.0
-    for i in range(3):
-        B[i, i] = 1.0
-        B[7, 3 + i] = -beta[i]
-        B[7, 7 + i] = gamma[i]
-        B[4 + i, 8] = -s2 * Q[i, 2]
-        B[4 + i, 9] = s2 * Q[i, 1]
-        B[4 + i, 10] = length * Q[i, 0]
-    for k in range(2):
-        o = 4 * k
-        B[o, 4], B[o, 5] = -X[o + 2], X[o + 1]
-        B[o + 1, 3], B[o + 1, 5] = X[o + 2], -X[o]
-        B[o + 2, 3], B[o + 2, 4] = -X[o + 1], X[o]
-    B[3, 6] = length
-
-
-@inlined
-def geometric_stiffness(X, Q, beta, gamma, length, n, K):
-    """K (11, 11) += the change of B^T n with the motion of the ends at constant n (8,): the geometric stiffness.
-
-    Rows of the chord force are in inertial directions (they include the rotation of the axes of end I).
-    """
-    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-    along = 0.0
-    for i in range(3):
-        along += n[i] * X[i] + n[4 + i] * X[4 + i]
-    for i in range(3):
-        j = (i + 1) % 3
-        k = (i + 2) % 3
-        # chord: force R1 n_d on its row, moment n_d x d on I
-        K[i, 3 + j] += n[k]
-        K[i, 3 + k] -= n[j]
-        K[3 + i, j] -= n[k]
-        K[3 + i, k] += n[j]
-        # moments n_d x d and n_G x G on I: a~ b~ = b a^T - (a . b) I
-        for m in range(3):
-            K[3 + i, 3 + m] += X[i] * n[m] + X[4 + i] * n[4 + m]
-        K[3 + i, 3 + i] -= along
-        # change of the moment n_G x G with strain and spin of II, which change G by Q (length, s2 e3, -s2 e2)
-        for m in range(3):
-            column = 10 - m
-            h = n[4 + j] * Q[k, m] - n[4 + k] * Q[j, m]
-            h *= length if m == 0 else (s2 if m == 1 else -s2)
-            K[3 + i, column] += h
-            K[column, 3 + i] += h
-    # moment s2 e1 x (Q^T n_G) on II, strain force length e1 . Q^T n_G; e1~ g~ = g e1^T - g1 I
-    g1 = Q[0, 0] * n[4] + Q[1, 0] * n[5] + Q[2, 0] * n[6]
-    g2 = Q[0, 1] * n[4] + Q[1, 1] * n[5] + Q[2, 1] * n[6]
-    g3 = Q[0, 2] * n[4] + Q[1, 2] * n[5] + Q[2, 2] * n[6]
-    K[8, 7] += s2 * g2
-    K[9, 7] += s2 * g3
-    K[8, 8] -= s2 * g1
-    K[9, 9] -= s2 * g1
-    K[10, 8] -= length * g3
-    K[8, 10] -= length * g3
-    K[10, 9] += length * g2
-    K[9, 10] += length * g2
-    # twist: moments -n_a beta on I and n_a gamma on II, where l_II in axes I changes by l~ spin_I - Q e1~ spin_II and
-    # l_I in axes II likewise with Q^T
-    c = n[7] / (1.0 + Q[0, 0])
-    for end in range(2):
-        o = 4 * end
-        f = c if end == 0 else -c
-        l2, l3 = (Q[1, 0], Q[2, 0]) if end == 0 else (Q[0, 1], Q[0, 2])
-        d2, d3 = (beta[1], beta[2]) if end == 0 else (gamma[1], gamma[2])
-        K[4 + o, 3 + o] -= f * l3
-        K[5 + o, 3 + o] += f * l2
-        K[4 + o, 4 + o] -= f * d2 * l3
-        K[4 + o, 5 + o] += f * (Q[0, 0] + d2 * l2)
-        K[5 + o, 4 + o] -= f * (Q[0, 0] + d3 * l3)
-        K[5 + o, 5 + o] += f * d3 * l2
-    for i in range(1, 3):
-        K[3 + i, 8] += c * (Q[i, 2] - beta[i] * Q[0, 2])
-        K[3 + i, 9] -= c * (Q[i, 1] - beta[i] * Q[0, 1])
-        K[7 + i, 4] -= c * (Q[2, i] - gamma[i] * Q[2, 0])
-        K[7 + i, 5] += c * (Q[1, i] - gamma[i] * Q[1, 0])

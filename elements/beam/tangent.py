@@ -16,34 +16,23 @@ by y x theta if these axes rotate by theta. Source: docs/theory/beam.md, section
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH, TRUE
+from femb.elements.beam.ends import ends_motion
 from femb.elements.beam.force import element_force
 from femb.elements.beam.inertia import twist_rates
-from femb.elements.beam.matrices import attachment_stiffness, element_mass, expand, scatter_ends, to_frames
-from femb.elements.beam.strain import geometric_stiffness, shape_gradient
-from femb.elements.beam.tangent_inertia import (
-    DIRECTIONS,
-    END_MOTIONS,
-    inertia_changes,
-    inertia_tangent,
-    motion_changes,
-    twist_changes,
-)
+from femb.elements.beam.matrices import arm_map, attachment_stiffness, element_mass, expand, scatter_ends, to_frames
+from femb.elements.beam.natural import geometric_stiffness, natural_rates, shape_gradient
+from femb.elements.beam.tangent_inertia import inertia_changes, inertia_tangent
+from femb.elements.beam.tangent_motion import DIRECTIONS, END_MOTIONS, motion_changes, twist_changes
 from femb.elements.beam.tangent_strain import strain_stiffness, twist_hessian
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import cross, dot, turn
+from femb.numerics.vector3 import cross, dot, rotate
 
 
 @inlined
-def add_arm(A, B, R, Rn, end, arm, sign):
-    """A (14, 14) += B times sign * (R1^T Rn arm~) in the rows of an end's translation and the columns of its spin."""
+def add_arm(A, B, R, Rn, end, arm):
+    """A (14, 14) += B times -(R1^T Rn arm~) in the rows of an end's translation and the columns of its spin."""
     P, o = np.empty((3, 3)), 7 * end
-    for i in range(3):
-        a = R[0, i] * Rn[0, 0] + R[1, i] * Rn[1, 0] + R[2, i] * Rn[2, 0]
-        b = R[0, i] * Rn[0, 1] + R[1, i] * Rn[1, 1] + R[2, i] * Rn[2, 1]
-        c = R[0, i] * Rn[0, 2] + R[1, i] * Rn[1, 2] + R[2, i] * Rn[2, 2]
-        P[i, 0] = sign * (b * arm[2] - c * arm[1])
-        P[i, 1] = sign * (c * arm[0] - a * arm[2])
-        P[i, 2] = sign * (a * arm[1] - b * arm[0])
+    arm_map(R, Rn, arm, P)
     for i in range(14):
         for j in range(3):
             A[i, o + 3 + j] += B[i, o] * P[0, j] + B[i, o + 1] * P[1, j] + B[i, o + 2] * P[2, j]
@@ -55,24 +44,13 @@ def frame_matrix(R, ends, T):
     T[:] = 0.0
     for end in range(2):
         o = 7 * end
+        attached = ends[end, 0] != 0.0
         for i in range(3):
             for j in range(3):
                 T[o + i, o + j] = R[1, j, i]
-        if ends[end, 0] == 0.0:
-            for i in range(3):
-                T[o + 3 + i, o + 3 + i] = 1.0
-        else:
-            d1, d2, d3 = ends[end, 1], ends[end, 2], ends[end, 3]
-            for i in range(3):
-                # row i of R1^T Rn, then - (R1^T Rn) d~
-                a = R[1, 0, i] * R[2 * end, 0, 0] + R[1, 1, i] * R[2 * end, 1, 0] + R[1, 2, i] * R[2 * end, 2, 0]
-                b = R[1, 0, i] * R[2 * end, 0, 1] + R[1, 1, i] * R[2 * end, 1, 1] + R[1, 2, i] * R[2 * end, 2, 1]
-                c = R[1, 0, i] * R[2 * end, 0, 2] + R[1, 1, i] * R[2 * end, 1, 2] + R[1, 2, i] * R[2 * end, 2, 2]
-                T[o + i, o + 3] = c * d2 - b * d3
-                T[o + i, o + 4] = a * d3 - c * d1
-                T[o + i, o + 5] = b * d1 - a * d2
-                for j in range(3):
-                    T[o + 3 + i, o + 3 + j] = ends[end, 4 + 3 * j + i]
+                T[o + 3 + i, o + 3 + j] = ends[end, 4 + 3 * j + i] if attached else (1.0 if i == j else 0.0)
+        if attached:
+            arm_map(R[1], R[2 * end], ends[end, 1:4], T[o : o + 3, o + 3 : o + 6])
         T[o + 6, o + 6] = 1.0
 
 
@@ -103,10 +81,10 @@ def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
         cross(a[j + 3 : j + 6], d, arm)
         for i in range(3):
             arm[i] += centripetal[i]
-        add_arm(KF, C, R[1], Rn, end, speed, -1.0)
-        add_arm(KF, M, R[1], Rn, end, arm, -1.0)
+        add_arm(KF, C, R[1], Rn, end, speed)
+        add_arm(KF, M, R[1], Rn, end, arm)
         # the change of omega x (omega x d) with omega: -(omega x d)~ - omega~ d~, and omega~ d~ = d omega^T - (..) I
-        add_arm(CF, M, R[1], Rn, end, speed, -1.0)
+        add_arm(CF, M, R[1], Rn, end, speed)
         wd = dot(omega, d)
         for i in range(3):
             for k in range(3):
@@ -147,7 +125,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
     dM1, dforce = np.empty((DIRECTIONS, 3)), np.empty(DIRECTIONS)
     t, m, axes = np.empty(3), np.empty(3), np.empty((3, 3))
-    spin_rows = np.empty((3, 11))
+    spin_rows, column, work = np.empty((3, 11)), np.empty(14), np.empty((4, 3))
     for k in range(index.shape[0]):
         ok = element_force(
             index[k], ends[k], data[k], has_mass_offset, q, v, a, fixed, gravity, TRUE, TRUE,
@@ -164,8 +142,8 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         for i in range(3):
             x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, s1 if i == 0 else 0.0, X[i], X[4 + i]
         spins[0], spins[2] = omega1, alpha1
-        turn(Q, omega2, spins[1])
-        turn(Q, alpha2, spins[3])
+        rotate(Q, omega2, spins[1])
+        rotate(Q, alpha2, spins[3])
         twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
         # changes along all directions
         changes[:] = 0.0
@@ -180,14 +158,8 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist)
         # elastic and damping force
         shape_gradient(X, Q, beta, gamma, length, B)
-        for i in range(3):
-            f11[i] = rates[2, i] - rates[0, i]
-            f11[3 + i], f11[7 + i] = omega1[i], omega2[i]
-        f11[6], f11[10] = eps_rates[0], eps_rates[1]
-        for i in range(8):
-            Xd[i] = 0.0
-            for j in range(11):
-                Xd[i] += B[i, j] * f11[j]
+        ends_motion(index[k], ends[k], v, R, small, f11)
+        natural_rates(X, Q, beta, gamma, length, f11, Xd)
         dXd[:] = 0.0
         for j in range(END_MOTIONS):
             # rates d' = v_II - v_I + d x omega_I, G' likewise
@@ -211,7 +183,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
             X, data[k], has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
             dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
         )  # fmt: skip
-        inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, K, C)
+        inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, column, work, K, C)
         # from the motion of the ends to that of the frames
         if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
             element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin_rows, K11, G, M)

@@ -1,5 +1,7 @@
 """Rigid bodies, point masses fixed to frames, and free point masses, evaluated together."""
 
+from typing import Self
+
 import numpy as np
 
 from femb.base.types import Floats, Ints
@@ -69,13 +71,13 @@ class PointBatch(Batch):
         self.in_v = (self.start_v + components).ravel()
         self.masses = np.repeat([m for _, m in entries], 3)
         self.gravity = np.array(gravity)
+        # N, of all points
+        self.weight: Floats = self.masses * np.tile(gravity, len(entries))
 
-    @property
-    def weight(self) -> Floats:
-        """(3 n,) N, of all points."""
-        assert self.gravity is not None
-        result: Floats = self.masses * np.tile(self.gravity, len(self.start_v))
-        return result
+    def weighed(self, gravity: Floats) -> Self:
+        other = super().weighed(gravity)
+        other.weight = self.masses * np.tile(gravity, len(self.start_v))
+        return other
 
     def allocate(self, pattern: BlockPattern) -> None:
         offset, stride = pattern.offsets(self.start_v)

@@ -1,23 +1,22 @@
 """Point mass: free, or fixed to a body or to a node of a beam."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Vector
-from femb.elements.body.records import body_records
-from femb.elements.item import Item, StartMotion, StartPose
+from femb.elements.body.body import Body
+from femb.elements.item import StartMotion, StartPose
 from femb.elements.marker import Place, check_markers
-from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
 from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
-class PointMass(Item):
+class PointMass(Body):
     """A mass without inertia.
 
     mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
@@ -26,9 +25,7 @@ class PointMass(Item):
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """
 
-    table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "point_mass"
-    has_dofs: ClassVar[bool] = True
     acts_on_attitude: ClassVar[bool] = True
 
     name: str
@@ -37,13 +34,12 @@ class PointMass(Item):
     velocity: Vector | None = None
     on: Place | None = None
 
-    def __post_init__(self) -> None:
-        with Checks(self, "bodies", self.name) as check:
-            check.positive("mass")
-            if self.on is not None:
-                check_markers(check, Place, "on")
-                for name in ("position", "velocity"):
-                    check.require(name, getattr(self, name) is None, "but the mass is fixed by 'on': give one of them")
+    def check(self, check: Checks) -> None:
+        check.positive("mass")
+        if self.on is not None:
+            check_markers(check, Place, "on")
+            for name in ("position", "velocity"):
+                check.require(name, getattr(self, name) is None, "but the mass is fixed by 'on': give one of them")
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
@@ -78,7 +74,3 @@ class PointMass(Item):
                     fixed.append((station.frame, item.mass, station.offset, np.zeros((3, 3))))
         points: list[Batch] = [PointBatch(layout, model.gravity, free)] if free else []
         return points + ([MassBatch(layout, model.gravity, fixed)] if fixed else [])
-
-    @staticmethod
-    def records(items: list[Any], system: RecordedSystem) -> Records:
-        return body_records([item.name for item in items], system)

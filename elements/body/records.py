@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from femb.base.types import Floats
-from femb.elements.records import MOTION, RecordedSystem, Records, motion_of
+from femb.elements.records import RecordedSystem, Records, inertial_motion_of
 from femb.layout.layout import Station
 from femb.layout.views import OutputStates
 
@@ -15,15 +15,14 @@ def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
     static: dict[str, Floats] = {}
     for name, frame in frames_of.items():
         position, quaternion = layout.pose(Station(frame))
-        static[f"bodies/{name}/reference_position"] = position
+        static[f"bodies/{name}/reference_position"] = layout.origin + position
         static[f"bodies/{name}/reference_quaternion"] = quaternion
     attributes = {f"bodies/{name}": {"fixed": layout.frames[frame].freedom == 0} for name, frame in frames_of.items()}
 
     def series(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         for name, frame in frames_of.items():
-            motion = dict(zip(MOTION, motion_of(layout, Station(frame), frames), strict=True))
-            motion["position"] = layout.origin + motion["position"]
+            motion = inertial_motion_of(layout, Station(frame), frames)
             block |= {f"bodies/{name}/{word}": values for word, values in motion.items()}
         return block
 

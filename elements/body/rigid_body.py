@@ -7,21 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Floats, Inertia, Matrix3, Quaternion, Vector
+from femb.base.types import Inertia, Matrix3, Quaternion, Vector
+from femb.elements.body.body import OrientedBody
 from femb.elements.body.inertia import inertia_matrix
-from femb.elements.body.records import body_records
-from femb.elements.item import Item, StartMotion, StartPose
-from femb.elements.marker import Attachment
+from femb.elements.item import StartMotion
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
 from femb.layout.views import ModelView, StartPoses
-from femb.numerics.euler import from_euler, omega_from_euler_rates, to_euler
-from femb.numerics.turns import EulerSequence, axes_problem
+from femb.numerics.euler import omega_from_euler_rates, to_euler
+from femb.numerics.turns import EulerSequence
 
 
 @dataclass(frozen=True, eq=False)
-class RigidBody(Item):
+class RigidBody(OrientedBody):
     """A rigid body; position and velocity are those of its reference point, the origin of its frame.
 
     mass : kg. inertia : about the mass centre in body axes, kg m2; a number, three principal moments or a
@@ -38,9 +37,7 @@ class RigidBody(Item):
     Source: docs/theory/rigid_body.md.
     """
 
-    table: ClassVar[str] = "bodies"
     kind: ClassVar[str] = "rigid"
-    has_dofs: ClassVar[bool] = True
 
     name: str
     mass: float
@@ -56,22 +53,16 @@ class RigidBody(Item):
     moves_alone: bool = False
     shape: dict[str, Any] | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        with Checks(self, "bodies", self.name) as check:
-            check.positive("mass")
-            matrix, problem = inertia_matrix(self.inertia)
-            if problem:
-                check.fail("inertia", problem)
-            else:
-                object.__setattr__(self, "inertia", matrix)
-            check_sequence(check, "euler_sequence")
-            check.at_most_one("quaternion", "euler_angles")
-            check.at_most_one("angular_velocity", "euler_rates")
-            check_unit(check, "quaternion")
-            check_shape(check, "shape")
-
-    def start_pose(self) -> StartPose:
-        return StartPose(self.position, attitude(self))
+    def check(self, check: Checks) -> None:
+        check.positive("mass")
+        matrix, problem = inertia_matrix(self.inertia)
+        if problem:
+            check.fail("inertia", problem)
+        else:
+            object.__setattr__(self, "inertia", matrix)
+        super().check(check)
+        check.at_most_one("angular_velocity", "euler_rates")
+        check_shape(check, "shape")
 
     def start_motion(self, layout: Layout) -> StartMotion | None:
         station, omega = Station(layout.bodies[self.name]), self.angular_velocity
@@ -96,44 +87,11 @@ class RigidBody(Item):
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
-        result = body_records([item.name for item in items], system)
+        result = OrientedBody.records(items, system)
         for item in items:
             if item.shape is not None:
                 result.attributes[f"bodies/{item.name}"]["shape"] = json.dumps(item.shape)
         return result
-
-    def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A point of the body for the end of a beam: ``at`` (m) and the beam's tangent ``direction``, body axes."""
-        return Attachment(body=self.name, at=at, direction=direction, up=up)
-
-
-def attitude(body: Any) -> Floats | None:
-    """The quaternion (4,) of a body, given directly or by Euler angles; None if neither is given."""
-    if body.euler_angles is not None:
-        return from_euler(body.euler_angles, body.euler_sequence)
-    result: Floats | None = body.quaternion
-    return result
-
-
-def check_sequence(check: Checks, name: str) -> None:
-    """Report a field that is neither one of the twelve sequences nor three rotation axes."""
-    value = getattr(check.item, name)
-    if not isinstance(value, str) and name not in check.bad:
-        problem = axes_problem(value)
-        if problem:
-            check.fail(name, problem)
-
-
-def check_unit(check: Checks, name: str) -> None:
-    """Report a quaternion whose length differs from 1 by more than 1e-6; normalise it otherwise."""
-    value = getattr(check.item, name)
-    if value is None or name in check.bad:
-        return
-    length = float(np.linalg.norm(value))
-    if abs(length - 1.0) > 1e-6:
-        check.fail(name, f"got {value.tolist()} of length {length:.6g}, wanted length 1 (scalar part first)")
-    else:
-        object.__setattr__(check.item, name, value / length)
 
 
 def check_shape(check: Checks, name: str) -> None:

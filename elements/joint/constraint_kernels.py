@@ -1,119 +1,53 @@
 """Kernels over rows of constraints: the primitive equations of which joints and drivers consist.
 
-A row is an equation between frame i and frame j. With s points and a, h directions fixed in the frames, e = A a, the
-distance d = r_j + A_j s_j - r_i - A_i s_i, and f, f', f'' its input and the derivatives, or zeros:
-
-    POINT        e.d - f           e = a_i, inertial
-    DISTANCE     (d.d - f^2)/2c    c the length at the start; without an input f = c
-    DOT1         e_i.e_j - f
-    DOT2         e_i.d - f
-    ANGLE        e_i.e_j           a_i = -sin f g + cos f h: the angle from g to a_j about g x h is f
-    ORIENTATION  one component of vec(conj(p_d) conj(p_i) p_j); the input is p_d, omega_d, omega_d'
-
-index (n, 10) int: FIRST and SECOND, columns of the frames i and j (see ``femb.numerics.vector3``); the ROW; the
-PRIMITIVE; first INPUT or -1; input that is 0 while the row is not IN_FORCE, or -1. data (n, 16): s_i, a_i (g for ANGLE,
-p_d over a_i and h for ORIENTATION), h, s_j, a_j, a CONSTANT. J (12,) of a row is on (rdot_i, omega_i, rdot_j, omega_j).
-fixed : poses of fixed frames. Source: docs/theory/constraints.md, equations (1) to (9).
+Rows, index and data as in ``femb.elements.joint.columns``. Source: docs/theory/constraints.md, equations (1) to (9).
 """
 
 import math
 
 import numpy as np
 
-from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import (
-    AXES,
-    IN_Q,
-    IN_V,
-    add_point_force,
-    cross,
-    dot,
-    dot4,
-    frame_motion,
-    hamilton_into,
-    quaternion_times_into,
-    rotation,
-    times_quaternion_into,
-    turn,
-    turn_back,
+from femb.elements.joint.columns import (
+    ANGLE,
+    CONSTANT,
+    DISTANCE,
+    DOT1,
+    FIRST,
+    FIRST_AXIS,
+    FIRST_AXIS_2,
+    FIRST_POINT,
+    IN_FORCE,
+    INPUT,
+    ORIENTATION,
+    POINT,
+    PRIMITIVE,
+    ROW,
+    SECOND,
+    SECOND_AXIS,
+    SECOND_POINT,
 )
-
-POINT, DISTANCE, DOT1, DOT2, ANGLE, ORIENTATION = range(6)
-FIRST, SECOND, ROW, PRIMITIVE, INPUT, IN_FORCE = 0, 3, 6, 7, 8, 9
-FIRST_POINT, SECOND_POINT, SECOND_AXIS = slice(0, 3), slice(9, 12), slice(12, 15)
-FIRST_AXIS, FIRST_AXIS_2, CONSTANT = 3, 6, 15
-QUATERNION = 3
-
-
-@inlined
-def relative_orientation(index, data, u, q, fixed, pd, y):
-    """p_d, and y = conj(p_d) conj(p_i) p_j with p_i, p_j of unit length."""
-    pi, pj, x = np.empty(4), np.empty(4), np.empty(4)
-    i, j, first = index[FIRST + IN_Q], index[SECOND + IN_Q], index[INPUT]
-    for k in range(4):
-        pi[k] = q[i + 3 + k] if i >= 0 else fixed[-1 - i, 3 + k]
-        pj[k] = q[j + 3 + k] if j >= 0 else fixed[-1 - j, 3 + k]
-        pd[k] = u[first + k] if first >= 0 else data[QUATERNION + k]
-    hamilton_into(pi, pd, x)
-    for k in range(1, 4):
-        x[k] = -x[k]
-    hamilton_into(x, pj, y)
-    size = math.sqrt(dot4(pi, pi) * dot4(pj, pj))
-    for k in range(4):
-        y[k] /= size
-
-
-@inlined
-def orientation(index, data, u, q, fixed, wi, wj, J):
-    """Phi, Phi_t and gamma of an ORIENTATION row; sets J."""
-    pd, y = np.empty(4), np.empty(4)
-    relative_orientation(index, data, u, q, fixed, pd, y)
-    first = index[INPUT]
-    wd, ad, local, R = np.zeros(3), np.zeros(3), np.empty(3), np.empty((3, 3))
-    if first >= 0:
-        for k in range(3):
-            wd[k], ad[k] = u[first + 4 + k], u[first + 7 + k]
-    rotation(pd, R)
-    turn_back(R, wi, local)
-    full, rate, a, b = np.empty(3), np.empty(4), np.empty(4), np.empty(4)
-    cross(wd, local, full)
-    for k in range(3):
-        ad[k] -= full[k]
-        full[k] = local[k] + wd[k]
-    quaternion_times_into(y, wj, a)
-    times_quaternion_into(full, y, b)
-    for k in range(4):
-        rate[k] = 0.5 * (a[k] - b[k])
-    quaternion_times_into(rate, wj, a)
-    times_quaternion_into(full, rate, b)
-    c = int(data[CONSTANT])
-    gamma = -0.5 * (a[c + 1] - b[c + 1])
-    times_quaternion_into(ad, y, b)
-    gamma += 0.5 * b[c + 1]
-    times_quaternion_into(wd, y, b)
-    phi_t = -0.5 * b[c + 1]
-    unit = np.zeros(3)
-    for k in range(3):
-        unit[0], unit[1], unit[2] = 0.0, 0.0, 0.0
-        unit[k] = 1.0
-        quaternion_times_into(y, unit, a)
-        J[9 + k] = 0.5 * a[c + 1]
-        turn_back(R, unit, local)
-        times_quaternion_into(local, y, b)
-        J[3 + k] = -0.5 * b[c + 1]
-    return y[c + 1], phi_t, gamma
+from femb.elements.joint.orientation_kernels import orientation
+from femb.numerics.compile import inlined, kernel
+from femb.numerics.vector3 import HAS_AXES, IN_V, add_point_force, cross, dot, frame_motion, rotate, rotate_back
 
 
 @inlined
 def spin_terms(R, w, a, e, rate, second, work):
     """e = R a of a vector a fixed in a frame, its rate R w~ a, and ``second`` = R w~ w~ a."""
-    turn(R, a, e)
+    rotate(R, a, e)
     cross(w, a, work)
-    turn(R, work, rate)
+    rotate(R, work, rate)
     cross(w, work, second)
     for k in range(3):
         work[k] = second[k]
-    turn(R, work, second)
+    rotate(R, work, second)
+
+
+@inlined
+def rotation_gradient(a, R, y, local, out):
+    """out (3,) = a x (R^T y): the derivative of (R a).y at constant y by a rotation of R; local : work array."""
+    rotate_back(R, y, local)
+    cross(a, local, out)
 
 
 @inlined
@@ -140,14 +74,8 @@ def row(index, data, u, q, v, fixed, J, R, W):
             a[k] = g if kind == DOT1 else cosine * h - sine * g
         spin_terms(Ri, wi, a, ei, ei1, ei2, work)
         spin_terms(Rj, wj, b, ej, ej1, ej2, work)
-        turn_back(Ri, ej, local)
-        cross(a, local, work)
-        for k in range(3):
-            J[3 + k] = work[k]
-        turn_back(Rj, ei, local)
-        cross(b, local, work)
-        for k in range(3):
-            J[9 + k] = work[k]
+        rotation_gradient(a, Ri, ej, local, J[3:6])
+        rotation_gradient(b, Rj, ei, local, J[9:12])
         gamma = -dot(ej, ei2) - dot(ei, ej2) - 2.0 * dot(ei1, ej1)
         if kind == DOT1:
             return dot(ei, ej) - data[CONSTANT] - f, -f1, gamma + f2
@@ -184,13 +112,10 @@ def row(index, data, u, q, v, fixed, J, R, W):
         spin_terms(Ri, wi, axis, ei, ei1, ei2, work)
         phi, phi_t = dot(ei, d) - f, -f1
         gamma = f2 - dot(d, ei2) - 2.0 * dot(ei1, d1) - dot(ei, d2)
-        turn_back(Ri, d, b0)
-        cross(axis, b0, work)
-        for k in range(3):
-            J[3 + k] = work[k]
-    turn_back(Ri, ei, b0)
+        rotation_gradient(axis, Ri, d, b0, J[3:6])
+    rotate_back(Ri, ei, b0)
     add_point_force(-1.0, ei, b0, point_i, 0, J)
-    turn_back(Rj, ei, b0)
+    rotate_back(Rj, ei, b0)
     add_point_force(1.0, ei, b0, point_j, 6, J)
     return phi, phi_t, gamma
 
@@ -208,9 +133,19 @@ def rate_of(index, v, J):
     for e in range(2):
         j = index[3 * e + IN_V]
         if j >= 0:
-            for k in range(6 if index[3 * e + AXES] else 3):
+            for k in range(6 if index[3 * e + HAS_AXES] else 3):
                 rate += J[6 * e + k] * v[j + k]
     return rate
+
+
+@inlined
+def add_row_force(index, factor, J, out):
+    """out (n_v,) += factor J^T of a row."""
+    for e in range(2):
+        j = index[3 * e + IN_V]
+        if j >= 0:
+            for k in range(6 if index[3 * e + HAS_AXES] else 3):
+                out[j + k] += factor * J[6 * e + k]
 
 
 @kernel
@@ -225,11 +160,7 @@ def constraint_force(index, data, u, q, v, fixed, multipliers, force, rates):
                 continue
             _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
             rates[s, c] = rate_of(index[n], v[s], J) + phi_t
-            for e in range(2):
-                j = index[n, 3 * e + IN_V]
-                if j >= 0:
-                    for k in range(6 if index[n, 3 * e + AXES] else 3):
-                        force[s, j + k] += J[6 * e + k] * multipliers[s, c]
+            add_row_force(index[n], multipliers[s, c], J, force[s])
 
 
 @kernel

@@ -8,6 +8,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
+from femb.elements.joint import columns
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_tangent_kernels as tangents
 from femb.layout.element import Input
@@ -19,7 +20,7 @@ ZERO = np.zeros(3)
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One equation: its number in the layout, its primitive and the parameters of this (see ``constraint_kernels``).
+    """One equation: its number in the layout, its primitive and the parameters of this (see ``columns``).
 
     first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none.
     """
@@ -58,7 +59,7 @@ class ConstraintSet:
         self.row_numbers = tuple(row.number for row in rows)
         starts = np.concatenate([[0], np.cumsum([input_.width for input_ in inputs])]).astype(int)
         index, self.data = self.tables(layout, rows)
-        for column in (kernels.INPUT, kernels.IN_FORCE):
+        for column in (columns.INPUT, columns.IN_FORCE):
             index[:, column] = [starts[k] if k >= 0 else -1 for k in index[:, column]]
         self.local_index = index
         self.index = self.local_index
@@ -96,8 +97,8 @@ class ConstraintSet:
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
-        self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.IN_FORCE)
-        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, kernels.ROW]])
+        self.index = with_inputs(self.local_index, self.first_input, columns.INPUT, columns.IN_FORCE)
+        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, columns.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
 
     def constraint_force(

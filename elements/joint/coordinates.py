@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.joint import constraint_kernels as row_kernels
 from femb.elements.joint import coordinate_kernels as kernels
-from femb.elements.joint.constraint_kernels import ANGLE
+from femb.elements.joint.columns import ANGLE, ROW
 from femb.elements.joint.constraint_set import ConstraintSet, Row
 from femb.elements.joint.rows import Coordinate, make_row
 from femb.layout.layout import JointLayout, Layout
@@ -87,7 +87,7 @@ class JointCoordinates:
         if not self.count:
             return np.zeros((len(q), 0))
         index = self.index.copy()
-        index[:, row_kernels.ROW] = np.arange(len(index))
+        index[:, ROW] = np.arange(len(index))
         u, free = np.zeros((len(q), 1)), np.zeros((len(q), len(index)))
         x, gamma, rate, second = (np.empty_like(free) for _ in range(4))
         row_kernels.constraints(index, self.data, u, q, v, self.fixed, x, gamma)

@@ -11,8 +11,8 @@ from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown
 from femb.elements.item import Item
-from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.records import driver_records
+from femb.elements.marker import Place, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Input, breakpoints_of, raised
 from femb.layout.layout import DriverLayout, Layout, Station
@@ -31,17 +31,8 @@ class Driver(Item):
     """
 
     table: ClassVar[str] = "drivers"
-    kind: ClassVar[str]
 
     name: str
-
-    def __post_init__(self) -> None:
-        with Checks(self, "drivers", self.name) as check:
-            self.check(check)
-
-    def check(self, check: Checks) -> None:
-        """Report problems of the driver itself."""
-        raise NotImplementedError
 
     def ends(self, layout: Layout) -> tuple[Station, Station]:
         """Its two ends."""
@@ -53,10 +44,6 @@ class Driver(Item):
 
     def inputs(self) -> list[Input]:
         """The inputs of its rows."""
-        raise NotImplementedError
-
-    def constraint_rows(self, layout: Layout) -> list[Row]:
-        """Its rows; ``follows`` is the index of one of its inputs."""
         raise NotImplementedError
 
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
@@ -92,6 +79,24 @@ class Driver(Item):
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         return driver_records(items, system)
+
+
+class PlaceDriver(Driver):
+    """Base class of drivers between two places, in the fields first and second."""
+
+    first: Place
+    second: Place
+
+    def check(self, check: Checks) -> None:
+        check_markers(check, Place, "first", "second")
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its markers, by field."""
+        return {("first",): self.first, ("second",): self.second}
+
+    def ends(self, layout: Layout) -> tuple[Station, Station]:
+        return layout.station(self.first), layout.station(self.second)
 
 
 def check_motion(check: Checks, field: str) -> None:

@@ -11,6 +11,7 @@ from femb.base.errors import ModelError
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.driver import Driver, check_motion, motion_input
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.elements.joint.rows import Coordinate
 from femb.layout.element import Input
 from femb.layout.layout import Layout, Station
@@ -20,7 +21,7 @@ from femb.profiles import Profile
 
 
 @dataclass(frozen=True, eq=False)
-class JointDriver(Driver):
+class JointDriver(OnCoordinate, Driver):
     """A motor: a coordinate of a joint follows a function of time.
 
     joint : its name. motion : of the coordinate, rad or m. coordinate : the name of one of the joint's coordinates, by
@@ -40,15 +41,11 @@ class JointDriver(Driver):
     coordinate: str | None = None
 
     def check(self, check: Checks) -> None:
-        check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
+        super().check(check)
         check_motion(check, "motion")
 
-    @property
-    def joint_coordinate(self) -> tuple[str, str | None]:
-        return self.joint, self.coordinate
-
     def components(self, layout: Layout) -> tuple[str, ...]:
-        return (self._coordinate(layout)[1].name,)
+        return (self.coordinate_of(layout).name,)
 
     def inputs(self) -> list[Input]:
         return [motion_input(self.name, "motion", self.motion)]
@@ -59,7 +56,7 @@ class JointDriver(Driver):
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """One row. Raises ModelError if the start angle is closer to the second root of the row."""
-        coordinate = self._coordinate(layout)[1]
+        coordinate = self.coordinate_of(layout)
         super().declare_dofs(layout, placement, model)
         if not coordinate.is_angle:
             return
@@ -73,20 +70,10 @@ class JointDriver(Driver):
                 f"{start:.6g} rad: give the joint the start of the motion",
             )
 
-    def coordinate_number(self, layout: Layout) -> int:
-        result: int = layout.joints[self.joint].part.start + self._coordinate(layout)[0]
-        return result
-
     def constraint_rows(self, layout: Layout) -> list[Row]:
         number = layout.drivers[self.name].rows[0]
         joint = layout.joints[self.joint]
-        return [coordinate_row(layout, number, joint, self._coordinate(layout)[1], follows=0)]
-
-    def _coordinate(self, layout: Layout) -> tuple[int, Coordinate]:
-        coordinates = layout.joints[self.joint].coordinates
-        names = [coordinate.name for coordinate in coordinates]
-        k = names.index(self.coordinate) if self.coordinate is not None else 0
-        return k, coordinates[k]
+        return [coordinate_row(layout, number, joint, self.coordinate_of(layout), follows=0)]
 
 
 def start_angle(layout: Layout, first: Station, second: Station, coordinate: Coordinate) -> float:

@@ -10,13 +10,13 @@ from femb.base.checks import Checks
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Matrix3
 from femb.base.values import shown
-from femb.elements.body.rigid_body import check_sequence
-from femb.elements.joint.constraint_kernels import ORIENTATION
+from femb.elements.body.body import check_sequence
+from femb.elements.joint.columns import ORIENTATION
 from femb.elements.joint.constraint_set import Row
-from femb.elements.joint.driver import Driver, Follow, as_array, call_user, check_motion, motion_function
-from femb.elements.marker import Place, check_markers
+from femb.elements.joint.driver import Follow, PlaceDriver, as_array, call_user, check_motion, motion_function
+from femb.elements.marker import Place
 from femb.layout.element import Input, breakpoints_of
-from femb.layout.layout import DriverLayout, Layout, Station
+from femb.layout.layout import DriverLayout, Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import euler, rotations
 from femb.numerics.turns import EulerSequence
@@ -27,7 +27,7 @@ MOTION_WIDTH = 10  # quaternion, angular velocity and angular acceleration
 
 
 @dataclass(frozen=True, eq=False)
-class OrientationDriver(Driver):
+class OrientationDriver(PlaceDriver):
     """The attitude of the second end relative to the first follows a function of time; their positions are free.
 
     first, second : bodies, the ground or beam nodes. first_angle, second_angle, third_angle : motions of the Euler
@@ -54,7 +54,7 @@ class OrientationDriver(Driver):
     motion: Callable[..., Any] | None = None
 
     def check(self, check: Checks) -> None:
-        check_markers(check, Place, "first", "second")
+        super().check(check)
         check_sequence(check, "sequence")
         given = [angle for angle in ANGLES if getattr(self, angle) is not None]
         for angle in given:
@@ -66,16 +66,8 @@ class OrientationDriver(Driver):
         if self.motion is not None and given:
             check.fail("motion", f"given beside {given[0]!r}: give the angles or the motion as a whole")
 
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its markers, by field."""
-        return {("first",): self.first, ("second",): self.second}
-
     def components(self, layout: Layout) -> tuple[str, ...]:
         return ("x", "y", "z")
-
-    def ends(self, layout: Layout) -> tuple[Station, Station]:
-        return layout.station(self.first), layout.station(self.second)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Three rows; their input is the relative motion of the frames of the two ends."""

@@ -10,36 +10,24 @@ from femb.base.checks import Checks
 from femb.base.errors import SolveError
 from femb.base.types import Floats, OneOf, Vector
 from femb.elements.joint.axes import axes_of
-from femb.elements.joint.constraint_kernels import DOT2, POINT
 from femb.elements.joint.constraint_set import Row
-from femb.elements.joint.driver import Driver, check_motion, motion_function, motion_input
-from femb.elements.joint.rows import make_row
-from femb.elements.marker import JointEnd, Place, check_markers
+from femb.elements.joint.driver import PlaceDriver, check_motion, motion_function, motion_input
+from femb.elements.joint.rows import component_rows, make_row
+from femb.elements.marker import JointEnd, Place
 from femb.layout.element import Input
-from femb.layout.layout import DriverLayout, Layout, Station
+from femb.layout.layout import DriverLayout, Layout
 from femb.profiles import Profile
 
 DIRECTIONS = ("x", "y", "z")
 
 
-class _BetweenPoints(Driver):
+class _BetweenPoints(PlaceDriver):
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
 
     @property
     def acts_on_attitude(self) -> bool:  # type: ignore[override]
         """Whether its markers need axes."""
         return self.frame == "first"
-
-    first: Place
-    second: Place
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its markers, by field."""
-        return {("first",): self.first, ("second",): self.second}
-
-    def ends(self, layout: Layout) -> tuple[Station, Station]:
-        return layout.station(self.first), layout.station(self.second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +47,7 @@ class DistanceDriver(_BetweenPoints):
     motion: Profile | Callable[..., Any]
 
     def check(self, check: Checks) -> None:
-        check_markers(check, Place, "first", "second")
+        super().check(check)
         check_motion(check, "motion")
 
     def components(self, layout: Layout) -> tuple[str, ...]:
@@ -119,7 +107,7 @@ class PositionDriver(_BetweenPoints):
     reference: Vector | None = None
 
     def check(self, check: Checks) -> None:
-        check_markers(check, Place, "first", "second")
+        super().check(check)
         if not {"axis", "reference"} & check.bad:
             # the checks of a joint end apply to these axes
             JointEnd("ground", axis=self.axis, reference=self.reference).report(check)
@@ -146,16 +134,5 @@ class PositionDriver(_BetweenPoints):
         axes = np.eye(3) if self.axis is None else axes_of(self.axis, self.reference)
         if self.frame == "first":
             axes = entry.first.axes @ axes
-        return [
-            Row(
-                number,
-                DOT2 if self.frame == "first" else POINT,
-                entry.first.frame,
-                entry.second.frame,
-                first_point=entry.first.offset,
-                second_point=entry.second.offset,
-                first_axis=axes[:, DIRECTIONS.index(axis)],
-                follows=k,
-            )
-            for k, (number, axis) in enumerate(zip(entry.rows, self.driven, strict=True))
-        ]
+        driven = [axes[:, DIRECTIONS.index(axis)] for axis in self.driven]
+        return component_rows(entry.rows, entry.first, entry.second, driven, self.frame)

@@ -4,15 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from femb.base.checks import Checks
-from femb.elements.item import Item
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.element import Batch, Input
-from femb.layout.layout import JointLayout, Layout
+from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
-class JointForce(Item):
+class JointForce(OnCoordinate):
     """Base class of forces along a coordinate of a joint: torques for an angle, forces for a stroke.
 
     joint : its name. coordinate : the name of one of its coordinates, by default its first. Angles are unwrapped: they
@@ -23,7 +22,6 @@ class JointForce(Item):
     """
 
     table: ClassVar[str] = "springs"
-    kind: ClassVar[str]
     law: ClassVar[int]
     # sign of the recorded force: 1 if it resists an increase of the coordinate, -1 if it is along the coordinate
     sense: ClassVar[float] = 1.0
@@ -31,18 +29,6 @@ class JointForce(Item):
     name: str
     joint: str
     coordinate: str | None = None
-
-    def __post_init__(self) -> None:
-        with Checks(self, self.table, self.name) as check:
-            check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
-            self.check(check)
-
-    def check(self, check: Checks) -> None:
-        """Report problems of the force itself."""
-
-    @property
-    def joint_coordinate(self) -> tuple[str, str | None]:
-        return self.joint, self.coordinate
 
     def numbers(self) -> list[float]:
         """The parameters (5) of its law, as in ``force_kernels.laws``."""
@@ -55,17 +41,6 @@ class JointForce(Item):
     def input(self) -> Input | None:
         """The input of its law, a function of time and state, if there is one."""
         return None
-
-    def joint_and_index(self, layout: Layout) -> tuple[JointLayout, int]:
-        """The joint, and the index of the coordinate in the joint."""
-        joint = layout.joints[self.joint]
-        names = [coordinate.name for coordinate in joint.coordinates]
-        return joint, names.index(self.coordinate) if self.coordinate is not None else 0
-
-    def coordinate_number(self, layout: Layout) -> int:
-        """The number of the coordinate among those of all joints."""
-        joint, k = self.joint_and_index(layout)
-        return int(joint.part.start) + k
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple the two frames of its joint."""

@@ -16,10 +16,10 @@ import math
 
 import numpy as np
 
-from femb.elements.joint.constraint_kernels import row
+from femb.elements.joint.constraint_kernels import add_row_force, rate_of, row
 from femb.elements.joint.constraint_tangent_kernels import row_tangent
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import AXES, IN_V, scatter
+from femb.numerics.vector3 import scatter
 
 LAW, INPUT, INPUTS, LAST, IS_ANGLE = range(5)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
@@ -78,11 +78,7 @@ def generalized_forces(frames, gradients, L, elastic, rest, out):
     for s in range(out.shape[0]):
         for n in range(L.shape[1]):
             force = elastic * L[s, n, ELASTIC] + rest * L[s, n, REST]
-            for e in range(2):
-                j = frames[2 * n, 3 * e + IN_V]
-                if j >= 0:
-                    for k in range(6 if frames[2 * n, 3 * e + AXES] else 3):
-                        out[s, j + k] += force * gradients[s, n, 6 * e + k]
+            add_row_force(frames[2 * n], force, gradients[s, n], out[s])
 
 
 @inlined
@@ -113,20 +109,13 @@ def coordinate_tangent(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R,
 @kernel
 def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):
     """Add C and K at one state to block data."""
-    J, B, V = np.empty(12), np.empty(12), np.zeros(12)
+    J, B = np.empty(12), np.empty(12)
     D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
     for n in range(index.shape[0]):
         coordinate_tangent(frames, rows, n, index[n, IS_ANGLE], signs[n], q, v, fixed, J, B, D, E, R, W)
-        for e in range(2):
-            j = frames[2 * n, 3 * e + IN_V]
-            for k in range(6):
-                moves = j >= 0 and (k < 3 or frames[2 * n, 3 * e + AXES])
-                V[6 * e + k] = v[j + k] if moves else 0.0
         force, by_c, by_r = L[0, n, ELASTIC] + L[0, n, REST], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
         for o in range(12):
-            B[o] = by_c * J[o]
-            for k in range(12):
-                B[o] += by_r * V[k] * D[k, o]
+            B[o] = by_c * J[o] + by_r * rate_of(frames[2 * n], v, D[:, o])
         for k in range(12):
             for o in range(12):
                 E[k, o] = by_r * J[k] * J[o]

@@ -39,6 +39,7 @@ class JointFriction(JointForce):
     viscous: float = 0.0
 
     def check(self, check: Checks) -> None:
+        super().check(check)
         check.not_negative("coulomb", "static", "viscous")
         check.positive("transition_rate", "stribeck_rate")
         if self.static is not None and not check.bad:

@@ -8,7 +8,6 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Coordinates, Floats
-from femb.base.values import as_numbers, shown
 from femb.elements.item import Item
 from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_set import Row
@@ -34,7 +33,6 @@ class Joint(Item):
     """
 
     table: ClassVar[str] = "joints"
-    kind: ClassVar[str]
     # synonyms of the kind in case files, from other programs and from the sources
     also: ClassVar[tuple[str, ...]] = ()
     acts_on_attitude: ClassVar[bool] = True
@@ -48,12 +46,7 @@ class Joint(Item):
     start: Coordinates = None
     rates: Coordinates = None
 
-    def __post_init__(self) -> None:
-        with Checks(self, "joints", self.name) as check:
-            self.check(check)
-
     def check(self, check: Checks) -> None:
-        """Report problems of the joint itself."""
         check_markers(check, JointEnd, "first", "second")
         if self.needs_axis and isinstance(self.first, JointEnd) and self.first.axis is None:
             check.fail("first.axis", f"is missing: the axis of the {self.kind} joint, in the axes of {self.first.host}")
@@ -61,15 +54,12 @@ class Joint(Item):
             self._check_coordinates(check, word)
 
     def _check_coordinates(self, check: Checks, word: str) -> None:
-        value = getattr(self, word)
-        if value is None:
+        if getattr(self, word) is None:
             return
-        numbers, count = as_numbers(value), len(self.coordinates)
-        if numbers is None or np.size(numbers) != count or not np.all(np.isfinite(numbers)) or not count:
-            names = ", ".join(coordinate.name for coordinate in self.coordinates)
-            wanted = f"{count} finite number(s): {names}" if count else "nothing: the joint has no coordinates"
-            check.fail(word, f"got {shown(value)}, wanted {wanted}")
-        else:
+        count, names = len(self.coordinates), ", ".join(coordinate.name for coordinate in self.coordinates)
+        wanted = f"{count} finite number(s): {names}" if count else "nothing: the joint has no coordinates"
+        numbers = check.array(word, lambda x: 0 < x.size == count and bool(np.isfinite(x).all()), wanted)
+        if numbers is not None:
             object.__setattr__(self, word, np.atleast_1d(numbers))
 
     @property

@@ -7,17 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import ModelError
-from femb.elements.item import Item
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout
 from femb.layout.views import ModelView, StartPoses
 
 
 @dataclass(frozen=True, eq=False)
-class Latch(Item):
+class Latch(OnCoordinate):
     """Fixes a coordinate of a joint at its value at an event; a latch ``engaged`` at the start releases it then.
 
     joint, coordinate : the coordinate, any angle or stroke; by default the joint's first. The event is one of
@@ -44,51 +43,30 @@ class Latch(Item):
     engaged: bool = False
     when: Callable[[float, Any], float] | None = None
 
-    def __post_init__(self) -> None:
-        with Checks(self, "latches", self.name) as check:
-            given = [word for word in ("at", "time", "when") if getattr(self, word) is not None]
-            if len(given) != 1:
-                got = " and ".join(given) or "none"
-                check.fail(given[1] if given else "at", f"got {got}, wanted one of at, time and when")
-            check.require("direction", self.direction in (-1, 0, 1), "must be -1, 0 or 1")
-            check.not_negative("time")
-
-    @property
-    def joint_coordinate(self) -> tuple[str, str | None]:
-        return self.joint, self.coordinate
+    def check(self, check: Checks) -> None:
+        check.exactly_one("at", "time", "when")
+        check.require("direction", self.direction in (-1, 0, 1), "must be -1, 0 or 1")
+        check.not_negative("time")
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """One more row of its joint. Raises ModelError if there is no such joint or coordinate."""
-        if self.joint not in layout.joints:
-            names = ", ".join(map(repr, layout.joints)) or "none"
-            raise ModelError.at(
-                (self.table, self.name, "joint"), f"got {self.joint!r}, which is not in the model; joints: {names}"
-            )
-        joint = layout.joints[self.joint]
-        words = [coordinate.name for coordinate in joint.coordinates]
-        word = self.coordinate or (words[0] if words else "")
-        if word not in words:
-            raise ModelError.at(
-                (self.table, self.name, "coordinate"),
-                f"got {word!r}; the coordinates of joint {self.joint!r} are: {', '.join(words) or 'none'}",
-            )
-        k = words.index(word)
-        number = layout.add_row(f"latches.{self.name}: {word}", joint.first.frame, joint.second.frame)
+        """One more row of its joint."""
+        joint, k = self.joint_and_index(layout)
+        label = f"latches.{self.name}: {joint.coordinates[k].name}"
+        number = layout.add_row(label, joint.first.frame, joint.second.frame)
         joint.rows.append(number)
         layout.latches.append(LatchLayout(self, joint.part.start + k, number))
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
         """A row that fixes its coordinate, in force while it is engaged."""
         entry = layout.latches[self._number(layout)]
-        joint = layout.joints[self.joint]
-        coordinate = joint.coordinates[entry.coordinate - joint.part.start]
+        joint, coordinate = layout.joints[self.joint], self.coordinate_of(layout)
         return [coordinate_row(layout, entry.row, joint, coordinate, follows=0, in_force=1)]
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
         """The value at which the coordinate is fixed, and whether the latch is engaged."""
         k = self._number(layout)
         return (
-            Input(3, lambda discrete: np.array([discrete.held[k], 0.0, 0.0]), of_discrete=True),
+            Input(3, lambda discrete: np.array([discrete.latched[k], 0.0, 0.0]), of_discrete=True),
             Input(1, lambda discrete: discrete.engaged[k], of_discrete=True),
         )
 

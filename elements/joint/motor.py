@@ -32,6 +32,7 @@ class JointMotor(JointForce):
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
+        super().check(check)
         check.require("force", self.force is not None, "wanted a number or a function (t, state) -> N m or N")
         check_profile(check, "force")
 

@@ -1,11 +1,13 @@
 """Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from femb.elements.joint import constraint_kernels as primitives
+from femb.base.types import Floats
+from femb.elements.joint import columns as primitives
 from femb.elements.joint.constraint_set import Row
 from femb.layout.layout import Layout, Station
 
@@ -73,6 +75,21 @@ def make_row(
         else:
             parts[field] = (first if field == "first_axis" else second).axes[:, axis]
     return Row(number, primitive.code, first.frame, second.frame, constant=constant, **parts, **more)
+
+
+def component_rows(
+    numbers: list[int], first: Station, second: Station, axes: Iterable[Floats], frame: str
+) -> list[Row]:
+    """Rows for the components, along axes (3,), of the vector between two stations; row k follows input k.
+
+    frame : "inertial", or "first" for axes that are fixed in the frame of the first station.
+    """
+    primitive = primitives.DOT2 if frame == "first" else primitives.POINT
+    parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
+    return [
+        Row(number, primitive, first.frame, second.frame, first_axis=axis, follows=k, **parts)
+        for k, (number, axis) in enumerate(zip(numbers, axes, strict=True))
+    ]
 
 
 def row_words(spec: tuple[Any, ...]) -> str:

@@ -33,6 +33,7 @@ class JointSpringDamper(JointForce):
     force: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:
+        super().check(check)
         check.not_negative("stiffness", "damping")
         if self.force is not None and not callable(self.force):
             check.fail("force", f"got {self.force!r}, wanted a function (coordinate, rate) -> N m or N")

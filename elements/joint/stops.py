@@ -34,6 +34,7 @@ class JointStops(JointForce):
     damping: float = 0.0
 
     def check(self, check: Checks) -> None:
+        super().check(check)
         check.positive("stiffness")
         check.not_negative("damping")
         if "exponent" not in check.bad:

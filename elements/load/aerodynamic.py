@@ -47,6 +47,7 @@ class AerodynamicLoad(Item):
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "aerodynamic"
     acts_on_attitude: ClassVar[bool] = True
+    resists_flight: ClassVar[bool] = True
 
     name: str
     body: str | None = None
@@ -65,20 +66,19 @@ class AerodynamicLoad(Item):
     law: Callable[..., Any] | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
-    def __post_init__(self) -> None:
-        with Checks(self, "loads", self.name) as check:
-            self.on.report(check)
-            if self.law is not None and not callable(self.law):
-                check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
-            words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))
-            for word in (*words, *STATE, "wind"):
-                if callable(getattr(self, word)):
-                    check.fail(word, f"got {shown(getattr(self, word))}, wanted numbers; functions go to law")
-            given = [word for word in words if word not in check.bad and np.any(getattr(self, word))]
-            if self.law is None and not given and not check.bad:
-                check.fail("force_by_velocity", "no coefficient is given, and no law: the load would be nothing")
-            if self.law is not None and given:
-                check.fail(given[0], "given beside a law, which says the whole load: give one of the two")
+    def check(self, check: Checks) -> None:
+        self.on.report(check)
+        if self.law is not None and not callable(self.law):
+            check.fail("law", f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead")
+        words = (*LOAD, *(f"{load}_by_{state}" for load in LOAD for state in STATE))
+        for word in (*words, *STATE, "wind"):
+            if callable(getattr(self, word)):
+                check.fail(word, f"got {shown(getattr(self, word))}, wanted numbers; functions go to law")
+        given = [word for word in words if word not in check.bad and np.any(getattr(self, word))]
+        if self.law is None and not given and not check.bad:
+            check.fail("force_by_velocity", "no coefficient is given, and no law: the load would be nothing")
+        if self.law is not None and given:
+            check.fail(given[0], "given beside a law, which says the whole load: give one of the two")
 
     @property
     def on(self) -> Place:

@@ -6,6 +6,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.beam.batch import NO_SECTION, BeamBatch
 from femb.elements.beam.beam import Beam
+from femb.elements.records import load_factors
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates
@@ -65,7 +66,4 @@ class AlongBeams(Batch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The factor of every load, i.e. the value of its profile."""
-        columns = [frames.u[:, self.first_input + k] for k in range(len(self.inputs))]
-        return {
-            f"{input_.label.replace('.', '/', 1)}/factor": u for input_, u in zip(self.inputs, columns, strict=True)
-        }
+        return load_factors(self, frames)

@@ -4,20 +4,10 @@ index, ends, data : rows of the arrays of ``femb.elements.beam.columns``. R (5, 
 and end II; Q, from the axes of section II to those of section I.
 """
 
-from femb.elements.beam.columns import LENGTH
-from femb.elements.beam.ends import end_pose, force_to_frame
+from femb.elements.beam.ends import force_to_frame
 from femb.elements.beam.matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
-from femb.elements.beam.strain import natural_coordinates
 from femb.numerics.compile import inlined
-from femb.numerics.vector3 import turn, turn_back
-
-
-@inlined
-def locate(index, ends, data, q, fixed, r, R, X):
-    """Axes R (5, 3, 3), natural coordinates X (8,) and end positions r (2, 3) of one element at q (n_q,)."""
-    end_pose(index[0], ends[0], q, fixed, r[0], R[0], R[1])
-    end_pose(index[1], ends[1], q, fixed, r[1], R[2], R[3])
-    natural_coordinates(r[0], R[1], q[index[4]], r[1], R[3], q[index[5]], data[LENGTH], R[4], X)
+from femb.numerics.vector3 import rotate, rotate_back
 
 
 @inlined
@@ -29,7 +19,7 @@ def add_force(index, ends, R, f, sign, work, out):
     F, force, torque = work[0], work[1], work[2]
     for end in range(2):
         o = 7 * end
-        turn(R[1], f[o : o + 3], F)
+        rotate(R[1], f[o : o + 3], F)
         frame = index[2 + end]
         if frame >= 0:
             force_to_frame(F, f[o + 3 : o + 6], ends[end], R[2 * end], force, torque)
@@ -45,8 +35,8 @@ def add_section_force(R, f, sign, work, section):
     F, own = work[0], work[1]
     for end in range(2):
         o, outward = 7 * end, -sign if end == 0 else sign
-        turn(R[1], f[o : o + 3], F)
-        turn_back(R[1 + 2 * end], F, own)
+        rotate(R[1], f[o : o + 3], F)
+        rotate_back(R[1 + 2 * end], F, own)
         for i in range(3):
             section[end, i] += outward * own[i]
             section[end, 3 + i] += outward * f[o + 3 + i]

@@ -13,11 +13,11 @@ from femb.numerics.vector3 import (
     IN_V,
     add_point_force,
     add_torque_tangent,
+    rotate,
+    rotate_back,
     rotation,
     scatter,
     times_skew,
-    turn,
-    turn_back,
 )
 
 INPUT, INPUTS, KIND = 2, 3, 4
@@ -51,10 +51,10 @@ def forces(index, data, u, q, v, sign, out):
                 continue
             rotation(q[s, i + 3 : i + 7], R)
             if kind == BODY:
-                turn(R, F, other)
+                rotate(R, F, other)
                 add_point_force(sign, other, F, data[k, AT], j, out[s])
             else:
-                turn_back(R, F, other)
+                rotate_back(R, F, other)
                 add_point_force(sign, F, other, data[k, AT], j, out[s])
 
 
@@ -73,6 +73,6 @@ def tangent(index, data, offset, stride, u, q, out):
         if kind == BODY:
             times_skew(1.0, R, F, A[:3, 3:])
         else:
-            turn_back(R, F, local)
+            rotate_back(R, F, local)
             add_torque_tangent(-1.0, local, data[k, AT], 3, A)
         scatter(A, STARTS, SIZES, offset[k], stride[k], out)

@@ -9,13 +9,15 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, OneOf, Rows
-from femb.base.values import as_numbers, frozen_array, shown
+from femb.base.values import frozen_array
 from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView
 from femb.profiles import Constant, Profile
+
+SHAPES = ((3,), (1, 3), (2, 3), (3, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,6 @@ class DistributedLoad(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "distributed"
-    acts_on_attitude: ClassVar[bool] = False
 
     name: str
     beam: str
@@ -46,19 +47,17 @@ class DistributedLoad(Item):
     frame: Annotated[str, OneOf(("inertial", "body"))] = "inertial"
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
-    def __post_init__(self) -> None:
-        with Checks(self, "loads", self.name) as check:
-            if self.force is None and self.torque is None:
-                check.fail("force", "neither force nor torque is given")
-            for name in ("force", "torque"):
-                value = getattr(self, name)
-                if value is None or callable(value):
-                    continue
-                rows = as_numbers(value)
-                if rows is None or rows.shape not in ((3,), (1, 3), (2, 3), (3, 3)) or not np.all(np.isfinite(rows)):
-                    check.fail(name, f"got {shown(value)}, wanted three numbers, or two or three rows of three numbers")
-                else:
-                    object.__setattr__(self, name, frozen_array(rows.reshape(-1, 3)))
+    def check(self, check: Checks) -> None:
+        if self.force is None and self.torque is None:
+            check.fail("force", "neither force nor torque is given")
+        for name in ("force", "torque"):
+            value = getattr(self, name)
+            if value is None or callable(value):
+                continue
+            wanted = "three numbers, or two or three rows of three numbers"
+            rows = check.array(name, lambda x: x.shape in SHAPES and bool(np.isfinite(x).all()), wanted)
+            if rows is not None:
+                object.__setattr__(self, name, frozen_array(rows.reshape(-1, 3)))
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
@@ -78,10 +77,11 @@ class DistributedLoad(Item):
 
     @staticmethod
     def batches(items: list["DistributedLoad"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all distributed loads."""
+        """One batch of all distributed loads, but those on beams that carry their loads themselves."""
         from femb.elements.load.line_load_batch import LineLoadBatch
 
-        return [LineLoadBatch(items, layout, model)]
+        others = [load for load in items if not model.beams[load.beam].carries_loads]
+        return [LineLoadBatch(others, layout, model)] if others else []
 
 
 def _interpolated(value: Any, s: Floats, length: float) -> Floats:

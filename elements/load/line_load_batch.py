@@ -2,14 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.elements.beam.columns import LENGTH
-from femb.elements.beam.strain import POINTS
 from femb.elements.load import line_load_kernels as kernels
 from femb.elements.load import line_load_tangent as tangents
 from femb.elements.load.along_beam import AlongBeams
+from femb.elements.load.line_load_rows import LineLoadRows
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView
@@ -21,22 +19,9 @@ class LineLoadBatch(AlongBeams):
     def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
         super().__init__([load.beam for load in loads], layout, model)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
-        values: list[Floats] = []
-        first: list[int] = []
-        kind: list[int] = []
-        rows: list[int] = []
-        for k, load in enumerate(loads):
-            elements = self.slices[load.beam]
-            lengths = self.data[elements, LENGTH]
-            s = (np.cumsum(lengths) - lengths)[:, None] + lengths[:, None] * POINTS
-            values.append(load.values(s.ravel(), float(lengths.sum())).reshape(-1, 3, 6))
-            first += [k] * len(lengths)
-            kind += [kernels.SECTION if load.frame == "body" else kernels.INERTIAL] * len(lengths)
-            rows += range(elements.start, elements.stop)
-        self.select(rows)
-        self.values: Floats = np.ascontiguousarray(np.concatenate(values))
-        self.kind: Ints = np.array(kind, dtype=np.int64)
-        self._first: Ints = np.array(first, dtype=np.int64)
+        rows = LineLoadRows.of(loads, self.slices, self.data[:, LENGTH])
+        self.select(rows.elements)
+        self.values, self.kind, self._first = rows.values, rows.kind, rows.load
         self._has_moments = bool(self.values[:, :, 3:].any())
 
     @property

@@ -14,11 +14,13 @@ import math
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH
+from femb.elements.beam.ends import element_shape
 from femb.elements.beam.interpolation import section_at
-from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, end_gradient, twist_angles, twist_directions
-from femb.elements.load.along_beam_kernels import add_force, add_section_force, locate
+from femb.elements.beam.natural import ends_force
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, twist_angles
+from femb.elements.load.along_beam_kernels import add_force, add_section_force
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import turn, turn_back
+from femb.numerics.vector3 import rotate, rotate_back
 
 INERTIAL, SECTION = 0, 1
 
@@ -51,16 +53,15 @@ def spin_gradient(i, g, S, psi_X, W):
 
 @inlined
 def row_force(X, R, length, kind, factor, values, psi, psi_X, S, W, work, G, n, M1):
-    """Forces of a row: G (4, 3), conjugate to (r_I, g_I, r_II, g_II); n (8,), conjugate to the natural coordinates;
-    and M1 (3,), conjugate to the spin of end I."""
+    """Residual forces of a row: G (4, 3), conjugate to (r_I, g_I, r_II, g_II); n (8,), conjugate to the natural
+    coordinates; and M1 (3,), conjugate to the spin of end I."""
     f, c = work[0], work[1]
     G[:] = 0.0
     n[:] = 0.0
     M1[:] = 0.0
     for i in range(3):
         g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
-        weight = WEIGHTS[i] * length * factor
-        local_vectors(R, kind, values[i], weight, S, f, c)
+        local_vectors(R, kind, values[i], -WEIGHTS[i] * length * factor, S, f, c)
         for o in range(4):
             for k in range(3):
                 G[o, k] += HERMITE_VALUES[i, o] * f[k]
@@ -76,37 +77,14 @@ def row_force(X, R, length, kind, factor, values, psi, psi_X, S, W, work, G, n, 
 def local_vectors(R, kind, values, weight, S, f, c):
     """f, c (3,): weighted force and moment at one point in the axes of the first section."""
     if kind == INERTIAL:
-        turn_back(R[1], values[0:3], f)
-        turn_back(R[1], values[3:6], c)
+        rotate_back(R[1], values[0:3], f)
+        rotate_back(R[1], values[3:6], c)
     else:
-        turn(S, values[0:3], f)
-        turn(S, values[3:6], c)
+        rotate(S, values[0:3], f)
+        rotate(S, values[3:6], c)
     for k in range(3):
         f[k] *= weight
         c[k] *= weight
-
-
-@inlined
-def ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f):
-    """f (14,): residual force on the two ends (minus the load); forces in axes of section I, moments in end axes."""
-    s1 = X[3]
-    s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-    G2 = work[2]
-    turn_back(Q, G[3], G2)
-    f11[:] = 0.0
-    end_gradient(X, Q, beta, gamma, length, n, f11)
-    for k in range(3):
-        f[k] = f11[k] - G[0, k]
-        f[3 + k] = -f11[3 + k] - M1[k]
-        f[7 + k] = -f11[k] - G[2, k]
-        f[10 + k] = -f11[7 + k]
-    # a force F on g = s e1: moment s e1 x F and strain force length F_1
-    f[4] += s1 * G[1, 2]
-    f[5] -= s1 * G[1, 1]
-    f[6] = -f11[6] - length * G[1, 0]
-    f[11] += s2 * G2[2]
-    f[12] -= s2 * G2[1]
-    f[13] = -f11[10] - length * G2[0]
 
 
 @kernel
@@ -115,19 +93,19 @@ def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, secti
 
     Returns -1, or the number of a row with a folded element.
     """
-    R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
-    beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
+    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
+    n, f11, f = np.empty(8), np.empty(11), np.empty(14)
     psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
     G, M1 = np.empty((4, 3)), np.empty(3)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             length, Q = data[k, LENGTH], R[4]
-            locate(index[k], ends[k], data[k], q[s], fixed, r, R, X)
+            element_shape(index[k], ends[k], q[s], fixed, length, R, small, X)
             if not twist_angles(X, psi, psi_X):
                 return k
-            twist_directions(Q, beta, gamma)
             row_force(X, R, length, kind[k], u[s, first[k]], values[k], psi, psi_X, S, W, work, G, n, M1)
-            ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f)
+            s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+            ends_force(X, Q, small[10], small[11], length, s2, n, G, M1, work[2], f11, f)
             add_force(index[k], ends[k], R, f, sign, work, out[s])
             if section.shape[0] > 0:
                 add_section_force(R, f, sign, work, section[s, k])

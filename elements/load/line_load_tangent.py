@@ -11,22 +11,17 @@ import math
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH
+from femb.elements.beam.ends import element_shape
 from femb.elements.beam.interpolation import section_at
-from femb.elements.beam.matrices import ends_stiffness, expand, spread
-from femb.elements.beam.strain import (
-    HERMITE,
-    HERMITE_VALUES,
-    WEIGHTS,
-    geometric_stiffness,
-    shape_gradient,
-    twist_angles,
-    twist_directions,
-)
+from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.natural import ends_force, geometric_stiffness, shape_gradient
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, twist_angles
+from femb.elements.beam.tangent_inertia import add_column, add_force_change
 from femb.elements.beam.tangent_strain import AXIS, SLOPE, twist_hessian
-from femb.elements.load.along_beam_kernels import add_tangent, locate
-from femb.elements.load.line_load_kernels import SECTION, ends_force, local_vectors, row_force, spin_gradient
+from femb.elements.load.along_beam_kernels import add_tangent
+from femb.elements.load.line_load_kernels import SECTION, local_vectors, row_force, spin_gradient
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import dot, turn_back
+from femb.numerics.vector3 import dot, rotate_back
 
 
 @inlined
@@ -43,63 +38,22 @@ def vector_changes(f, spin, follows, change):
         change[2, j] = a * f[1] - b * f[0]
 
 
-@inlined
-def centreline_tangent(Q, length, s1, s2, G, dG, D):
-    """D (14, 11) += change of the end forces that follow from forces G (4, 3) on the centreline.
-
-    dG (4, 3, 11) : changes of the components of G in the axes of the first section, which rotate with end I.
-    """
-    G2, dG2 = np.empty(3), np.empty(3)
-    turn_back(Q, G[3], G2)
-    for j in range(11):
-        # in inertial axes, as the rows of the forces on the ends
-        t1, t2, t3 = 1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0
-        for o in range(0, 4, 2):
-            row = 7 * (o // 2)
-            D[row, j] += dG[o, 0, j] + t2 * G[o, 2] - t3 * G[o, 1]
-            D[row + 1, j] += dG[o, 1, j] + t3 * G[o, 0] - t1 * G[o, 2]
-            D[row + 2, j] += dG[o, 2, j] + t1 * G[o, 1] - t2 * G[o, 0]
-        d1 = length if j == 6 else 0.0
-        D[4, j] -= s1 * dG[1, 2, j] + d1 * G[1, 2]
-        D[5, j] += s1 * dG[1, 1, j] + d1 * G[1, 1]
-        D[6, j] += length * dG[1, 0, j]
-        # of G_II in the axes of end II: Q^T (dG + theta_I x G) - theta_II x (Q^T G)
-        x = dG[3, 0, j] + t2 * G[3, 2] - t3 * G[3, 1]
-        y = dG[3, 1, j] + t3 * G[3, 0] - t1 * G[3, 2]
-        z = dG[3, 2, j] + t1 * G[3, 1] - t2 * G[3, 0]
-        for k in range(3):
-            dG2[k] = Q[0, k] * x + Q[1, k] * y + Q[2, k] * z
-        if j == 7:
-            dG2[1] += G2[2]
-            dG2[2] -= G2[1]
-        elif j == 8:
-            dG2[2] += G2[0]
-            dG2[0] -= G2[2]
-        elif j == 9:
-            dG2[0] += G2[1]
-            dG2[1] -= G2[0]
-        d2 = length if j == 10 else 0.0
-        D[11, j] -= s2 * dG2[2] + d2 * G2[2]
-        D[12, j] += s2 * dG2[1] + d2 * G2[1]
-        D[13, j] += length * dG2[0]
-
-
 @kernel
 def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
     """Add the change of the residual force at one state to block data, without the part of ``moment_tangent``."""
-    R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
-    beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
+    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
+    n, f11, f, G2 = np.empty(8), np.empty(11), np.empty(14), np.empty(3)
     psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
-    G, M1, dG = np.empty((4, 3)), np.empty(3), np.empty((4, 3, 11))
+    G, M1, dG = np.empty((4, 3)), np.empty(3), np.empty((11, 4, 3))
     B, spin, change = np.empty((8, 11)), np.empty((3, 11)), np.empty((3, 11))
-    K11, D, A, T = np.empty((11, 11)), np.empty((14, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
+    K11, D, A, T = np.empty((11, 11)), np.empty((11, 14)), np.empty((14, 14)), np.empty((2, 3, 3))
     dn = np.empty((8, 11))
+    Q, beta, gamma = R[4], small[10], small[11]
     for k in range(index.shape[0]):
-        length, Q, factor = data[k, LENGTH], R[4], u[first[k]]
-        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        length, factor = data[k, LENGTH], u[first[k]]
+        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
         if not twist_angles(X, psi, psi_X):
             return k
-        twist_directions(Q, beta, gamma)
         shape_gradient(X, Q, beta, gamma, length, B)
         row_force(X, R, length, kind[k], factor, values[k], psi, psi_X, S, W, work, G, n, M1)
         dG[:] = 0.0
@@ -107,7 +61,7 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
         D[:] = 0.0
         for i in range(3):
             g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
-            local_vectors(R, kind[k], values[k, i], WEIGHTS[i] * length * factor, S, work[0], work[1])
+            local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * factor, S, work[0], work[1])
             spin_gradient(i, g, S, psi_X, W)
             for j in range(11):
                 for p in range(3):
@@ -116,30 +70,30 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
                         x += W[p, m] * B[m, j]
                     spin[p, j] = x
             vector_changes(work[0], spin, kind[k] == SECTION, change)
-            for o in range(4):
-                for p in range(3):
-                    for j in range(11):
-                        dG[o, p, j] += HERMITE_VALUES[i, o] * change[p, j]
+            for j in range(11):
+                for o in range(4):
+                    for p in range(3):
+                        dG[j, o, p] += HERMITE_VALUES[i, o] * change[p, j]
             vector_changes(work[1], spin, kind[k] == SECTION, change)
             for p in range(3):
                 for j in range(11):
-                    D[3 + p, j] += change[p, j]
+                    D[j, 3 + p] += change[p, j]
                     for m in range(8):
                         dn[m, j] += W[p, m] * change[p, j]
         s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
-        centreline_tangent(Q, length, X[3], s2, G, dG, D)
+        rotate_back(Q, G[3], G2)
         A[:] = 0.0
-        for i in range(14):
-            spread(D[i], -1.0, A[i])
+        for j in range(11):
+            add_force_change(j, Q, length, X[3], s2, G, G2, dG[j], work, D[j])
+            add_column(j, D[j], A)
         K11[:] = 0.0
         geometric_stiffness(X, Q, beta, gamma, length, n, K11)
         for i in range(11):
             for j in range(11):
                 for m in range(8):
                     K11[i, j] += B[m, i] * dn[m, j]
-                K11[i, j] = -K11[i, j]
         expand(K11, A)
-        ends_force(X, Q, beta, gamma, length, G, n, M1, work, f11, f)
+        ends_force(X, Q, beta, gamma, length, s2, n, G, M1, work[2], f11, f)
         add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out)
     return -1
 
@@ -147,24 +101,23 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
 @kernel
 def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
     """Add the part of the exact tangent due to the change of the spin gradient W at constant moments."""
-    R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
-    beta, gamma, no_force = np.empty(3), np.empty(3), np.zeros(14)
+    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
+    no_force = np.zeros(14)
     psi, psi_X, S, second = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((4, 8, 8))
     B, H, HB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
-        length, Q = data[k, LENGTH], R[4]
-        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        length = data[k, LENGTH]
+        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
         if not twist_angles(X, psi, psi_X):
             return k
-        twist_directions(Q, beta, gamma)
         twist_hessian(X, second)
         H[:] = 0.0
         for i in range(3):
             g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
             local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[first[k]], S, work[0], work[1])
             spin_change(i, g, S, psi_X, second, work[1], H)
-        shape_gradient(X, Q, beta, gamma, length, B)
+        shape_gradient(X, R[4], small[10], small[11], length, B)
         ends_stiffness(H, B, HB, K11)
         A[:] = 0.0
         expand(K11, A)

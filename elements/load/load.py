@@ -63,20 +63,19 @@ class Load(Item):
     damping: float | Vector | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
-    def __post_init__(self) -> None:
-        with Checks(self, "loads", self.name) as check:
-            if "damping" not in check.bad and self.damping is not None:
-                check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
-            if self.force is None and self.torque is None and self.damping is None:
-                check.fail("force", "neither force nor torque is given")
-            check_profile(check, "force", "torque")
-            if "frame" not in check.bad and self.force is not None and self.frame in FRAMES[2:]:
-                check.fail(
-                    "frame",
-                    f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "
-                    "own, in the frame 'inertial' or 'body'",
-                )
-            self.on.report(check)
+    def check(self, check: Checks) -> None:
+        if "damping" not in check.bad and self.damping is not None:
+            check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
+        if self.force is None and self.torque is None and self.damping is None:
+            check.fail("force", "neither force nor torque is given")
+        check_profile(check, "force", "torque")
+        if "frame" not in check.bad and self.force is not None and self.frame in FRAMES[2:]:
+            check.fail(
+                "frame",
+                f"got {self.frame!r}, but a force has no components along an Euler basis: give it in a load of its "
+                "own, in the frame 'inertial' or 'body'",
+            )
+        self.on.report(check)
 
     @property
     def on(self) -> Place:

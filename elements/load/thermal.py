@@ -37,7 +37,6 @@ class ThermalLoad(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "thermal"
-    acts_on_attitude: ClassVar[bool] = False
 
     name: str
     beam: str
@@ -46,13 +45,12 @@ class ThermalLoad(Item):
     strain: Strains | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
-    def __post_init__(self) -> None:
-        with Checks(self, "loads", self.name) as check:
-            heated = [name for name in ("temperature", "gradient") if getattr(self, name) is not None]
-            if not heated and self.strain is None:
-                check.fail("temperature", "neither temperature, gradient nor strain is given")
-            if heated and self.strain is not None:
-                check.fail("strain", f"given beside {heated[0]!r}, which says the strain: give it in a load of its own")
+    def check(self, check: Checks) -> None:
+        heated = [name for name in ("temperature", "gradient") if getattr(self, name) is not None]
+        if not heated and self.strain is None:
+            check.fail("temperature", "neither temperature, gradient nor strain is given")
+        if heated and self.strain is not None:
+            check.fail("strain", f"given beside {heated[0]!r}, which says the strain: give it in a load of its own")
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
@@ -79,7 +77,8 @@ class ThermalLoad(Item):
 
     @staticmethod
     def batches(items: list["ThermalLoad"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all thermal loads."""
+        """One batch of all thermal loads, but those on beams that carry their loads themselves."""
         from femb.elements.load.thermal_batch import ThermalBatch
 
-        return [ThermalBatch(items, layout, model)]
+        others = [load for load in items if not model.beams[load.beam].carries_loads]
+        return [ThermalBatch(others, layout, model)] if others else []

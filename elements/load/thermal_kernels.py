@@ -11,20 +11,14 @@ index, ends, data : arrays of ``femb.elements.beam.columns``. group (n,) int : r
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam.ends import element_shape
+from femb.elements.beam.force import stress_force
 from femb.elements.beam.interpolation import helix
-from femb.elements.beam.matrices import ends_stiffness, expand, spread
-from femb.elements.beam.strain import (
-    WEIGHTS,
-    end_gradient,
-    geometric_stiffness,
-    natural_coordinates,
-    shape_gradient,
-    strains,
-    twist_angles,
-    twist_directions,
-)
+from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.natural import ends_force, geometric_stiffness, natural_coordinates, shape_gradient
+from femb.elements.beam.strain import WEIGHTS, strains, twist_angles
 from femb.elements.beam.tangent_strain import strain_changes, twist_hessian
-from femb.elements.load.along_beam_kernels import add_force, add_section_force, add_tangent, locate
+from femb.elements.load.along_beam_kernels import add_force, add_section_force, add_tangent
 from femb.numerics.compile import inlined, kernel
 
 
@@ -67,24 +61,9 @@ def thermal_strains(free, length, curvature, chord_offset, source, out):
 @inlined
 def thermal_force(data, thermal, E, n):
     """n (8,) = minus length sum w E^T D e_T: the residual force on the natural coordinates."""
-    n[:] = 0.0
-    for i in range(3):
-        for j in range(4):
-            stress = 0.0
-            for k in range(4):
-                stress -= data[STIFFNESS + 4 * j + k] * thermal[i, k]
-            stress *= WEIGHTS[i] * data[LENGTH]
-            for m in range(8):
-                n[m] += stress * E[i, j, m]
-
-
-@inlined
-def ends_force(X, Q, beta, gamma, length, n, f11, f):
-    """f (14,): force on the two ends of a force n (8,) on the natural coordinates."""
-    f11[:] = 0.0
-    f[:] = 0.0
-    end_gradient(X, Q, beta, gamma, length, n, f11)
-    spread(f11, 1.0, f)
+    stress_force(data, thermal, E, n)
+    for m in range(8):
+        n[m] = -n[m]
 
 
 @kernel
@@ -93,17 +72,16 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
 
     Returns -1, or the number of a folded element.
     """
-    R, r, X, work = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8), np.empty((3, 3))
-    beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
+    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
+    n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            locate(index[k], ends[k], data[k], q[s], fixed, r, R, X)
+            element_shape(index[k], ends[k], q[s], fixed, data[k, LENGTH], R, small, X)
             if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
-            twist_directions(R[4], beta, gamma)
             thermal_force(data[k], thermal[s, group[k]], E, n)
-            ends_force(X, R[4], beta, gamma, data[k, LENGTH], n, f11, f)
+            ends_force(X, R[4], small[10], small[11], data[k, LENGTH], X[3], n, zero, zero[0], work[2], f11, f)
             add_force(index[k], ends[k], R, f, sign, work, out[s])
             if section.shape[0] > 0:
                 add_section_force(R, f, sign, work, section[s, k])
@@ -113,11 +91,11 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
 @kernel
 def prestress_energy(index, ends, data, group, thermal, q, fixed, out):
     """out (s,) += elastic energy of the strain minus the thermal strain, minus that of the strain; equation (5)."""
-    R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
+    R, small, X = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            locate(index[k], ends[k], data[k], q[s], fixed, r, R, X)
+            element_shape(index[k], ends[k], q[s], fixed, data[k, LENGTH], R, small, X)
             if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
             for i in range(3):
@@ -135,22 +113,21 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
 
     It omits the second derivatives of the strains, as the iteration tangent of the beam does.
     """
-    R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
-    beta, gamma, n, f11, f = np.empty(3), np.empty(3), np.empty(8), np.empty(11), np.empty(14)
+    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty(3)
+    n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     K11, A, T = np.empty((11, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
-        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
         if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
-        twist_directions(R[4], beta, gamma)
         thermal_force(data[k], thermal[group[k]], E, n)
         K11[:] = 0.0
-        geometric_stiffness(X, R[4], beta, gamma, length, n, K11)
+        geometric_stiffness(X, R[4], small[10], small[11], length, n, K11)
         A[:] = 0.0
         expand(K11, A)
-        ends_force(X, R[4], beta, gamma, length, n, f11, f)
+        ends_force(X, R[4], small[10], small[11], length, X[3], n, zero, zero[0], work, f11, f)
         add_tangent(ends[k], offset[k], stride[k], R, T, f, A, out)
     return -1
 
@@ -158,18 +135,16 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
 @kernel
 def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
     """Add the rest of the exact tangent: -B^T (length sum w sigma_T d2e/dX2) B, sigma_T = D e_T."""
-    R, r, X = np.empty((5, 3, 3)), np.empty((2, 3)), np.empty(8)
-    beta, gamma, none = np.empty(3), np.empty(3), np.zeros(14)
+    R, small, X, none = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.zeros(14)
     psi, psi_X = np.empty(4), np.empty((4, 8))
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
     S, D, dE, G = np.empty((4, 8, 8)), np.eye(8), np.empty((8, 3, 4, 8)), np.empty((8, 8))
     B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
-        locate(index[k], ends[k], data[k], q, fixed, r, R, X)
+        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
         if not twist_angles(X, psi, psi_X):
             return k
-        twist_directions(R[4], beta, gamma)
         twist_hessian(X, S)
         strain_changes(X, length, data[k, SOURCE] != 0.0, psi, psi_X, S, D, dE)
         G[:] = 0.0
@@ -181,7 +156,7 @@ def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, 
                 for m in range(8):
                     for o in range(8):
                         G[m, o] += stress * dE[o, i, j, m]
-        shape_gradient(X, R[4], beta, gamma, length, B)
+        shape_gradient(X, R[4], small[10], small[11], length, B)
         ends_stiffness(G, B, GB, K11)
         A[:] = 0.0
         expand(K11, A)

@@ -47,18 +47,17 @@ class EulerSpringDamper(TwoEndItem):
     sequence: EulerSequence = "xyz"
     frame: Annotated[str, OneOf(("dual_euler", "body"))] = "dual_euler"
 
-    def __post_init__(self) -> None:
-        with Checks(self, "springs", self.name) as check:
-            for word in ("stiffness", "damping"):
-                if word not in check.bad:
-                    check.require(word, np.all(np.asarray(getattr(self, word)) >= 0.0), "must be at least 0")
-            if not check.bad:
-                if not np.any(self.stiffness) and not np.any(self.damping):
-                    check.fail("stiffness", "neither stiffness nor damping is given")
-                if self.frame == "body":
-                    distinct = self.sequence[0] != self.sequence[2]
-                    check.require("sequence", distinct, "but frame = 'body' needs three different axes, such as 'xyz'")
-            check_ends(check, needs_axes=True)
+    def check(self, check: Checks) -> None:
+        for word in ("stiffness", "damping"):
+            if word not in check.bad:
+                check.require(word, np.all(np.asarray(getattr(self, word)) >= 0.0), "must be at least 0")
+        if not check.bad:
+            if not np.any(self.stiffness) and not np.any(self.damping):
+                check.fail("stiffness", "neither stiffness nor damping is given")
+            if self.frame == "body":
+                distinct = self.sequence[0] != self.sequence[2]
+                check.require("sequence", distinct, "but frame = 'body' needs three different axes, such as 'xyz'")
+        check_ends(check, needs_axes=True)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames. Raises ModelError if its angles are not defined at the start."""

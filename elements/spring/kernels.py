@@ -15,15 +15,15 @@ import numpy as np
 
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import (
-    AXES,
+    HAS_AXES,
     IN_V,
     add_point_force,
     add_torque_tangent,
     dot,
     point_motion,
+    rotate_back,
     scatter,
     times_skew,
-    turn_back,
 )
 
 FIRST, SECOND, INPUT = 0, 3, 6
@@ -73,8 +73,8 @@ def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
                 if j < 0:
                     continue
                 side = f if e == 1 else -f
-                if index[k, 3 * e + AXES]:
-                    turn_back(R[e], n, local)
+                if index[k, 3 * e + HAS_AXES]:
+                    rotate_back(R[e], n, local)
                     add_point_force(side, n, local, data[k, 3 * e : 3 * e + 3], j, out[s])
                 else:
                     for o in range(3):
@@ -138,7 +138,7 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
                 for o in range(3):
                     K[x, y] += D[o, x] * (middle[o, 0] * D[0, y] + middle[o, 1] * D[1, y] + middle[o, 2] * D[2, y])
         for e in range(2):
-            turn_back(R[e], n, local)
+            rotate_back(R[e], n, local)
             add_torque_tangent(f if e == 1 else -f, local, data[k, 3 * e : 3 * e + 3], 6 * e + 3, K)
         scatter(C, STARTS, SIZES, offset[k], stride[k], damping)
         scatter(K, STARTS, SIZES, offset[k], stride[k], stiffness)

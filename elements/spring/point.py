@@ -35,21 +35,19 @@ class SpringDamper(TwoEndItem):
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "point"
-    acts_on_attitude: ClassVar[bool] = False
 
     stiffness: float = 0.0
     damping: float = 0.0
     free_length: float | None = None
     force: Callable[[float, float], Any] | None = None
 
-    def __post_init__(self) -> None:
-        with Checks(self, "springs", self.name) as check:
-            check.not_negative("stiffness", "damping", "free_length")
-            if self.force is not None and not callable(self.force):
-                check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
-            if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
-                check.fail("stiffness", "neither stiffness nor damping is given")
-            check_ends(check, needs_axes=False)
+    def check(self, check: Checks) -> None:
+        check.not_negative("stiffness", "damping", "free_length")
+        if self.force is not None and not callable(self.force):
+            check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
+        if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+            check.fail("stiffness", "neither stiffness nor damping is given")
+        check_ends(check, needs_axes=False)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames. Raises ModelError if its direction is not defined at the start."""

@@ -29,14 +29,12 @@ class Pull(TwoEndItem):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "pull"
-    acts_on_attitude: ClassVar[bool] = False
 
     force: float
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
-    def __post_init__(self) -> None:
-        with Checks(self, "loads", self.name) as check:
-            check_ends(check, needs_axes=False)
+    def check(self, check: Checks) -> None:
+        check_ends(check, needs_axes=False)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames. Raises ModelError if its direction is not defined at the start."""

@@ -43,18 +43,17 @@ class TorsionSpringDamper(TwoEndItem):
     free_angle: float = 0.0
     torque: Callable[[float, float], Any] | None = None
 
-    def __post_init__(self) -> None:
-        with Checks(self, "springs", self.name) as check:
-            check.not_negative("stiffness", "damping")
-            if "axis" not in check.bad:
-                check.require("axis", np.linalg.norm(self.axis) > 0.0, "a direction must not be zero")
-            if "free_angle" not in check.bad:
-                check.require("free_angle", abs(self.free_angle) < np.pi, "must be within half a turn, -pi to pi (rad)")
-            if self.torque is not None and not callable(self.torque):
-                check.fail("torque", f"got {self.torque!r}, wanted a function (angle, rate) -> N m")
-            if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
-                check.fail("stiffness", "neither stiffness nor damping is given")
-            check_ends(check, needs_axes=True)
+    def check(self, check: Checks) -> None:
+        check.not_negative("stiffness", "damping")
+        if "axis" not in check.bad:
+            check.require("axis", np.linalg.norm(self.axis) > 0.0, "a direction must not be zero")
+        if "free_angle" not in check.bad:
+            check.require("free_angle", abs(self.free_angle) < np.pi, "must be within half a turn, -pi to pi (rad)")
+        if self.torque is not None and not callable(self.torque):
+            check.fail("torque", f"got {self.torque!r}, wanted a function (angle, rate) -> N m")
+        if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
+            check.fail("stiffness", "neither stiffness nor damping is given")
+        check_ends(check, needs_axes=True)
 
     @staticmethod
     def batches(items: list["TorsionSpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -12,7 +12,7 @@ from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measur
 from femb.elements.spring import torsion_kernels as kernels
 from femb.elements.spring.batch import law_of
 from femb.elements.spring.pair_batch import PairBatch
-from femb.elements.spring.torsion_kernels import AXIS, BENDING, DUAL_EULER, FREE, INPUT, ONE_AXIS, STIFFNESS
+from femb.elements.spring.torsion_angles import AXIS, BENDING, DUAL_EULER, FREE, INPUT, ONE_AXIS, STIFFNESS, twist
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.singularity import Singularity
@@ -155,7 +155,7 @@ class TorsionBatch(PairBatch):
         """Angle and rate of spring k about its axis at one state."""
         p, w = self._motions(q[None], v[None])
         h = np.empty(3)
-        angle = kernels.twist(p[0, k], self.data[k, AXIS], h)
+        angle = twist(p[0, k], self.data[k, AXIS], h)
         return float(angle), float(h @ w[0, k])
 
     def _motions(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:

@@ -57,3 +57,39 @@ def read_arrays(path: str | Path, arrays: Iterable[str], names: Iterable[str], w
             return values | {name: tuple(map(str, file[name])) for name in names}
     except (OSError, KeyError, ValueError) as error:
         raise ResultError(f"{path}: cannot be read as a {what} ({error})") from error
+
+
+def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Arrays and texts of nested mappings and lists of mappings, by path such as hub/mass_matrix, appendages/0/name."""
+    found: dict[str, Any] = {}
+    for key, value in document.items():
+        if isinstance(value, list):
+            found[f"{prefix}{key}/count"] = float(len(value))
+            value = {str(k): entry for k, entry in enumerate(value)}
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}/")
+        else:
+            found[f"{prefix}{key}"] = (value,) if isinstance(value, str) else value
+    return found
+
+
+def nested(arrays: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The nested mappings that ``flat`` made the arrays with a prefix from. Raises KeyError."""
+    document: dict[str, Any] = {}
+    for path, value in arrays.items():
+        if path.startswith(prefix):
+            *above, key = path.removeprefix(prefix).split("/")
+            place = document
+            for word in above:
+                place = place.setdefault(word, {})
+            place[key] = str(value[0]) if np.asarray(value).dtype.kind in "OSTU" else value
+    unlisted: dict[str, Any] = _lists(document)
+    return unlisted
+
+
+def _lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "count" in value:
+        return [_lists(value[str(k)]) for k in range(int(value["count"]))]
+    return {key: _lists(entry) for key, entry in value.items()}

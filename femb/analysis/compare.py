@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Unpack
 
 from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.completion import completed, system_of
 from femb.analysis.differences import Difference, check_times, differences
 from femb.analysis.simulate import simulate
 from femb.base.errors import FembError, ModelError
@@ -120,9 +121,8 @@ def compare(
     """
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
-    from femb.system.system import System
-
-    System(model, assemble=run.start == "assembled")  # raises the problems of the model itself, with their items
+    model = completed(model)
+    system_of(model, run.start == "assembled")  # raises the problems of the model itself, with their items
     name = str(against) if isinstance(against, str | Path) else "the other results"
     other = Results.read(against) if isinstance(against, str | Path) else against
     if other is not None:

@@ -58,6 +58,8 @@ KINDS: tuple[_Kind, ...] = (
     _Kind("driver force", "N or N m", ("drivers",), "force", vectors=False),
     _Kind("section force", "N", ("beams",), "section_force"),
     _Kind("section moment", "N m", ("beams",), "section_moment"),
+    _Kind("root force", "N", ("appendages",), "force"),
+    _Kind("root torque", "N m", ("appendages",), "torque"),
 )
 KINDS += tuple(
     _Kind(word.replace("_", " "), quantity.unit, (kind,), word, vectors=quantity.sizes[-1] == "3")

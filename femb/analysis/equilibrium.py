@@ -38,7 +38,7 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     motions += rigid_motions(statics.twin)
     for motion in motions:
         motion.check_axis()
-    spin2 = max(float(motion.omega @ motion.omega) for motion in motions)
+    spin2 = max((float(motion.omega @ motion.omega) for motion in motions), default=0.0)
     free = any(motion.free for motion in motions)
 
     def solved(before: Balanced, load: float) -> Balanced:

@@ -94,12 +94,12 @@ def switched(form: F, latches: list[int], t: float, q: Floats, v: Floats) -> tup
     system = form.system
     discrete = system.discrete
     q, v = (x[0] for x in form.to_system(q[None], v[None]))
-    engaged, held = discrete.engaged.copy(), discrete.held.copy()
+    engaged, held = discrete.engaged.copy(), discrete.latched.copy()
     coordinates = system.joint_motion(q, v)[0]
     for k in latches:
         engaged[k] = 1.0 - engaged[k]
         held[k] = coordinates[system.layout.latches[k].coordinate]
-    other = form.with_discrete(replace(discrete, engaged=engaged, held=held))
+    other = form.with_discrete(replace(discrete, engaged=engaged, latched=held))
     system = other.system
     u, v_before = system.inputs_at(t, q, v), v
     q, v = projected(system, u, q, v)

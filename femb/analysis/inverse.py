@@ -10,6 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.completion import system_of
 from femb.analysis.prescribed_motion import ConstraintRows, prescribed
 from femb.analysis.undriven import missing_drivers
 from femb.base.errors import ModelError, Problem
@@ -45,7 +46,7 @@ def inverse(
     """
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
-    system = System(model, assemble=run.start == "assembled")
+    system = system_of(model, run.start == "assembled")
     check_figures(model)
     check_prescribed(system)
     clock, cpu = time.perf_counter(), time.process_time()
@@ -73,6 +74,12 @@ def check_prescribed(system: System) -> None:
             ("beams", name),
             "bends: no joint or driver prescribes how; inverse dynamics is of rigid bodies, so integrate in time "
             "(femb run), or take a rigid body in its place",
+        )
+    for name in system.layout.flexible_bodies:
+        raise ModelError.at(
+            ("bodies", name),
+            "is flexible: no joint or driver prescribes how it deforms; integrate in time (femb run), or take a rigid "
+            "body in its place",
         )
     for unknown in system.layout.internal:
         raise ModelError.at(

@@ -3,7 +3,7 @@
 Source: docs/theory/statics.md, sections 2 to 4.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from femb.analysis.rigid_motion import RigidMotion
 from femb.analysis.stability import Stability, Stiffness
 from femb.analysis.statics import Balanced, Statics, in_load_steps
 from femb.base.errors import SolveError
-from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
 from femb.numerics.newton import largest
 
@@ -22,9 +21,7 @@ SMALLEST = 1.0 / 512.0  # of a load step that fails
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
 NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
-CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
 LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
-CRITICAL = 1e-6  # relative accuracy of critical load factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +39,6 @@ class Equilibrium:
         return self.found.load
 
 
-@dataclass(frozen=True, eq=False)
-class Critical:
-    """A load factor at which an eigenvalue of the stiffness changes its sign, the equilibrium before it, and the mode
-    (n_v,): displacements and rotations, of which the largest is one (extent of the model, or rad)."""
-
-    load: float
-    before: Equilibrium
-    mode: Floats
-
-
 @dataclass
 class LoadPath:
     """Follows equilibria of static equations; ``motions`` are those that the structures keep."""
@@ -62,7 +49,7 @@ class LoadPath:
     iterations: int = 0
 
     def __post_init__(self) -> None:
-        self.spin2 = max(float(motion.omega @ motion.omega) for motion in self.motions)
+        self.spin2 = max((float(motion.omega @ motion.omega) for motion in self.motions), default=0.0)
         self.free = any(motion.free for motion in self.motions)
         self.stiffness = Stiffness(self.statics, self.free)
         self.arc: Path | None = None
@@ -199,66 +186,3 @@ class LoadPath:
         found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length)
         self.statics.advanced(found.q)
         return self.judged(self._counted(found))
-
-    def critical(self, before: Equilibrium, after: Equilibrium) -> list[Critical]:
-        """The load factors between two neighbours on the path at which eigenvalues change their sign, by bisection.
-
-        Several at once, where their load factors agree to the accuracy asked for.
-        """
-        between = self._between(before, after)
-        found: list[Critical] = []
-        low, low_part = before, 0.0
-        sign = 1 if after.negative > before.negative else -1
-        while sign * (after.negative - low.negative) > 0:
-            high, high_part = after, 1.0
-            while not _as_one(low, high, high_part - low_part):
-                middle_part = 0.5 * (low_part + high_part)
-                middle = between(low, high, middle_part)
-                if sign * (middle.negative - low.negative) > 0:
-                    high, high_part = middle, middle_part
-                else:
-                    low, low_part = middle, middle_part
-            count = abs(high.negative - low.negative)
-            load = 0.5 * (low.load + high.load)
-            modes = self.stiffness.softest(low.found, count)
-            self._check_crossing(before, low, modes[0])
-            found += [Critical(load, low, mode) for mode in modes]
-            low, low_part = high, high_part
-        self.statics.advanced(after.found.q)
-        return found
-
-    def _check_crossing(self, before: Equilibrium, low: Equilibrium, mode: Floats) -> None:
-        """Refuse a change of sign without a zero: the iteration went over to another branch of equilibria."""
-        if low is before:
-            return
-        left = abs(self.stiffness.along(low.found, mode))
-        if left > CROSSING * abs(self.stiffness.along(before.found, mode)):
-            raise SolveError(
-                f"the iteration goes over to another path at the load factor {low.load:.6g}: no stiffness is zero there"
-            )
-
-    def _between(
-        self, before: Equilibrium, after: Equilibrium
-    ) -> Callable[[Equilibrium, Equilibrium, float], Equilibrium]:
-        """A function from two states and a part of the way from ``before`` to ``after`` to the equilibrium there."""
-        if self.arc is None:
-            change = after.load - before.load
-            return lambda low, high, part: self.raised(low, before.load + part * change)
-        tangent = self.arc.tangent(before.found)
-        if tangent.along(self._displacement(before, after)) + tangent.by_load * (after.load - before.load) < 0.0:
-            tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
-        whole = tangent.along(self._displacement(before, after)) + tangent.by_load * (after.load - before.load)
-        return lambda low, high, part: self.step(before, tangent, part * whole)
-
-    def _displacement(self, before: Equilibrium, after: Equilibrium) -> Floats:
-        """(n_v,) to first order."""
-        twin = self.statics.twin
-        result: Floats = twin.tangents(before.found.q, (after.found.q - before.found.q)[None])[0]
-        return result
-
-
-def _as_one(low: Equilibrium, high: Equilibrium, part: float) -> bool:
-    """Whether two states on the path are as near as critical load factors are asked for."""
-    if part < 1e-12:
-        return True
-    return abs(high.load - low.load) <= CRITICAL * max(abs(low.load), abs(high.load)) and part <= 1e-2

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import read_arrays, write_arrays
+from femb.analysis.completion import system_of
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats
-from femb.base.values import as_numbers, shown
+from femb.base.values import as_numbers, given_numbers, shown
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -90,10 +91,7 @@ class ModalModel:
         return np.asarray(np.linalg.solve(self.mass_at(p), right), dtype=np.float64)
 
     def _numbers(self, word: str, values: ArrayLike) -> Floats:
-        result = as_numbers(values)
-        if result is None or result.shape != (len(self.names),):
-            raise ModelError(f"modal model: {word}: got {shown(values)}, wanted {len(self.names)} numbers")
-        return result
+        return given_numbers(values, len(self.names), f"modal model: {word}")
 
     def write(self, path: str | Path) -> Path:
         """Write all fields, by their names, to a .npz or to the group ``modal`` of a results file .h5; its path.
@@ -138,7 +136,6 @@ def modal_model(
     from femb.analysis.simulate import started
     from femb.base.options import Run
     from femb.system.inertia_tensor import MassChange
-    from femb.system.system import System
 
     if model.tables["joints"]:
         listed = ", ".join(f"joints.{name}" for name in model.tables["joints"])
@@ -149,7 +146,7 @@ def modal_model(
     if not loaded:
         model = copy(model)
         model.gravity = np.zeros(3)
-    system = started(System(model, assemble=start == "assembled"), Run(duration=1.0, start=start))
+    system = started(system_of(model, start == "assembled"), Run(duration=1.0, start=start))
     point = _at_rest(OperatingPoint.of(system, system.q0, np.zeros(system.n_v)), loaded)
     equations = second_order(point, frames_chart(point))
     H, K = equations.chart.H, equations.stiffness

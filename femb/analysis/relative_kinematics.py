@@ -4,19 +4,55 @@ Joints are columns of ``femb.formulations.relative``: their strokes and angles a
 relative translation and rotation, in axes of the joint. Source: docs/theory/relative.md, sections 2 and 3.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
 
+from femb.analysis.completion import system_of
 from femb.base.errors import ModelError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.base.values import as_numbers, shown
+from femb.base.values import given_numbers, shown
 from femb.formulations.relative import SPEEDS, Speeds, accelerations
 from femb.formulations.relative_equations import RelativeEquations
-from femb.formulations.relative_state import RelativeState
 from femb.model.model import Model
 from femb.results.results import Results
+
+
+@dataclass(frozen=True, eq=False)
+class RelativeState:
+    """Result of ``RelativeKinematics.evaluate``: kinematics and equations of motion at a state.
+
+    Vectors are in inertial axes, of the n bodies (and beam nodes) in ``names``.
+    position, velocity, acceleration (n, 3) : of mass centres, m, m/s, m/s2. attitude (n, 3, 3) : body to inertial.
+    angular_velocity, angular_acceleration (n, 3) : rad/s, rad/s2.
+    V, W (n, 3, P) : partial velocities of mass centres and partial angular velocities; V_rate, W_rate : their time
+    derivatives.
+    inertia (P, P) : generalized inertia. force (P,) : generalized active force with the inertia force at u' = 0;
+    without drivers and latches inertia @ speed_rates = force. speeds, speed_rates (P,) : u and u', in the unit of each.
+    multipliers : of the rows of drivers and latches.
+    gimbal_distance : by spherical joint (and free body), |cos theta_2| of its 1-2-3 angles for "angles", 0 at lock; 1
+    for other speeds, which do not lock.
+    """
+
+    names: tuple[str, ...]
+    position: Floats
+    attitude: Floats
+    velocity: Floats
+    angular_velocity: Floats
+    acceleration: Floats
+    angular_acceleration: Floats
+    V: Floats
+    W: Floats
+    V_rate: Floats
+    W_rate: Floats
+    inertia: Floats
+    force: Floats
+    speeds: Floats
+    speed_rates: Floats
+    multipliers: Floats
+    gimbal_distance: dict[str, float]
 
 
 class RelativeKinematics(RelativeEquations):
@@ -30,9 +66,9 @@ class RelativeKinematics(RelativeEquations):
 
         Raises ModelError for arrays of another length, SolveError where 1-2-3 angles are locked.
         """
-        at = self._given("q", q, self.q0)
+        at = self._given("q", q, self.q0, self.coordinates)
         self.normalise(at)
-        v = self._given("u", u, self.v0)
+        v = self._given("u", u, self.v0, self.speeds)
         motion, parts, inertia, force, rows, gamma = self.balance(self.inputs_at(t, at, v), at, v)
         rate, multipliers = self.solved(inertia, force, rows, gamma, at)
         select = self.select
@@ -45,10 +81,7 @@ class RelativeKinematics(RelativeEquations):
             angular_velocity=motion.w,
             acceleration=a,
             angular_acceleration=alpha,
-            V=parts.V @ select,
-            W=parts.W @ select,
-            V_rate=parts.V_rate @ select,
-            W_rate=parts.W_rate @ select,
+            **{name: getattr(parts, name) @ select for name in ("V", "W", "V_rate", "W_rate")},
             inertia=inertia,
             force=force,
             speeds=v,
@@ -57,16 +90,9 @@ class RelativeKinematics(RelativeEquations):
             gimbal_distance=self.gimbal_distances(at),
         )
 
-    def _given(self, word: str, values: ArrayLike | None, start: Floats) -> Floats:
-        if values is None:
-            return start.copy()
-        result = as_numbers(values)
-        if result is None or result.shape != start.shape:
-            names = self.coordinates if word == "q" else self.speeds
-            raise ModelError(
-                f"relative kinematics: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
-            )
-        return result.copy()
+    def _given(self, word: str, values: ArrayLike | None, start: Floats, names: tuple[str, ...]) -> Floats:
+        given = start if values is None else values
+        return given_numbers(given, len(start), f"relative kinematics: {word}", f": {', '.join(names)}").copy()
 
     def simulate(self, duration: float, **options: Any) -> Results:
         """Integrate these equations from the start by method "rk"; results as of ``femb.simulate``.
@@ -89,8 +115,7 @@ class RelativeKinematics(RelativeEquations):
                     recording.add(frames)
             finally:
                 recording.statistics, recording.arrays = stepper.statistics.as_dict(), summary.arrays()
-        results: Results = recording.results()
-        return results
+        return recording.results()
 
 
 def relative_kinematics(model: Model, speeds: Speeds = "fixed") -> RelativeKinematics:
@@ -105,8 +130,6 @@ def relative_kinematics(model: Model, speeds: Speeds = "fixed") -> RelativeKinem
     are locked at the start. Source: docs/theory/relative.md; Kamman, *Multibody Dynamics - Accelerations Using Relative
     Coordinates*.
     """
-    from femb.system.system import System
-
     if speeds not in SPEEDS:
         raise ModelError(f"relative_kinematics: speeds: got {shown(speeds)}, wanted {', '.join(map(repr, SPEEDS))}")
-    return RelativeKinematics(System(model), speeds)
+    return RelativeKinematics(system_of(model), speeds)

@@ -4,20 +4,46 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
+from femb.layout.connections import groups_of
 from femb.numerics import rotations
-from femb.system.initial_velocity import structures
 from femb.system.system import System
 
 UNBALANCED = 1e-6  # largest relative net force or moment; no strain can balance it
 # Rounding of typed numbers: angle (rad) between a principal axis of rotation and the angular momentum about it.
 NEARLY_PRINCIPAL = 1e-6
+ROUNDING = 1e-10  # of forces relative to the largest one
+# What else to do where a simulation cannot start in equilibrium.
+START = "remove loads that act at the start, or start as given"
 
 
 def rigid_motions(system: System) -> list["RigidMotion"]:
-    """The rigid motions of all connected structures at the start; springs connect."""
-    groups = structures(system.layout, through_springs=True)
-    frames = [[k for k in range(len(groups)) if groups[k] == group] for group in sorted(set(groups))]
-    return [RigidMotion(system, of_group) for of_group in frames]
+    """The rigid motions of all connected structures with moving frames at the start; springs connect."""
+    groups = groups_of(system.layout, springs=True, rows=False)
+    return [RigidMotion(system, group) for group in groups if any(system.layout.frames[k].freedom for k in group)]
+
+
+def about_mass_centres(system: System) -> System:
+    """The system at its start without the translation of free structures across their rotation.
+
+    In the axes of a rotating structure such a velocity is not constant, although the motion is steady: a hub that turns
+    about its own centre while the mass centre is beside it. Kept where forces depend on it, as of the air.
+    """
+    v, translations = system.v0.copy(), system.rigid_velocities(system.q0)[:3]
+    for group in groups_of(system.layout, springs=True, rows=True):
+        motion = RigidMotion(system, group)
+        speed2 = float(motion.omega @ motion.omega)
+        if speed2 > 0.0:
+            across = motion.velocity - (motion.velocity @ motion.omega / speed2) * motion.omega
+            v -= np.where(motion.mask, across @ translations, 0.0)
+    if np.array_equal(v, system.v0):
+        return system
+    still = np.zeros((1, system.n_v))
+    with_it, without = (
+        system.residual(system.inputs_at(0.0, system.q0, each)[None], system.q0[None], each[None], still)[0]
+        for each in (system.v0, v)
+    )
+    invariant = np.max(np.abs(with_it - without)) <= ROUNDING * max(1.0, float(np.max(np.abs(with_it))))
+    return system.starting_at(system.q0, v) if invariant else system
 
 
 class RigidMotion:
@@ -71,12 +97,15 @@ class RigidMotion:
             if layout.frames[k].freedom == 6:
                 v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
 
-    def check_axis(self) -> None:
-        """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one."""
+    def check_axis(self, instead: str = START) -> None:
+        """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one.
+
+        instead : what else to do, for the message.
+        """
         spin = self._mass_centre(self.system.q0)[2]
         moment = np.cross(self.omega, spin)
         if np.linalg.norm(moment) > NEARLY_PRINCIPAL * np.linalg.norm(self.omega) * np.linalg.norm(spin):
-            self._refuse(np.concatenate([np.zeros(3), moment]))
+            self._refuse(np.concatenate([np.zeros(3), moment]), instead)
 
     def check(self, q: Floats, force: Floats) -> None:
         """Refuse a net force or moment on a free structure."""
@@ -88,11 +117,11 @@ class RigidMotion:
         if largest > UNBALANCED * typical and largest > 1e-9:
             self._refuse(-net)
 
-    def _refuse(self, needed: Floats) -> None:
+    def _refuse(self, needed: Floats, instead: str = START) -> None:
         needed = needed + 0.0  # no minus zeros
         raise SolveError(
             f"no steady motion to start from: the structure of {self.labels!r} would need a net force "
             f"({', '.join(f'{x:.3g}' for x in needed[:3])}) N and moment about the origin "
             f"({', '.join(f'{x:.3g}' for x in needed[3:])}) N m to keep its angular velocity; turn it about a "
-            "principal axis of inertia, remove loads that act at the start, or start as given"
+            f"principal axis of inertia, {instead}"
         )

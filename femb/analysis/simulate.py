@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.completion import system_of
 from femb.analysis.events import Event
 from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
@@ -17,6 +19,7 @@ from femb.base.types import Floats
 from femb.base.values import numbered, shown
 from femb.layout.connections import unconnected
 from femb.model.model import Model
+from femb.numerics.blas_threads import one_blas_thread
 from femb.results.results import Results
 
 if TYPE_CHECKING:
@@ -58,12 +61,14 @@ def simulate(
 
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
-    system = System(model, assemble=run.start == "assembled") if given is None else given
+    system = system_of(model, run.start == "assembled") if given is None else given
     check_figures(model)
     check_memory(system, run)
     system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
-    with Recording(system, run.method, out, case_text) as recording:
+    # the matrices of other formulations are dense and small
+    threads = nullcontext() if form is system else one_blas_thread()
+    with threads, Recording(system, run.method, out, case_text) as recording:
         stepper = make_stepper(form, run)
         try:
             watch = recording.watching(progress)
@@ -121,9 +126,8 @@ def summary(model: Model, run: Run | None = None) -> str:
     from femb.analysis.memory import check_memory
     from femb.export.plots.check import check_figures
     from femb.formulations import make_formulation
-    from femb.system.system import System
 
-    system = System(model, assemble=run is not None and run.start == "assembled")
+    system = system_of(model, run is not None and run.start == "assembled")
     check_figures(model)
     if run is not None:
         make_formulation(system, run.formulation)
@@ -140,6 +144,7 @@ def summary(model: Model, run: Run | None = None) -> str:
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
     lines += unconnected(system.layout)
+    lines += [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
     if system.n_c:
         lines += _freedom_lines(system)
     if not system.layout.frames:

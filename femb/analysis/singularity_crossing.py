@@ -118,10 +118,10 @@ class SingularityCrossing:
             return None
         ages, y, rates, a0 = past
         n_q = system.n_q
-        full, less = _weights(ages, h), _weights(ages[:-1], h)
+        full, less = (_weights(np.append(h, -past), h) for past in (ages, ages[:-1]))
         change = np.inf
         try:
-            now, rate, a = self._on_constraints(system, end, t0, y + rates.T @ _extrapolation(ages, h))
+            now, rate, a = self._on_constraints(system, end, t0, y + rates.T @ _weights(-ages, h))
             for _ in range(ITERATIONS):
                 last, previous = now, change
                 now, rate, a = self._on_constraints(system, end, t0, y + full[0] * rate + rates.T @ full[1:])
@@ -212,14 +212,7 @@ def _times_to_zero(earlier: tuple[float, Floats], now: tuple[float, Floats]) -> 
     return np.where(falls, now[1] / np.where(falls, fall, 1.0), np.inf)
 
 
-def _weights(ages: Floats, h: float) -> Floats:
-    """Weights of the rates at h and at -ages that integrate the polynomial through them from 0 to h."""
-    nodes = np.concatenate([[1.0], -ages / h])
-    powers = np.arange(len(nodes))
-    return h * np.linalg.solve(nodes ** powers[:, None], 1.0 / (powers + 1.0))
-
-
-def _extrapolation(ages: Floats, h: float) -> Floats:
-    """Weights of the rates at -ages alone (extrapolation); see ``_weights``."""
-    powers = np.arange(len(ages))
-    return h * np.linalg.solve((-ages / h) ** powers[:, None], 1.0 / (powers + 1.0))
+def _weights(instants: Floats, h: float) -> Floats:
+    """Weights of the rates at some instants (s) that integrate the polynomial through them from 0 to h."""
+    powers = np.arange(len(instants))
+    return h * np.linalg.solve((instants / h) ** powers[:, None], 1.0 / (powers + 1.0))

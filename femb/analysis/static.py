@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from femb.analysis.load_path import Critical, Equilibrium, LoadPath
+from femb.analysis.completion import system_of
+from femb.analysis.critical_loads import Critical, critical_between
+from femb.analysis.load_path import Equilibrium, LoadPath
 from femb.analysis.rigid_motion import RigidMotion, rigid_motions
 from femb.analysis.static_equations import WEIGHT
 from femb.analysis.static_results import StaticResults, mode_arrays, static_frame
@@ -69,7 +71,7 @@ def static(
     if not isinstance(model, Model):
         raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
     check_options(model, factor, steps, critical, constant, time)
-    system = System(model, assemble=assemble)
+    system = system_of(model, assemble)
     path = path_of(system, time, constant)
     if critical and path.spin2:
         raise ModelError(
@@ -86,7 +88,7 @@ def static(
                 if len(states) == 1:
                     _check_held(path, state)
                 if critical and states and state.negative != states[-1].negative:
-                    found += path.critical(states[-1], state)
+                    found += critical_between(path, states[-1], state)
                 states.append(state)
                 recording.add(*static_frame(path.statics, system, len(states) - 1, state))
                 if progress is not None:
@@ -136,7 +138,7 @@ def path_of(system: System, time: float = 0.0, constant: Sequence[str] = ()) -> 
     statics = Statics(system, rigid, time, constant)
     motions += rigid_motions(statics.twin)
     for motion in motions:
-        motion.check_axis()
+        motion.check_axis("or leave out the velocities of its start, which statics take for a steady rotation")
     return LoadPath(statics, motions)
 
 

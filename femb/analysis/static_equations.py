@@ -5,7 +5,7 @@
 Source: docs/theory/statics.md, equations (1) and (2).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -118,10 +118,14 @@ class StaticEquations:
         rates = self.twin.constraint_rates(self.inputs(q, v, load)[None], q[None], np.zeros_like(v)[None])[0]
         return np.concatenate([change, self.time * rates])
 
-    def unbalanced(self, q: Floats, multipliers: Floats, load: float) -> Unbalanced:
-        """The static equations at a state."""
+    def unbalanced(
+        self, q: Floats, multipliers: Floats, load: float, own: Sequence[Floats] | None = None
+    ) -> Unbalanced:
+        """The static equations at a state, with the forces linear about own strains by batch if these are given."""
         twin = self.twin
         state, force = self.forces(q, load)
+        for batch, strains in zip(twin.batches, own, strict=True) if own else ():
+            batch.add_own_force(state[0], q, strains, force)
         if not twin.n_c:
             return Unbalanced(self.under(load), state, force, force)
         gaps = twin.position_residual(state[0], q, np.zeros(twin.n_v))

@@ -4,7 +4,8 @@ from typing import Self
 
 import numpy as np
 
-from femb.analysis.load_path import Critical, Equilibrium
+from femb.analysis.critical_loads import Critical
+from femb.analysis.load_path import Equilibrium
 from femb.analysis.stability import motion_weights
 from femb.analysis.statics import Statics
 from femb.base.types import Floats

@@ -21,7 +21,7 @@ from femb.base.options import Tolerances
 from femb.base.types import Bools, Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
-from femb.numerics.newton import Iteration, largest, newton
+from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
 from femb.system.block_lu import SingularError
 
 FREE = 1e-3  # of sigma at first: a stiffness below this is none
@@ -70,7 +70,8 @@ class Statics(StaticEquations):
     def trial(self, start: Balanced, load: float, gap: float = 0.0) -> Trial:
         """Where an iteration begins: own strains are those of the coordinates."""
         still = np.zeros(self.twin.n_v)
-        own = [batch.own_strains(start.q, still) for batch in self.twin.batches]
+        u = self.inputs(start.q, still, start.load)
+        own = [batch.own_strains(u, start.q, still) for batch in self.twin.batches]
         return Trial(start.q, start.multipliers, own, load, gap)
 
     def solve(
@@ -88,6 +89,8 @@ class Statics(StaticEquations):
         """
         twin, n_v = self.twin, self.twin.n_v
         scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
+
+        limits = [batch.largest_rotation for batch in twin.batches if batch.largest_rotation is not None]
 
         def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
             x, at = it.x, it.residual
@@ -116,12 +119,13 @@ class Statics(StaticEquations):
 
         def moved(x: Trial, c: Floats, part: float) -> Trial:
             d = c[:n_v]
-            own = [
-                strain + part * (batch.own_strains(x.q, d) - strain) if strain.size else strain
-                for batch, strain in zip(twin.batches, x.own, strict=True)
-            ]
             multipliers = x.multipliers + c[n_v : n_v + twin.n_c]
             load, lacking = (x.load, 0.0) if normal is None else (x.load + part * c[-1], (1.0 - part) * x.gap)
+            u = self.inputs(x.q, np.zeros(n_v), x.load if normal is None else x.load + c[-1])
+            own = [
+                strain + part * (batch.own_strains(u, x.q, d, strain) - strain) if strain.size else strain
+                for batch, strain in zip(twin.batches, x.own, strict=True)
+            ]
             return Trial(twin.retract(x.q, d, part), multipliers, own, load, lacking)
 
         def step_size(x: Trial, c: Floats, part: float, new: Trial) -> float:
@@ -130,13 +134,14 @@ class Statics(StaticEquations):
         try:
             end = newton(
                 self.trial(start, load, gap),
-                lambda x: self.unbalanced(x.q, x.multipliers, x.load),
+                lambda x: self.unbalanced(x.q, x.multipliers, x.load, x.own),
                 correction,
                 moved,
                 regularisation.settled,
                 iterations=regularisation.iterations,
                 step_size=step_size,
                 rotations=twin.rotations,
+                largest_rotation=min(limits, default=LARGEST_ROTATION),
             )
         except TrialError as error:
             raise SolveError(f"no equilibrium found to start from: {error}") from error

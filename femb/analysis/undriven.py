@@ -8,6 +8,8 @@ from femb.system.consistent_velocity import coordinate_rows
 from femb.system.degrees_of_freedom import RANK
 from femb.system.system import System
 
+LISTED = 8  # names in a message
+
 
 def missing_drivers(system: System, q: Floats, J: Floats) -> str:
     """Names of joint coordinates, and of bodies, that must be driven too so that J (n_c, n_v) has the rank n_v."""
@@ -26,7 +28,8 @@ def missing_drivers(system: System, q: Floats, J: Floats) -> str:
         motions = _free(np.vstack([J, rows[chosen]]))
     words = [names[k] for k in chosen]
     words += [f"the position or orientation of {label!r}" for label in _moving(system, motions)]
-    return _listed(words)
+    more = f" and {len(words) - LISTED} more" if len(words) > LISTED else ""
+    return ", ".join(words[:LISTED]) + more
 
 
 def _free(J: Floats) -> Floats:
@@ -43,8 +46,3 @@ def _moving(system: System, motions: Floats) -> list[str]:
         if np.max(np.abs(part), initial=0.0) > 1e-3:
             result.append(frame.label)
     return result
-
-
-def _listed(words: list[str], limit: int = 8) -> str:
-    more = f" and {len(words) - limit} more" if len(words) > limit else ""
-    return ", ".join(words[:limit]) + more

@@ -43,17 +43,18 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     silent = subprocess.DEVNULL
     # Both processes must import the same files to share the cache; a checkout in the current folder would come first.
     paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
+    kinds = sorted({type(item).__name__ for item in model.items() if item.slow_to_compile})
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "femb.analysis.warmup", "second"],
+        [sys.executable, "-P", "-m", "femb.analysis.warmup", "second", *kinds],
         env={**os.environ, "PYTHONPATH": paths.rstrip(os.pathsep)},
         stdout=silent,
         stderr=silent,
     )
     try:
         with _no_collection():
-            from femb.system.system import System
+            from femb.analysis.completion import system_of
 
-            _compile_forces(System(model, assemble=True))
+            _compile_forces(system_of(model, assemble=True))
     except BaseException:
         # Its finished kernels are in the cache; the next run compiles the others.
         process.terminate()
@@ -93,15 +94,16 @@ def _compile_forces(system: "System") -> None:
         batch.matrices(u, q, v, *blocks)
 
 
-def _compile_second_half() -> None:
-    """Compile solution and time steps, by a run without beams, and then the matrices of beams."""
+def _compile_second_half(kinds: list[str]) -> None:
+    """Compile solution and time steps, by a run without beams, and then the matrices of beams of these classes."""
     from femb.analysis.simulate import simulate
 
     # Complex numbers first: the first process starts with real ones and the vector algebra of bodies.
     _compile_solving(1.0j)
     simulate(_one_body(), duration=1e-3)
-    beam = _clamped_beam()
-    beam.matrices(np.zeros(0), beam.q0, beam.v0)
+    for kind in kinds:
+        beam = _clamped_beam(kind)
+        beam.matrices(np.zeros(0), beam.q0, beam.v0)
 
 
 def _compile_solving(unit: complex) -> None:
@@ -121,22 +123,24 @@ def _one_body() -> "Model":
     return model
 
 
-def _clamped_beam() -> "System":
-    from femb.elements import Beam, Ground, Section
+def _clamped_beam(kind: str = "Beam") -> "System":
+    from femb import elements
     from femb.model.model import Model
     from femb.system.system import System
 
-    section = Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
+    section = elements.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
     model = Model()
-    model.add(Beam("b", section, 1.0, 1, start=Ground().at(direction=(1.0, 0.0, 0.0))))
+    start = elements.Ground().at(direction=(1.0, 0.0, 0.0))
+    model.add(getattr(elements, kind)("b", section, 1.0, 1, start=start))
     return System(model)
 
 
 def main(arguments: list[str]) -> None:
-    """Compile all kernels of a run of beams; with the argument "second", the half of the second process."""
-    if arguments == ["second"]:
+    """Compile all kernels of a run of beams; with the argument "second" and names of classes of beams, the
+    half of the second process."""
+    if arguments[:1] == ["second"]:
         with _no_collection():
-            _compile_second_half()
+            _compile_second_half(arguments[1:])
     else:
         compile_first(_clamped_beam().model)
 

@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Forms, OneOf, Shape
+from femb.base.types import Floats, Forms, OneOf, Shape
 from femb.base.values import (
     LARGEST,
     array_problem,
@@ -39,7 +39,10 @@ def alternatives(hint: Any) -> list[Any]:
 
 def mark_of(option: Any) -> Any:
     """The mark of femb.base.types in an annotation; None without one."""
-    return next((mark for mark in getattr(option, "__metadata__", ()) if isinstance(mark, Shape | OneOf | Forms)), None)
+    for mark in getattr(option, "__metadata__", ()):
+        if isinstance(mark, (Shape, OneOf, Forms)):
+            return mark
+    return None
 
 
 # By plain type: the words for a value of it, and its test.
@@ -65,6 +68,8 @@ def fit(options: Iterable[Any], value: Any) -> tuple[Any, str | None]:
 
 def _option_problem(option: Any, value: Any) -> str | None:
     """Why a value does not fit one alternative of an annotation; None if it does, or if it is checked elsewhere."""
+    if option is float:
+        return number_problem(value)
     match mark_of(option):
         case Shape(dims):
             return array_problem(value, dims)
@@ -72,8 +77,6 @@ def _option_problem(option: Any, value: Any) -> str | None:
             if not isinstance(value, str) or value in allowed:
                 return _option_problem(str, value)
             return f"got {shown(value)}, must be one of {', '.join(map(repr, allowed))}"
-    if option is float:
-        return number_problem(value)
     if option is type(None):
         return f"got {shown(value)}, wanted nothing" if value is not None else None
     if get_origin(option) is Callable or getattr(option, "_is_protocol", False):
@@ -135,10 +138,10 @@ class Checks:
         fitting, problem = fit(options, value)
         if problem:
             self.fail(name, problem)
-        elif isinstance(mark_of(fitting), Shape):
-            object.__setattr__(self.item, name, frozen_array(value))
         elif fitting is float:
             object.__setattr__(self.item, name, float(value))
+        elif isinstance(mark_of(fitting), Shape):
+            object.__setattr__(self.item, name, frozen_array(value))
 
     def fail(self, field: str, message: str) -> None:
         """Record a problem with a field; it replaces the message that the value does not fit the annotation."""
@@ -147,6 +150,11 @@ class Checks:
             self.problems = [problem for problem in self.problems if problem.item != (*self.path, field)]
         self.bad.add(field)
         self.problems.append(Problem((*self.path, field), message))
+
+    def fail_at(self, path: tuple[str, ...], message: str) -> None:
+        """Record a problem of an item below this one, by its path from here."""
+        self.bad.add(path[0])
+        self.problems.append(Problem((*self.path, *path), message))
 
     def require(self, field: str, condition: Any, message: str) -> None:
         """Record ``got VALUE, message`` unless the condition is true; ignored for a field already refused."""
@@ -179,16 +187,28 @@ class Checks:
     def numbers(self, *fields: str) -> None:
         """Fields that must be lists of finite numbers, at least one; stored as tuples."""
         for field in fields:
-            value = getattr(self.item, field)
-            array = as_numbers(value)
-            if array is None or array.ndim != 1 or not len(array):
-                self.fail(field, f"got {shown(value)}, wanted a list of numbers")
-                continue
-            problem = finite_problem(value, array)
-            if problem:
-                self.fail(field, problem)
-                continue
-            object.__setattr__(self.item, field, tuple(array.tolist()))
+            array = self.array(field, lambda x: x.ndim == 1 and bool(len(x)), "a list of numbers")
+            if array is not None:
+                object.__setattr__(self.item, field, tuple(array.tolist()))
+
+    def array(self, field: str, fits: Callable[[Floats], bool], wanted: str) -> Floats | None:
+        """The numbers of a field if they fit and are finite; None if they are refused."""
+        value = getattr(self.item, field)
+        array = as_numbers(value)
+        if array is None or not fits(array):
+            self.fail(field, f"got {shown(value)}, wanted {wanted}")
+        elif problem := finite_problem(value, array):
+            self.fail(field, problem)
+        else:
+            return array
+        return None
+
+    def exactly_one(self, *fields: str) -> None:
+        """Fields that are alternatives: exactly one must be given."""
+        given = [field for field in fields if getattr(self.item, field) is not None]
+        if len(given) != 1:
+            got, wanted = " and ".join(given) or "none", f"{', '.join(fields[:-1])} and {fields[-1]}"
+            self.fail(given[1] if given else fields[0], f"got {got}, wanted one of {wanted}")
 
     def at_most_one(self, *fields: str) -> None:
         """Fields that are alternatives: at most one may be given."""

@@ -107,8 +107,12 @@ class Run:
         with Checks(self, "run") as check:
             check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step")
             check.whole("max_steps", 1)
-            if not {"duration", "output_interval"} & check.bad:
-                self._check_output(check)
+            if self.output_interval is not None and not {"duration", "output_interval"} & check.bad:
+                within = self.output_interval <= self.duration * (1.0 + 1e-9)
+                check.require("output_interval", within, f"is longer than the run, {self.duration:g} s")
+                count = self.duration / self.output_interval
+                words = f"gives {count:.3g} output times, wanted at most {MOST_OUTPUTS:g}"
+                check.require("output_interval", count < MOST_OUTPUTS, words)
             methods = METHODS_OF.get(self.formulation, METHODS) if "formulation" not in check.bad else METHODS
             if "method" not in check.bad and self.method not in methods:
                 allowed = " or ".join(map(repr, methods))
@@ -126,16 +130,6 @@ class Run:
             if not {"method", "tableau", "step"} & check.bad and self.step is None and self.stepper.fixed:
                 name = f"the tableau {self.tableau}" if "tableau" in self.stepper.options else self.method
                 check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")
-
-    def _check_output(self, check: Checks) -> None:
-        """Refuse an output interval longer than the run, and more output times than fit into memory."""
-        if self.output_interval is None:
-            return
-        within = self.output_interval <= self.duration * (1.0 + 1e-9)
-        check.require("output_interval", within, f"is longer than the run, {self.duration:g} s")
-        count = self.duration / self.output_interval
-        words = f"gives {count:.3g} output times, wanted at most {MOST_OUTPUTS:g}"
-        check.require("output_interval", count < MOST_OUTPUTS, words)
 
     def unused(self) -> list[str]:
         """Sentences on options that are given and that the method does not use."""

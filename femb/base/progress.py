@@ -11,11 +11,9 @@ class Reporter(Protocol):
 
     def message(self, text: str) -> None:
         """Show what is being done."""
-        ...
 
     def update(self, t: float) -> None:
         """The time reached, s."""
-        ...
 
 
 class Progress:
@@ -56,11 +54,11 @@ class Progress:
 
 
 @contextlib.contextmanager
-def counted(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def counted(quiet: bool, unit: str = "file") -> Iterator[Callable[[int, int], None]]:
     """Progress bar of countable work; yields a function of the number done and of the total."""
     from tqdm import tqdm
 
-    with tqdm(file=sys.stderr, unit="file", disable=True if quiet else None) as bar:
+    with tqdm(file=sys.stderr, unit=unit, disable=True if quiet else None) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.total = total

@@ -49,6 +49,8 @@ Pair = Annotated[Any, Shape((2,))]
 """Two numbers; stored as a read-only float array of shape (2,)."""
 Matrix4 = Annotated[Any, Shape((4, 4))]
 """A 4 x 4 matrix; stored as a read-only float array."""
+Matrix6 = Annotated[Any, Shape((6, 6))]
+"""A 6 x 6 matrix; stored as a read-only float array."""
 Matrix3 = Annotated[Any, Shape((3, 3))]
 """A 3 x 3 matrix; stored as a read-only float array."""
 Numbers = Annotated[Any, Forms((Annotated[Any, Shape((None,))],))]

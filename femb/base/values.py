@@ -1,16 +1,21 @@
 """Values given by users: their problems, and their text in messages."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats
 
 # Numbers beyond this, of any unit, are mistakes: products of a few of them overflow. Positive numbers must be at least
 # its inverse, since they may be divisors.
 LARGEST = 1e50
 LONGEST_NAME = 200
+# Of the largest value of its kind: smaller ones in tables are rounding.
+ROUNDING = 1e-10
 # Numbers of an array that are converted to text; a message shows fewer.
 MANY = 1000
 
@@ -33,9 +38,22 @@ def numbered(number: int, word: str) -> str:
     return f"{number} {word.removesuffix('y') + 'ies' if word.endswith('y') else word + 's'}"
 
 
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Advice for a misspelt name: the closest of those that are known."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=3, cutoff=0.6)
+    return f"; did you mean {', '.join(map(repr, close))}?" if close else ""
+
+
 def vector(x: Floats) -> str:
     """Numbers as '(1, 2, 3)', to six digits."""
     return "(" + ", ".join(f"{float(entry):.6g}" for entry in x) + ")"
+
+
+def without_rounding(values: Floats, scale: ArrayLike) -> Floats:
+    """Values for a table, with zeros for those that are rounding on the scale of their column."""
+    return np.where(np.abs(values) <= ROUNDING * np.asarray(scale), 0.0, values)
 
 
 def as_numbers(value: Any) -> Floats | None:
@@ -45,6 +63,14 @@ def as_numbers(value: Any) -> Floats | None:
     except ValueError:  # ragged
         return None
     return array.astype(float) if array.dtype.kind in "iuf" and not _has_bool(value) else None
+
+
+def given_numbers(value: Any, count: int, what: str, wanted: str = "") -> Floats:
+    """A user's ``count`` numbers as an array. Raises ModelError: ``what`` they are, and more of what is ``wanted``."""
+    array = as_numbers(value)
+    if array is None or array.shape != (count,):
+        raise ModelError(f"{what}: got {shown(value)}, wanted {count} numbers{wanted}")
+    return array
 
 
 def _has_bool(value: Any) -> bool:

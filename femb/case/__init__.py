@@ -19,6 +19,9 @@ from femb.model.model import Model
 
 Paths = tuple[tuple[str, ...], ...]
 
+# Keys whose text is the path of a file, by table: of flexible bodies, sections, and sections along a beam.
+FILES = (("bodies", "file"), ("sections", "file"), ("beams", "sections"))
+
 __all__ = ["Case", "CaseError", "load_case"]
 
 
@@ -36,6 +39,12 @@ class Case:
     run: Run | None
     path: Path
     overridden: Paths = ()
+    overrides: tuple[str, ...] = ()
+
+    @property
+    def start(self) -> str:
+        """How the states of analyses start that are given no start of their own."""
+        return "as_given" if self.run is None else self.run.start
 
     def located(self, error: ModelError) -> CaseError:
         """An error of the model that was raised later, with its lines in the file."""
@@ -52,18 +61,25 @@ def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
     only those of ``run``. Raises CaseError with all problems and their lines.
     """
     path = Path(path)
+    return read_case(path, text_of(path), overrides)
+
+
+def read_case(path: Path, text: str, overrides: Iterable[str] = ()) -> Case:
+    """The case in the text of a file, as of ``load_case``; path : names the file in messages and finds those beside it.
+
+    Raises CaseError.
+    """
     overrides = tuple(overrides)
-    text = _text(path)
     read = _from_python if path.suffix == ".py" else _from_toml
     model, run, set_paths = read(path, text, overrides)
     comments = "".join(f"# --set {override}\n" for override in overrides)
-    return Case(model.title, f"{text}\n{comments}" if comments else text, model, run, path, set_paths)
+    return Case(model.title, f"{text}\n{comments}" if comments else text, model, run, path, set_paths, overrides)
 
 
-def _text(path: Path) -> str:
-    """The text of a file, without the byte order mark that some editors write."""
+def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
+    """The text of a file, without the byte order mark that some editors write. Raises CaseError."""
     if path.is_dir():
-        raise CaseError.of_file(path, "is a folder, wanted a case file (TOML or Python)")
+        raise CaseError.of_file(path, f"is a folder, wanted {wanted}")
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -74,24 +90,35 @@ def _text(path: Path) -> str:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise CaseError.of_file(path, "is not UTF-8 text; wanted a case file (TOML or Python)", line) from error
+        raise CaseError.of_file(path, f"is not UTF-8 text; wanted {wanted}", line) from error
 
 
 def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:
     from femb.case.build import build, kinds
     from femb.case.overrides import apply_override
 
-    document = _parsed(path, text)
+    document = parse_toml(path, text)
     if not document and not overrides:
         raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
     set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
+    _locate_files(document, path.parent)
     model, options, problems = build(document)
     if problems:
         raise located(path, key_lines(text), problems, set_paths)
     return model, options.get("run"), set_paths
 
 
-def _parsed(path: Path, text: str) -> dict[str, Any]:
+def _locate_files(document: dict[str, Any], folder: Path) -> None:
+    """Files that items name are relative to the folder of the case file."""
+    for table, word in FILES:
+        items = document.get(table)
+        for item in items.values() if isinstance(items, dict) else ():
+            if isinstance(item, dict) and isinstance(item.get(word), str):
+                item[word] = str(folder / item[word])
+
+
+def parse_toml(path: Path, text: str) -> dict[str, Any]:
+    """The tables of a TOML text; path : of its file, for messages. Raises CaseError with the line of a problem."""
     try:
         # With a newline at the end, errors of the last line have its number instead of "at end of document".
         return tomllib.loads(text if text.endswith("\n") else text + "\n")

@@ -8,8 +8,8 @@ from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
 from femb.base.values import shown
 from femb.case.lines import Path
-from femb.case.schema import close_to, unknown_key
-from femb.case.tables import given, read_table
+from femb.case.schema import unknown_key
+from femb.case.tables import given, kind_in, read_table
 from femb.elements.item import Item
 from femb.export.plots.check import figure_problems
 from femb.model.figure import Figure
@@ -28,7 +28,7 @@ def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem
 def kinds() -> dict[str, dict[str, type]]:
     """The dataclasses of the items of a model by table and by the word for their kind; the first is the default."""
     result: dict[str, dict[str, type]] = {}
-    every: tuple[type[Item | Figure], ...] = (*elements.CATALOGUE, Figure)
+    every: tuple[type[Item | Figure], ...] = (*(kind for kind in elements.CATALOGUE if kind.in_case_files), Figure)
     for kind in every:
         result.setdefault(kind.table, {})[kind.kind] = kind
     return result
@@ -84,16 +84,12 @@ class _Builder:
                 self.fail((table, name), f"got {shown(values)}, wanted a table [{table}.NAME]")
 
     def read_item(self, table: str, name: str, values: dict[str, Any]) -> None:
-        words = self.kinds[table]
-        word = values.get("kind", next(iter(words)))
-        known = words | {other: kind for kind in words.values() for other in getattr(kind, "also", ())}
-        if word not in list(known):
-            guesses = close_to(word, known) if isinstance(word, str) else []
-            hint = f"; did you mean {guesses[0]!r}?" if guesses else ""
-            self.fail((table, name, "kind"), f"got {shown(word)}, must be one of {', '.join(map(repr, words))}{hint}")
+        kind, problem = kind_in(values, self.kinds[table])
+        if kind is None:
+            self.fail((table, name, "kind"), problem)
             return
         fields = {key: value for key, value in values.items() if key != "kind"}
-        self.model.add(self.read((table, name), known[word], fields, name=name))
+        self.model.add(self.read((table, name), kind, fields, name=name))
 
     def read(self, item_path: Path, kind: type, values: dict[str, Any], **named: str) -> Any:
         item, problems = read_table(kind, values, **named)

@@ -30,6 +30,7 @@ TABLES = {
     "latches": "Latches of joints, by name.",
     "loads": "Forces and torques, by name.",
     "springs": "Springs, dashpots, friction and stops, by name.",
+    "modal_damping": "Damping ratios of the modes of appendages, by name.",
     "figures": "Figures of the results, by name.",
     "run": "How the model is integrated in time.",
 }
@@ -40,7 +41,7 @@ def schema() -> dict[str, Any]:
 
     Source: the dataclasses of femb.elements, femb.profiles and femb.Run.
     """
-    writer = _Writer()
+    writer = SchemaWriter()
     properties: dict[str, Any] = {
         "title": {"type": "string", "description": "Text for reports.", "default": ""},
         "gravity": _array((3,)) | {"description": "Uniform acceleration, inertial axes, m/s2.", "default": [0, 0, 0]},
@@ -63,8 +64,8 @@ def schema() -> dict[str, Any]:
     }
 
 
-class _Writer:
-    """Collects the definitions of all tables, one per dataclass."""
+class SchemaWriter:
+    """Writes the schemas of tables, and collects the definitions of all, one per dataclass."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Any] = {}
@@ -98,9 +99,8 @@ class _Writer:
             properties = dict(tags or {})
             for key, hint in hints.items():
                 if options := choices(hint):
-                    properties[key] = _with(
-                        self.value(options), **_only(description=texts.get(key), default=_default(kind, key))
-                    )
+                    words = {"description": texts.get(key), "default": _default(kind, key)}
+                    properties[key] = _with(self.value(options), **words)
             self.definitions[name] = {
                 "type": "object",
                 "title": name,
@@ -150,12 +150,9 @@ def _array(dims: tuple[int | None, ...]) -> dict[str, Any]:
     return {"type": "array", "items": _array(dims[1:]), **size}
 
 
-def _only(**words: Any) -> dict[str, Any]:
-    return {key: value for key, value in words.items() if value is not None}
-
-
 def _with(value: dict[str, Any], **words: Any) -> dict[str, Any]:
-    """A schema with further keywords; next to a reference these would be ignored."""
+    """A schema with further keywords, except None; next to a reference these would be ignored."""
+    words = {key: word for key, word in words.items() if word is not None}
     return {"allOf": [value], **words} if "$ref" in value and words else value | words
 
 

@@ -1,5 +1,6 @@
 """Entries of a case given on the command line: ``--set beams.right.elements=4``."""
 
+import json
 import re
 import tomllib
 from collections.abc import Container
@@ -22,6 +23,31 @@ def parse_override(text: str) -> tuple[Path, Any]:
             continue  # inside a quoted key
         return path, _value(text, text[sign.end() :].strip())
     raise refused(text, "wanted KEY=VALUE, such as beams.right.elements=4")
+
+
+def override(key: str, value: object) -> str:
+    """The text ``key=value`` that ``parse_override`` reads; value : a number, truth value, text, list or table."""
+    return f"{key}={_written(value)}"
+
+
+def _written(value: object) -> str:
+    """A value in TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{dotted((str(key),))} = {_written(entry)}" for key, entry in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def entry_of(document: dict[str, Any], key: str) -> Any:
+    """The value at a dotted key of the tables of a case, None where there is none; a number is an index in a list."""
+    value: Any = document
+    for part in split_key(key):
+        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def apply_override(document: dict[str, Any], text: str, named: Container[str]) -> Path:

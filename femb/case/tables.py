@@ -2,13 +2,14 @@
 
 import copy
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from femb.base.errors import ModelError
 from femb.base.types import Shape
+from femb.base.values import shown
 from femb.case.lines import Path
-from femb.case.schema import choices, key_problems, keys_of, required_keys, table_kind
+from femb.case.schema import choices, close_to, key_problems, keys_of, required_keys, table_kind
 
 
 def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, dict[Path, str]]:
@@ -45,6 +46,17 @@ def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, d
     return _unchecked(kind, without(values, problems), named) if problems else item, problems
 
 
+def kind_in(values: dict[str, Any], words: Mapping[str, type]) -> tuple[type | None, str]:
+    """The dataclass of a table by its key ``kind``, by default the first; or None and the problem of that key."""
+    word = values.get("kind", next(iter(words)))
+    known = {**words} | {other: kind for kind in words.values() for other in getattr(kind, "also", ())}
+    if word in list(known):
+        return known[word], ""
+    guesses = close_to(word, known) if isinstance(word, str) else []
+    hint = f"; did you mean {guesses[0]!r}?" if guesses else ""
+    return None, f"got {shown(word)}, must be one of {', '.join(map(repr, words))}{hint}"
+
+
 def given(tables: Any, path: Path) -> Any:
     """The value at a path of nested tables; None where there is none."""
     for part in path:
@@ -72,16 +84,13 @@ def _arguments(kind: type, values: dict[str, Any], named: dict[str, str]) -> tup
     for key, hint in keys_of(kind).items():
         if key in values:
             nested = table_kind(hint, values[key])
-            item, of_item = _nested(nested, values[key]) if nested else (values[key], {})
+            item, of_item = values[key], dict[Path, str]()
+            if nested:  # without a profile's shape
+                item, of_item = read_table(nested, {word: x for word, x in item.items() if word in keys_of(nested)})
             problems |= {(key, *path): text for path, text in of_item.items()}
             if not of_item:
                 arguments[key] = item
     return arguments, problems
-
-
-def _nested(kind: type, values: dict[str, Any]) -> tuple[Any, dict[Path, str]]:
-    values = {key: value for key, value in values.items() if key in keys_of(kind)}  # without a profile's shape
-    return read_table(kind, values)
 
 
 def _unchecked(kind: type, values: dict[str, Any], named: dict[str, str]) -> Any:

@@ -1,29 +1,51 @@
-"""The commands of analyses in time: ``femb run | inverse | compare``."""
+"""The commands of analyses that show their progress: ``femb run | static | inverse | compare``."""
 
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from femb.base.errors import FembError, ModelError
 from femb.base.progress import Progress
-from femb.cli.files import check_free, check_writable, folder_of, result_file, runnable, stamp
-from femb.cli.options import CASE, FORCE, OUT, QUIET, SET
-from femb.cli.report import FAILED, INTERRUPTED, audit, located, message_of, reported
+from femb.cli.files import check_free, check_writable, folder_of, opened, runnable, stamp
+from femb.cli.options import CASE, WRITING_ONCE
+from femb.cli.report import FAILED, audit, located, reported, running
+
+
+class LoadProgress(Progress):
+    """The bar of a path, over its load factor."""
+
+    FORMAT = Progress.FORMAT.replace(" s [", " [")
 
 
 def _in_time(name: str, module: str, function: str, text: str) -> click.Command:
-    """The command of an analysis over the time of ``[run]``."""
+    """The command of an analysis over the time of ``[run]``, which shows its progress and prints its audit."""
 
     @click.command(name, help=text)
     @CASE
-    @OUT
-    @SET
-    @FORCE
-    @QUIET
+    @WRITING_ONCE
     def command(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool) -> None:
-        _analyse(module, function, case, out, overrides, force, quiet)
+        from femb.results.read import part_of
+
+        with reported():
+            loaded, options = runnable(case, overrides)
+            file = folder_of(case, out) / "results.h5"
+            check_writable(file)
+            check_free(file, force)
+            analysis = getattr(importlib.import_module(module), function)
+            previous = {path: stamp(path) for path in (file, part_of(file))}
+            progress = Progress(options.duration, quiet)
+
+            def kept(error: BaseException) -> str:
+                written = [path for path, old in previous.items() if stamp(path) not in (None, old)]
+                return f"the results up to there are in {written[0]}" if written else ""
+
+            with running(loaded, progress, lambda: f"interrupted at t = {progress.time:.6g} s", kept):
+                results = analysis(loaded.model, options, out=file, case_text=loaded.text, progress=progress)
+            if not quiet:
+                click.echo(audit(results))
+                click.echo(f"{'results':22}{file}")
 
     return command
 
@@ -39,15 +61,57 @@ inverse = _in_time(
 
 @click.command()
 @CASE
+@click.option("--factor", type=float, default=1.0, show_default=True, metavar="P", help="Last load factor.")
+@click.option("--steps", type=int, default=10, show_default=True, metavar="N", help="Load steps up to it.")
+@click.option("--arc-length", is_flag=True, help="Follow the path also where the loads have to fall.")
+@click.option(
+    "--critical", type=int, default=0, metavar="N", help="Look for N critical load factors, and end with the last."
+)
+@click.option("--constant", multiple=True, metavar="LOAD", help="Keep this load, or gravity, at its full value.")
+@click.option("--time", type=float, default=0.0, metavar="T", help="Instant (s) of the loads and drivers [0].")
+@WRITING_ONCE
+def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any) -> None:
+    """Find equilibria as the loads of a case grow, and write DIR/static.h5.
+
+    The table shows for every load factor how many eigenvalues of the stiffness are negative: zero where the
+    equilibrium is stable. The times of the results count the states from 0.
+    """
+    with reported():
+        loaded, file = opened(case, overrides, out, "static.h5")
+        check_free(file, force)
+        module = importlib.import_module("femb.analysis.static")
+        progress = LoadProgress(abs(words["factor"]), quiet)
+
+        def kept(error: BaseException) -> str:
+            written = getattr(getattr(error, "results", None), "time", None) is not None
+            return f"the states up to there are in {file}" if written else ""
+
+        with running(loaded, progress, lambda: "interrupted", kept):
+            results = module.static(
+                loaded.model,
+                **words,
+                assemble=loaded.start == "assembled",
+                out=file,
+                case_text=loaded.text,
+                progress=progress,
+            )
+        if results.message:
+            click.echo(f"warning: {results.message}", err=True)
+        if not quiet:
+            click.echo(module.report(results))
+            click.echo(f"\n{file}")
+
+
+@click.command()
+@CASE
 @click.option("--against", type=click.Path(path_type=Path), metavar="RESULTS", help="Compare with these results.")
-@OUT
-@SET
-@FORCE
-@QUIET
+@WRITING_ONCE
 def compare(
     case: Path, against: Path | None, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
 ) -> None:
     """Run a case in every formulation that admits it, and tabulate the largest differences in DIR/comparison.csv."""
+    from femb.results.read import find_results
+
     with reported():
         loaded, options = runnable(case, overrides)
         folder = folder_of(case, out)
@@ -56,7 +120,7 @@ def compare(
             check_free(folder / formulation / "results.h5", force)
         module = importlib.import_module("femb.analysis.compare")
         progress = Progress(options.duration, quiet)
-        other = None if against is None else result_file(against)[0]
+        other = None if against is None else find_results(against)
         try:
             with located(loaded):
                 comparison = module.compare(
@@ -70,40 +134,3 @@ def compare(
             click.echo("\n".join(map(str, ("", *paths))))
         if comparison.failed:
             sys.exit(FAILED)
-
-
-def _analyse(
-    module: str, function: str, case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
-) -> None:
-    """Run an analysis over the time of ``[run]``, with its progress, and print its audit."""
-    from femb.results.read import part_of
-
-    with reported():
-        loaded, options = runnable(case, overrides)
-        file = folder_of(case, out) / "results.h5"
-        check_writable(file)
-        check_free(file, force)
-        analysis = getattr(importlib.import_module(module), function)
-        files = (file, part_of(file))
-        previous = [stamp(path) for path in files]
-        progress = Progress(options.duration, quiet)
-        try:
-            with located(loaded):
-                importlib.import_module("femb.analysis.warmup").compile_first(loaded.model, progress)
-                results = analysis(loaded.model, options, out=file, case_text=loaded.text, progress=progress)
-        except ModelError:
-            progress.close()
-            raise
-        except (FembError, OSError, KeyboardInterrupt) as error:
-            progress.close()
-            interrupted = isinstance(error, KeyboardInterrupt)
-            click.echo(f"interrupted at t = {progress.time:.6g} s" if interrupted else message_of(error), err=True)
-            for path, old in zip(files, previous, strict=True):
-                if stamp(path) not in (None, old):
-                    click.echo(f"the results up to there are in {path}", err=True)
-                    break
-            sys.exit(INTERRUPTED if interrupted else FAILED)
-        progress.close()
-        if not quiet:
-            click.echo(audit(results))
-            click.echo(f"{'results':22}{file}")

@@ -38,10 +38,12 @@ def check(case: Path, overrides: tuple[str, ...]) -> None:
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="File to write [print it].")
-def schema(out: Path | None) -> None:
+@click.option("--study", is_flag=True, help="That of study files, for femb sweep.")
+def schema(out: Path | None, study: bool) -> None:
     """Write the JSON Schema of case files, by which editors complete and check them."""
     with reported():
-        text = json.dumps(importlib.import_module("femb.case.json_schema").schema(), indent=2)
+        written = "femb.study.json_schema" if study else "femb.case.json_schema"
+        text = json.dumps(importlib.import_module(written).schema(), indent=2)
         if out is None:
             click.echo(text)
             return

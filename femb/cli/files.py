@@ -19,6 +19,15 @@ def folder_of(case: Path, out: Path | None) -> Path:
     return out or Path("out") / case.stem
 
 
+def opened(case: Path, overrides: tuple[str, ...], out: Path | None, name: str) -> "tuple[Case, Path]":
+    """A case, and the file of its results, which must be writable."""
+    from femb.case import load_case
+
+    loaded, file = load_case(case, overrides), folder_of(case, out) / name
+    check_writable(file)
+    return loaded, file
+
+
 def runnable(case: Path, overrides: tuple[str, ...]) -> "tuple[Case, Run]":
     """A case and its ``[run]``. Raises CaseError if it has none."""
     from femb.case import CaseError, load_case
@@ -63,23 +72,18 @@ def stamp(file: Path) -> tuple[int, int] | None:
     return state.st_ino, state.st_mtime_ns
 
 
-def result_file(results: Path) -> tuple[Path, str]:
-    """The result file of a path, and a note on a later unfinished run; empty if there is none."""
+def read_results(results: Path) -> "tuple[Path, Results]":
+    """The result file of a path, and the results in it; prints a note on a later unfinished run, and the output times
+    of an unfinished run, on stderr."""
     from femb.results.read import find_results, part_of
-
-    file = find_results(results)
-    part = part_of(file)
-    return file, f"{part}: a later run, not finished" if file.exists() and part.exists() else ""
-
-
-def read_results(file: Path, note: str) -> "Results":
-    """Results; prints a note, and the output times of an unfinished run, on stderr."""
     from femb.results.results import Results
 
+    file = find_results(results)
+    later = part_of(file).exists() and file.exists()
     data = Results.read(file)
-    if note:
-        click.echo(note, err=True)
+    if later:
+        click.echo(f"{part_of(file)}: a later run, not finished", err=True)
     if data.status == "running":
         reached = f"up to t = {data.time[-1]:.6g} s" if data.time.size else "none"
         click.echo(f"{file}: {data.message or 'the run goes on'}; output times: {data.time.size}, {reached}", err=True)
-    return data
+    return file, data

@@ -2,17 +2,20 @@
 
 import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from femb.base.errors import ModelError
-from femb.cli.files import check_writable, folder_of
-from femb.cli.options import CASE, OUT, QUIET, SET
-from femb.cli.report import located, reported
+from femb.cli.command import of_case
+from femb.cli.options import WRITING, OptionError, numbers, pairs
+
+if TYPE_CHECKING:
+    from femb.case import Case
+
+ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 
 
-@click.command()
-@CASE
+@of_case("linear.npz")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
 @click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
 @click.option(
@@ -35,97 +38,88 @@ from femb.cli.report import located, reported
 )
 @click.option("--rotor", metavar="STATE", help="The angle that turns the blades of --multiblade.")
 @click.option("--blocks", is_flag=True, help="Give the nine blocks of a single free body, an aircraft, too.")
+@click.option("--differences", is_flag=True, help="Differences for functions of the state without derivatives.")
+@click.option("--held", metavar="BODY", help="A body that does not move; its acceleration may be an input.")
+@click.option("--hub", metavar="BODY", help="The body that carries the appendages.")
+@click.option("--modes", type=int, metavar="N", help="Keep N modes, with the static share of the others.")
+@click.option("--residual-vectors", is_flag=True, help="Keep that share in more modes, one for each input.")
+@click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
+@click.option("--balanced", type=int, metavar="N", help="Keep N balanced states beside the rigid motions.")
+@click.option(
+    "--damping", type=float, default=0.005, metavar="RATIO", show_default=True, help="Of every mode of these orders."
+)
+@click.option("--error-at", metavar="HZ,HZ,...", help="Compare them with the full model at these frequencies.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME", help="An input, as bodies.hub.torque.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
-@OUT
-@SET
-@QUIET
+@WRITING
 def linearize(
-    case: Path,
-    start: str | None,
-    at_rest: bool,
+    loaded: "Case",
+    file: Path,
     states: tuple[str, ...],
     no_gravity: bool,
-    trim: bool,
-    vary: tuple[str, ...],
     period: float | None,
     groups: tuple[str, ...],
-    rotor: str | None,
-    blocks: bool,
+    error_at: str | None,
+    inputs: tuple[str, ...],
     outputs: tuple[str, ...],
-    out: Path | None,
-    overrides: tuple[str, ...],
-    quiet: bool,
-) -> None:
+    **words: Any,
+) -> list[object]:
     """Linearise a case about its start, and write its state space: DIR/linear.npz, .mat and .h5.
 
-    With --blocks write DIR/blocks.npz too. With --periodic find a periodic motion and its Floquet multipliers, and
-    write DIR/periodic.npz.
+    --held, --hub, --modes, --craig-bampton and --balanced are about the state that --start says, without loads unless
+    that is the equilibrium. With --blocks write DIR/blocks.npz too. With --periodic find a periodic motion and its
+    Floquet multipliers, and write DIR/periodic.npz.
     """
-    from femb.case import load_case
-
-    with reported():
-        loaded = load_case(case, overrides)
-        folder = folder_of(case, out)
-        check_writable(folder / "linear.npz")
+    if no_gravity:
+        loaded.model.gravity = 0.0 * loaded.model.gravity
+    start, damping, residual_vectors = (words.pop(word) for word in ("start", "damping", "residual_vectors"))
+    begin = {word: words.pop(word) for word in ("at_rest", "vary")} | {"state": _states(states)}
+    orders = {word: words.pop(word) for word in ORDERS}
+    blades = {name: value.split(",") for name, value in pairs("--multiblade", groups).items()}
+    named, paths = (outputs or None, inputs or None), []
+    if residual_vectors or any(value is not None for value in orders.values()):
+        if any((*begin.values(), *words.values(), blades, period is not None)):
+            raise OptionError(
+                "--held, --hub, --modes, --craig-bampton and --balanced go without --trim, --at-rest, --state, "
+                "--vary, --multiblade, --rotor, --blocks, --differences and --periodic"
+            )
+        wanted = "frequencies in Hz with commas between them, as 0.1,1,10"
+        orders["frequencies"] = None if error_at is None else numbers(f"--error-at {error_at}", error_at, wanted)
+        orders |= {"start": start, "damping": damping, "residual_vectors": residual_vectors}
+        module = importlib.import_module("femb.analysis.reduction.report")
+        space, text = module.truncated(loaded.model, loaded.run, *named, **orders)
+    else:
         module = importlib.import_module("femb.analysis.linear.report")
-        if no_gravity:
-            loaded.model.gravity = 0.0 * loaded.model.gravity
-        begin = {"start": start, "at_rest": at_rest, "state": _numbers(states), "vary": vary}
-        blades = {name: value.split(",") for name, value in (_pair("--multiblade", group) for group in groups)}
-        with located(loaded):
-            if period is not None:
-                if trim or blades or rotor or blocks or outputs:
-                    raise ModelError("--periodic goes without --trim, --multiblade, --rotor, --blocks and --output")
-                motion, text = module.periodic_motion(loaded.model, loaded.run, period, **begin)
-                paths = [motion.write(folder / "periodic.npz")]
-            else:
-                words = {"trim": trim, "blades": blades, "rotor": rotor, "blocks": blocks}
-                space, text, nine = module.linearized(loaded.model, loaded.run, outputs or None, **begin, **words)
-                paths = [space.write(folder / f"linear{suffix}") for suffix in (".npz", ".mat", ".h5")]
-                paths += [nine.write(folder / "blocks.npz")] if nine is not None else []
-        if not quiet:
-            click.echo("\n".join([text, "", *map(str, paths)]))
+        if period is not None:
+            if words["trim"] or blades or words["rotor"] or words["blocks"] or inputs or outputs:
+                raise OptionError(
+                    "--periodic goes without --trim, --multiblade, --rotor, --blocks, --input and --output"
+                )
+            motion, text = module.periodic_motion(loaded.model, loaded.run, period, start=start, **begin)
+            return [text, "", motion.write(file.with_name("periodic.npz"))]
+        words["blades"] = blades
+        space, text, nine = module.linearized(loaded.model, loaded.run, *named, start=start, **begin, **words)
+        paths += [nine.write(file.with_name("blocks.npz"))] if nine is not None else []
+    return [text, "", *(space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5")), *paths]
 
 
-@click.command()
-@CASE
+@of_case("modal.npz")
 @click.option("--modes", type=int, default=6, metavar="N", show_default=True, help="How many elastic modes to keep.")
 @click.option("--held", metavar="BODY", help="The body that is held in them, and whose frame it is.")
-@OUT
-@SET
-@QUIET
-def modal(case: Path, modes: int, held: str | None, out: Path | None, overrides: tuple[str, ...], quiet: bool) -> None:
+@WRITING
+def modal(loaded: "Case", file: Path, modes: int, held: str | None) -> list[object]:
     """Reduce a structure to modes with its quadratic velocity forces, and write DIR/modal.npz and .h5."""
-    from femb.case import load_case
-
-    with reported():
-        loaded = load_case(case, overrides)
-        folder = folder_of(case, out)
-        check_writable(folder / "modal.npz")
-        module = importlib.import_module("femb.analysis.modal")
-        start = loaded.run.start if loaded.run is not None else "as_given"
-        with located(loaded):
-            reduced = module.modal_model(loaded.model, modes, held=held, start=start)
-        paths = [reduced.write(folder / f"modal{suffix}") for suffix in (".npz", ".h5")]
-        if not quiet:
-            click.echo("\n".join([*reduced.names, "", *map(str, paths)]))
+    module = importlib.import_module("femb.analysis.modal")
+    reduced = module.modal_model(loaded.model, modes, held=held, start=loaded.start)
+    return [*reduced.names, "", *(reduced.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5"))]
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
-    """NAME=VALUE of an option. Raises ModelError."""
-    name, sign, value = text.rpartition("=") if option == "--state" else text.partition("=")
-    if not sign or not name.strip() or not value.strip():
-        raise ModelError(f"{option} {text}: wanted NAME=VALUE")
-    return name.strip(), value.strip()
-
-
-def _numbers(texts: tuple[str, ...]) -> dict[str, float]:
-    """Values of --state by name. Raises ModelError."""
+def _states(texts: tuple[str, ...]) -> dict[str, float]:
+    """Values of --state by name. Raises OptionError."""
     result = {}
-    for text in texts:
-        name, value = _pair("--state", text)
+    for name, value in pairs("--state", texts, last=True).items():
         try:
             result[name] = float(value)
         except ValueError:
-            raise ModelError(f"--state {text}: {value!r} is not a number") from None
+            raise OptionError(f"--state {name}={value}: {value!r} is not a number") from None
     return result

@@ -1,68 +1,125 @@
-"""The command of natural modes: ``femb modes``."""
+"""The commands of natural modes, and of base shakes in them: ``femb modes | shake``."""
 
 import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from femb.cli.files import check_writable, folder_of
-from femb.cli.options import CASE, OUT, QUIET, SET
-from femb.cli.report import located, reported
+from femb.base.errors import ResultError
+from femb.cli.command import of_case
+from femb.cli.options import WRITING, OptionError, numbers
+
+if TYPE_CHECKING:
+    from femb.analysis.modes import Modes
+    from femb.analysis.modes.shapes import ModeShapes
+    from femb.case import Case
+
+FILM = 2.0  # s of a film for one period
 
 
-@click.command()
-@CASE
+@of_case("modes.npz")
 @click.option("--modes", "count", type=int, default=10, metavar="N", show_default=True, help="How many modes.")
 @click.option("--held", metavar="BODY", help="A body to hold; its appendages get participation and effective masses.")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
-@click.option("--damped", is_flag=True, help="Complex modes with the model's own dampers.")
+@click.option("--damped", is_flag=True, help="Complex modes with the model's own dampers and modal damping.")
 @click.option(
-    "--damping", type=float, default=0.005, metavar="RATIO", show_default=True, help="Of every mode of an appendage."
+    "--damping", type=float, metavar="RATIO", help="Of every mode of an appendage [modal_damping, else 0.005]."
+)
+@click.option(
+    "--root-load", "direction", metavar="DIRECTION", help="Root loads under unit acceleration x, y, z, rx, ry or rz."
 )
 @click.option("--sweep", metavar="KEY=FIRST:LAST:COUNT", help="Follow the modes over an entry of the case.")
-@OUT
-@SET
-@QUIET
+@click.option("--films", is_flag=True, help="Write a film of every mode, DIR/mode_K.gif.")
+@click.option("--export", "form", metavar="NAME", help="Write every mode as a series of meshes, as vtu or xdmf.")
+@WRITING
 def modes(
-    case: Path,
+    loaded: "Case",
+    file: Path,
     count: int,
-    held: str | None,
     start: str | None,
-    damped: bool,
-    damping: float,
+    damping: float | None,
+    direction: str | None,
     sweep: str | None,
-    out: Path | None,
-    overrides: tuple[str, ...],
-    quiet: bool,
-) -> None:
+    films: bool,
+    form: str | None,
+    **words: Any,
+) -> list[object]:
     """Compute natural frequencies and modes of a case, and write DIR/modes.npz and modes.h5.
 
-    With --held write DIR/hybrid.json too: hub and appendages in hybrid coordinates. With --sweep, as
-    bodies.hub.angular_velocity.2=0:10:21, write DIR/sweep.npz and the picture DIR/sweep.png instead.
+    With --held write DIR/hybrid.json too: hub and appendages in hybrid coordinates; --root-load prints what the root
+    of each appendage carries when the held body accelerates, by the sums over modes and exactly. With --sweep, as
+    bodies.hub.angular_velocity.2=0:10:21, write DIR/sweep.npz and the picture DIR/sweep.png instead. The times of
+    modes.h5 count the modes: femb plot, picture and export show them.
     """
     from femb.case import load_case
 
-    with reported():
-        loaded = load_case(case, overrides)
-        folder = folder_of(case, out)
-        check_writable(folder / "modes.npz")
-        module = importlib.import_module("femb.analysis.modes")
-        start = start or (loaded.run.start if loaded.run is not None else "as_given")
-        words = {"held": held, "start": start, "damped": damped}
-        with located(loaded):
-            if sweep is not None:
-                key, values = module.sweep_values(sweep)
+    module = importlib.import_module("femb.analysis.modes")
+    words["start"] = start or loaded.start
+    if sweep is not None:
+        key, values = module.sweep_values(sweep)
 
-                def build(value: float) -> object:
-                    return load_case(case, (*overrides, f"{key}={value!r}")).model
+        def build(value: float) -> object:
+            return load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")).model
 
-                result = module.mode_sweep(build, values, count, parameter=key, **words)
-                text, paths = result.table(), [result.write(folder / "sweep.npz"), result.draw(folder / "sweep.png")]
-            else:
-                result = module.modes(loaded.model, count, damping=damping, **words)
-                text = result.table()
-                paths = [result.write(folder / f"modes{suffix}") for suffix in (".npz", ".h5")]
-                if result.root is not None:
-                    paths.append(module.HybridCoordinates.of(result).write(folder / "hybrid.json"))
-        if not quiet:
-            click.echo("\n".join([text, "", *map(str, paths)]))
+        result = module.mode_sweep(build, values, count, parameter=key, **words)
+        return [result.table(), "", result.write(file.with_name("sweep.npz")), result.draw(file.with_name("sweep.png"))]
+    result = module.modes(loaded.model, count, damping=damping, **words)
+    paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
+    if result.root is not None:
+        paths.append(module.HybridCoordinates.of(result).write(file.with_name("hybrid.json")))
+    paths += _motions(result.motion, file.parent, films, form)
+    loads = "" if direction is None else _root_loads(result, direction)
+    return [result.table() + loads, "", *paths]
+
+
+@of_case("shake.npz")
+@click.option("--axis", default="z", metavar="AXIS", show_default=True, help="x, y, z, or rx, ry, rz of a rotation.")
+@click.option("--psd", metavar="FILE", help="A random shake: CSV of frequency in Hz and (m/s2)2/Hz or (rad/s2)2/Hz.")
+@click.option("--sine", metavar="FIRST:LAST", help="A sine of unit acceleration between two frequencies in Hz.")
+@click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as appendages.boom.force.")
+@click.option("--held", metavar="BODY", help="The body that is shaken [the ground].")
+@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@click.option("--modes", type=int, default=20, metavar="N", show_default=True, help="How many modes to keep.")
+@click.option("--damping", type=float, default=0.005, metavar="RATIO", show_default=True, help="Of every mode.")
+@WRITING
+def shake(
+    loaded: "Case", file: Path, psd: str | None, sine: str | None, start: str | None, **words: Any
+) -> list[object]:
+    """Shake the base of a case, and write DIR/shake.npz, shake.h5 and the picture shake.png.
+
+    Prints for every output its peak by unit acceleration and, with --psd, its RMS and Miles' estimate of it.
+    """
+    module = importlib.import_module("femb.analysis.reduction.base_shake")
+    density = None if psd is None else importlib.import_module("femb.analysis.reduction.density").Density.read(psd)
+    span = None if sine is None else tuple(numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2))
+    result = module.shake(loaded.model, density=density, sine=span, start=start or loaded.start, **words)
+    paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
+    return [result.table(), "", *paths, result.draw(file.with_suffix(".png"))]
+
+
+def _root_loads(result: "Modes", direction: str) -> str:
+    """Tables of root loads of all appendages. Raises OptionError: modes of no held body."""
+    if result.root is None:
+        raise OptionError("--root-load: the modes are of no held body: give --held and the hub")
+    table = importlib.import_module("femb.analysis.modes").convergence_table
+    head = "root load (N, N m) of {} under unit acceleration {}: mode displacement, and mode acceleration (exact)"
+    return "".join(f"\n\n{head.format(part.name, direction)}\n{table(part, direction)}" for part in result.appendages)
+
+
+def _motions(shapes: "ModeShapes", folder: Path, films: bool, form: str | None) -> list[Path]:
+    """The written films and meshes of all modes, by number."""
+    if not films and form is None:
+        return []
+    export, plots = importlib.import_module("femb.export"), importlib.import_module("femb.export.plots")
+    if form is not None and form not in export.EXPORTERS:
+        raise ResultError(f"--export {form}: must be one of {', '.join(export.EXPORTERS)}")
+    paths = []
+    for k in range(1, len(shapes.frequencies) + 1):
+        motion = shapes.one_period(k)
+        if films:
+            speed = float(motion.time[-1]) / FILM
+            paths.append(plots.animate(motion, folder / f"mode_{k}.gif", speed=speed))
+        if form is not None:
+            paths += export.EXPORTERS[form](motion, folder / form / f"mode_{k}")
+    return paths

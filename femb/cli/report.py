@@ -2,14 +2,16 @@
 
 import contextlib
 import errno
+import importlib
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
 from femb.base.errors import FembError, FembWarning, ModelError, SolveError
+from femb.base.progress import Progress
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
@@ -44,17 +46,39 @@ def reported() -> Iterator[None]:
             warnings.showwarning = say
             warnings.simplefilter("always", FembWarning)
             yield
-    except SolveError as error:
-        click.echo(message_of(error), err=True)
-        sys.exit(FAILED)
     except (FembError, OSError) as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             raise  # the reader of a pipe has closed it; click ends without a message
         click.echo(message_of(error), err=True)
-        sys.exit(BAD_INPUT)
+        sys.exit(FAILED if isinstance(error, SolveError) else BAD_INPUT)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def running(
+    loaded: Any, progress: Progress, reached: Callable[[], str], kept: Callable[[BaseException], str]
+) -> Iterator[None]:
+    """Compile the kernels of a case and run its analysis under a bar; exit with a message where it stops early.
+
+    reached : text of an interruption. kept : text about the results of an analysis that stopped by an error, or empty.
+    """
+    try:
+        with located(loaded):
+            importlib.import_module("femb.analysis.warmup").compile_first(loaded.model, progress)
+            yield
+    except ModelError:
+        raise
+    except (FembError, OSError, KeyboardInterrupt) as error:
+        progress.close()
+        interrupted = isinstance(error, KeyboardInterrupt)
+        click.echo(reached() if interrupted else message_of(error), err=True)
+        if text := kept(error):
+            click.echo(text, err=True)
+        sys.exit(INTERRUPTED if interrupted else FAILED)
+    finally:
+        progress.close()
 
 
 def message_of(error: BaseException) -> str:
@@ -89,6 +113,7 @@ def audit(results: Any) -> str:
         "steps": steps,
         "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
         "energy error": energy,
+        "modal damping": "; ".join(group.description for group in results.modal_damping.values()),
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
         "force balance": listed(("force_balance", "", " N"), ("moment_balance", "", " N m")),
         "constraint violation": listed(

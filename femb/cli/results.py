@@ -1,17 +1,46 @@
-"""The commands that read results: ``femb export | plot | picture | animate``."""
+"""The commands that read results: ``femb loads | export | plot | picture | animate``."""
 
 import importlib
 import inspect
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from femb.base.errors import ResultError
 from femb.base.progress import counted
-from femb.cli.files import read_results, result_file
-from femb.cli.options import AZIMUTH, DPI, ELEVATION, FRAME, FROM, QUIET, RESULTS, TO
+from femb.cli.files import check_writable, read_results
+from femb.cli.options import CAMERA, DPI, FRAME, QUIET, RESULTS, SPAN, numbers
 from femb.cli.report import reported
+
+if TYPE_CHECKING:
+    from femb.results.results import Results
+
+
+@click.command()
+@RESULTS
+@click.option("--item", "items", multiple=True, metavar="NAME", help="Only this item; * and ? are wildcards [all].")
+@SPAN
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
+@QUIET
+def loads(
+    results: Path, items: tuple[str, ...], first: float | None, last: float | None, out: Path | None, quiet: bool
+) -> None:
+    """Print the peak loads of results, and write DIR/loads.csv and loads.h5.
+
+    Root loads of appendages, section loads and stresses of beams, reactions of joints, forces of springs: the largest
+    and smallest value of each, when and where. loads.h5 also has the envelopes along the beams.
+    """
+    with reported():
+        file, data = read_results(results)
+        folder = out or file.parent
+        check_writable(folder / "loads.csv")
+        found = importlib.import_module("femb.analysis.peak_loads").peak_loads(data, items, (first, last))
+        paths = [found.write(folder / f"loads{suffix}") for suffix in (".csv", ".h5")]
+        if not quiet:
+            click.echo("\n".join([found.table(), "", *map(str, paths)]))
 
 
 @click.command()
@@ -30,7 +59,6 @@ def export(
         exporters = importlib.import_module("femb.export").EXPORTERS
         if form not in exporters:
             raise ResultError(f"--format {form}: must be one of {', '.join(exporters)}")
-        file, note = result_file(results)
         options: dict[str, Any] = {"frame": frame} if frame else {}
         if lines_only:
             options["solids"] = False
@@ -39,7 +67,7 @@ def export(
             flag = {"solids": "--lines-only"}.get(name, f"--{name}")
             raise ResultError(f"{flag}: the format {form} has no such option")
         with counted(quiet) as progress:
-            data = read_results(file, note)
+            file, data = read_results(results)
             paths = exporters[form](data, out or file.parent / form, every=every, progress=progress, **options)
         for path in () if quiet else paths:
             click.echo(path)
@@ -49,8 +77,7 @@ def export(
 @RESULTS
 @click.option("--what", multiple=True, metavar="TEXT", help="What to show; may be given several times [overview].")
 @click.option("--item", "items", multiple=True, metavar="NAME", help="Show this item; * and ? are wildcards [all].")
-@FROM
-@TO
+@SPAN
 @FRAME
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
 @DPI
@@ -61,10 +88,9 @@ def plot(
     items: tuple[str, ...],
     first: float | None,
     last: float | None,
-    frame: str | None,
     out: Path | None,
-    dpi: int,
     listed: bool,
+    **drawn: Any,
 ) -> None:
     """Draw results over time.
 
@@ -72,50 +98,42 @@ def plot(
     array as bodies/hub/position; " | " puts two side by side. A beam's node is NAME[NODE].
     """
     with reported():
-        shown = importlib.import_module("femb.cli.show")
-        file, note = result_file(results)
-        data = read_results(file, note)
-        click.echo(
-            shown.listing(data) if listed else shown.draw_plot(data, file, out, what, items, frame, (first, last), dpi)
-        )
+        file, data = read_results(results)
+        if listed:
+            click.echo(_listing(data))
+            return
+        if not what and data.method in _plots().DRAWINGS:
+            what = (data.method,)
+        if not what and data.method == "sweep":
+            what = (_plots().default_figure(data),)
+        target = out or file.with_name(f"{_file_name(what)}.png")
+        words = {"items": items or None, "times": (first, last)}
+        click.echo(_plots().plot(data, target, list(what) or None, **words, **drawn))
 
 
 @click.command()
 @RESULTS
 @click.option("--times", metavar="T,T,...", help="Instants to draw, s.")
 @click.option("--count", type=click.IntRange(min=1), default=5, show_default=True, help="Or so many, evenly spread.")
-@FRAME
-@AZIMUTH
-@ELEVATION
+@CAMERA
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
 @DPI
-def picture(
-    results: Path,
-    times: str | None,
-    count: int,
-    frame: str | None,
-    azimuth: float,
-    elevation: float,
-    out: Path | None,
-    dpi: int,
-) -> None:
+def picture(results: Path, times: str | None, count: int, frame: str | None, out: Path | None, **view: float) -> None:
     """Draw bodies and beams at several instants."""
     with reported():
-        shown = importlib.import_module("femb.cli.show")
-        file, note = result_file(results)
-        data = read_results(file, note)
-        click.echo(shown.draw_picture(data, file, out, times, count, frame or "inertial", azimuth, elevation, dpi))
+        file, data = read_results(results)
+        wanted = "instants in s with commas between them, as 0,0.5,1"
+        instants = count if times is None else numbers(f"--times {times}", times, wanted)
+        target = out or file.with_name("picture.png")
+        click.echo(_plots().picture(data, target, instants, frame=frame or "inertial", **view))
 
 
 @click.command()
 @RESULTS
-@FROM
-@TO
+@SPAN
 @click.option("--speed", type=float, metavar="X", help="Seconds of motion in a second of film [1, or 10 s in all].")
 @click.option("--fps", type=click.IntRange(min=1), default=20, show_default=True, help="Images a second.")
-@FRAME
-@AZIMUTH
-@ELEVATION
+@CAMERA
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help=".gif or .mp4 [animation.gif].")
 @click.option("--dpi", type=click.IntRange(10, 1200), default=80, show_default=True, help="Dots per inch.")
 @QUIET
@@ -123,19 +141,39 @@ def animate(
     results: Path,
     first: float | None,
     last: float | None,
-    speed: float | None,
-    fps: int,
     frame: str | None,
-    azimuth: float,
-    elevation: float,
     out: Path | None,
-    dpi: int,
     quiet: bool,
+    **view: float | None,
 ) -> None:
     """Draw the motion as a film."""
     with reported():
-        shown = importlib.import_module("femb.cli.show")
-        view = (frame or "inertial", azimuth, elevation)
-        file, note = result_file(results)
-        data = read_results(file, note)
-        click.echo(shown.draw_animation(data, file, out, (first, last), speed, fps, *view, dpi, quiet))
+        file, data = read_results(results)
+        target, seen = out or file.with_name("animation.gif"), {"frame": frame or "inertial", "times": (first, last)}
+        with counted(quiet) as progress:
+            path = _plots().animate(data, target, progress=progress, **seen, **view)
+        click.echo(path)
+
+
+def _plots() -> Any:
+    return importlib.import_module("femb.export.plots")
+
+
+def _listing(results: "Results") -> str:
+    """The figures, quantities and items of results that can be plotted."""
+    plots = _plots()
+    if results.method == "sweep":
+        names = importlib.import_module("femb.results.sweep").Sweep.of(results).outputs
+        return f"{'figures':22}{', '.join(plots.STUDY_FIGURES)}\n{'outputs':22}{', '.join(names)}"
+    rows = {"figures of the case": plots.figures_of(results) or ["none"], "figures": [*plots.FIGURES, *plots.DRAWINGS]}
+    rows["quantities"] = plots.WORDS
+    for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads", "appendages", "modal_damping"):
+        if names := getattr(results, kind):
+            rows[kind] = names
+    return "\n".join(f"{title:22}{', '.join(names)}" for title, names in rows.items())
+
+
+def _file_name(what: Sequence[str]) -> str:
+    """The name of the file of a figure with these texts."""
+    text = "_".join(what) or "overview"
+    return re.sub(r"[^\w.-]+", "_", text).strip("._")[:100] or "figure"

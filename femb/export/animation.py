@@ -1,7 +1,5 @@
 """Animation of the structure, as GIF by pillow or as MP4 by ffmpeg; each image as in `femb.export.picture`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,8 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.export.drawing import INK
-from femb.export.picture import PATH_COLOUR, camera_axes, check_drawable, end_paths, faces_of, surfaces_of
-from femb.export.sheet import FOOTER, WIDTH, Sheet
+from femb.export.picture import camera_axes, check_drawable, end_paths, extent_of, faces_of, page, surfaces_of
+from femb.export.sheet import FOOTER, WIDTH
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 
@@ -51,8 +49,7 @@ def animate(
     Raises ResultError where there is nothing to draw, for an unknown format, frame or time span, and where the file
     cannot be written.
     """
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.figure import Figure
+    from matplotlib.collections import PolyCollection
 
     path = Path(path)
     path = path if path.suffix else path.with_suffix(".gif")
@@ -63,7 +60,7 @@ def animate(
     check_drawable(results)
     instants = _instants(results, times, speed, fps)
     view, camera = View.of(results, frame), camera_axes(azimuth, elevation)
-    surfaces = surfaces_of(results, _extent(results, view, instants))
+    surfaces = surfaces_of(results, max(extent_of(results, view, [k]) for k in set(instants)))
 
     def drawn(k: int) -> list[tuple[Floats, tuple[float, ...]]]:
         return faces_of(surfaces, view, camera, k, 1.0)
@@ -71,12 +68,8 @@ def animate(
     sample = instants[:: max(1, len(instants) // MARGIN_INSTANTS)]
     corners = [face for k in sample for face, _ in drawn(k)]
     paths = [line @ camera[:2].T for line in end_paths(results, view, sorted(set(instants)))]
-    sheet = Sheet.around(np.concatenate([*corners, *paths]))
-    figure = Figure(figsize=(WIDTH, sheet.height), dpi=dpi)
-    axes = sheet.axes(figure)
-    axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
+    figure, axes, footer = page(corners, paths, camera, frame, dpi)
     solid = axes.add_collection(PolyCollection([], linewidths=0.7))
-    footer = sheet.footer(figure, camera, frame)
     clock = footer.text(WIDTH / 2, FOOTER / 2, "", fontsize=11, color=INK, ha="center", va="center")
     span = results.time[instants[-1]] - results.time[instants[0]]
     decimals = int(np.clip(2 - np.floor(np.log10(span)), 0, 6)) if span > 0.0 else 3
@@ -110,17 +103,6 @@ def _instants(results: Results, times: tuple[float | None, float | None], speed:
             f"a film of {images} images is too long, at most {IMAGE_LIMIT}: give a larger speed or a smaller fps"
         )
     return [int(np.argmin(np.abs(time - t))) for t in np.linspace(first, last, images)]
-
-
-def _extent(results: Results, view: View, instants: list[int]) -> float:
-    """Largest side, over the instants, of the box around all nodes and reference points, m; 1 for a single point."""
-    positions = [body.position[:, None] for body in results.bodies.values()]
-    positions += [beam.position for beam in results.beams.values()]
-    sizes = []
-    for k in sorted(set(instants)):
-        points = np.concatenate([view.points(k, position[k]) for position in positions])
-        sizes.append(float(np.max(np.ptp(points, axis=0))))
-    return max(sizes) or 1.0
 
 
 def _write(

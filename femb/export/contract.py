@@ -34,4 +34,3 @@ class Exporter(Protocol):
 
         Raises ResultError: nothing to write, an unknown frame, ``every`` below 1, a folder that cannot be written.
         """
-        ...

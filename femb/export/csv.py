@@ -1,7 +1,5 @@
 """Tables of time histories as text, for spreadsheets and other programs; numpy only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path

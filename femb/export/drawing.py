@@ -1,9 +1,7 @@
 """Figures of time histories with matplotlib, without pyplot and its global state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +38,6 @@ class Panel:
     order: str = ""
     log: bool = False
     marks: tuple[float, ...] = ()
-
-    def marked(self, marks: tuple[float, ...]) -> Panel:
-        """The same panel with marks."""
-        return replace(self, marks=marks)
-
-    def between(self, chosen: np.ndarray) -> Panel:
-        """The same panel at the chosen instants."""
-        return replace(self, values=self.values[chosen])
 
 
 def draw_table(

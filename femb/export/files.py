@@ -1,7 +1,5 @@
 """Functions for all exporters: the output times to write, and files that appear when all are complete."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

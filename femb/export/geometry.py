@@ -5,8 +5,6 @@ jump between elements. Arrays may have leading axes (...), usually time; e is th
 nodes, m of outline corners.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,11 +14,13 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 
 ROUND_SEGMENTS = 24  # sides of a circle
-
-
-def stations(subdivisions: int) -> Floats:
-    """(s + 1,) positions xi along an element, 0 to 1."""
-    return np.linspace(0.0, 1.0, subdivisions + 1)
+# Faces of solid cells by their corners, counterclockwise from outside, in the order of VTK and meshio.
+SOLID_FACES: dict[str, list[tuple[int, ...]]] = {
+    "tetra": [(0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3)],
+    "wedge": [(0, 2, 1), (3, 4, 5), (0, 1, 4, 3), (1, 2, 5, 4), (2, 0, 3, 5)],
+    "hexahedron": [(0, 3, 2, 1), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)],
+}
+FLAT_CELLS = {"triangle": 3, "quad": 4}  # corners of cells that are seen from both sides
 
 
 def sweep(centre: Floats, axes: Floats, outline: Floats) -> Floats:
@@ -78,6 +78,25 @@ def triangulate(outline: Floats) -> Ints:
         triangles.append((remaining[k - 1], remaining[k], remaining[(k + 1) % len(remaining)]))
         del remaining[k]
     return np.array(triangles, dtype=np.int64)
+
+
+def outer_faces(cell_type: str, cells: Ints) -> list[Ints]:
+    """The boundary of a mesh, cells (c, m) of one meshio type: faces (f, 3) and (f, 4) by their corners, outwards.
+
+    Middle nodes are left out: sides of quadratic cells are drawn straight. Flat cells have two faces; lines have none.
+    """
+    kind = cell_type.rstrip("0123456789")
+    if kind in FLAT_CELLS:
+        corners = cells[:, : FLAT_CELLS[kind]]
+        return [np.concatenate([corners, corners[:, ::-1]])]
+    outer: list[Ints] = []
+    for size in (3, 4):
+        own = [cells[:, list(face)] for face in SOLID_FACES.get(kind, []) if len(face) == size]
+        if own:
+            faces = np.concatenate(own)
+            _, first, times = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+            outer.append(faces[first[times == 1]])
+    return outer
 
 
 def signed_area(outline: Floats) -> float:

@@ -1,41 +1,30 @@
 """VTU files, one per output time, and PVD collections of them, for ParaView and similar programs; written by meshio."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from xml.etree import ElementTree
 
 from femb.base.types import Floats
 from femb.export.files import Drafts
-from femb.export.scene import Mesh, Scene, SceneExporter
+from femb.export.scene import Scene, SceneExporter
 
 
 def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[[], None]) -> str:
+    import meshio
+
     digits = max(4, len(str(len(times) - 1)))
     files = [f"{scene.name}_{k:0{digits}d}.vtu" for k in range(len(times))]
     for file, mesh in zip(files, scene.meshes(), strict=True):
-        _write_mesh(drafts.new(file), mesh)
+        content = meshio.Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data)
+        meshio.write(drafts.new(file), content, file_format="vtu", binary=True)
         advance()
-    _write_collection(drafts.new(f"{scene.name}.pvd"), times, files)
-    return f"{scene.name}.pvd"
-
-
-def _write_mesh(path: Path, mesh: Mesh) -> None:
-    import meshio
-
-    content = meshio.Mesh(mesh.points, mesh.cells, mesh.point_data, mesh.cell_data)
-    meshio.write(path, content, file_format="vtu", binary=True)
-
-
-def _write_collection(path: Path, times: Floats, files: Sequence[str]) -> None:
-    """A PVD file, the list of VTU files by time, which meshio does not write."""
     root = ElementTree.Element("VTKFile", type="Collection", version="0.1")
     collection = ElementTree.SubElement(root, "Collection")
     for time, file in zip(times, files, strict=True):
         ElementTree.SubElement(collection, "DataSet", timestep=repr(float(time)), part="0", file=file)
     ElementTree.indent(root)
+    path = drafts.new(f"{scene.name}.pvd")
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    return path.name
 
 
 export_vtu = SceneExporter(

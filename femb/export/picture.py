@@ -4,8 +4,6 @@ A parallel projection with the faces sorted from back to front; no three-dimensi
 plane of the picture are in m, on paper in inches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +15,10 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 from femb.export import geometry
 from femb.export.drawing import INK, save
-from femb.export.parts import BeamSolid, BodySolid
+from femb.export.parts import BeamSolid, BodySolid, FlexibleMesh, flexible_meshes
 from femb.export.sheet import WIDTH, Sheet
-from femb.results.groups import Beam, Body
+from femb.results.beam import Beam
+from femb.results.groups import Body
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 
@@ -57,43 +56,51 @@ def picture(
         Direction to the viewer: about z from x, and above the x-y plane.
     dpi : dots per inch; the picture is 9 inches wide.
 
-    Beams thinner than a hundredth of the picture are drawn thicker, bodies without a shape as small spheres. Dashed
-    lines are the paths of the beams' ends between the first and the last instant.
+    Beams thinner than a hundredth of the picture are drawn thicker, flexible bodies by the boundary of their mesh,
+    bodies without a shape as small spheres. Dashed lines are the paths of the beams' ends between the first and the
+    last instant.
     Raises ResultError where there is nothing to draw or the file cannot be written.
     """
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.figure import Figure
+    from matplotlib.collections import PolyCollection
 
     instants = _instants(results, times)
     check_drawable(results)
     view = View.of(results, frame)
     camera = camera_axes(azimuth, elevation)
-    surfaces = surfaces_of(results, _extent(results, view, instants))
+    surfaces = surfaces_of(results, extent_of(results, view, instants))
     shades = np.linspace(0.0, 1.0, len(instants)) if len(instants) > 1 else np.ones(1)
     paths = [line @ camera[:2].T for line in end_paths(results, view, instants)]
-    faces, colours = [], []
     # Later instants cover earlier ones at any depth, to show the order in time.
-    for k, shade in zip(instants, shades, strict=True):
-        for face, colour in faces_of(surfaces, view, camera, k, float(shade)):
-            faces.append(face)
-            colours.append(colour)
+    of_instants = [faces_of(surfaces, view, camera, *at) for at in zip(instants, shades.tolist(), strict=True)]
+    faces = [face for drawn in of_instants for face, _ in drawn]
+    colours = [colour for drawn in of_instants for _, colour in drawn]
 
-    sheet = Sheet.around(np.concatenate([*faces, *paths]))
-    figure = Figure(figsize=(WIDTH, sheet.height), dpi=150)
-    axes = sheet.axes(figure)
-    axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
+    figure, axes, footer = page(faces, paths, camera, frame, 150)
     # Edges in the colour of the face close the gaps between neighbours.
     axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
-    footer = sheet.footer(figure, camera, frame)
     _draw_times(footer, results.time[instants], shades)
     return save(figure, Path(path), dpi)
+
+
+def page(
+    faces: Sequence[Floats], paths: Sequence[Floats], camera: Floats, frame: str, dpi: int
+) -> tuple[Any, Any, Any]:
+    """A matplotlib figure, its axes and its footer, that shows polygons (c, 2), not drawn yet, and paths (t, 2)."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.figure import Figure
+
+    sheet = Sheet.around(np.concatenate([*faces, *paths]))
+    figure = Figure(figsize=(WIDTH, sheet.height), dpi=dpi)
+    axes = sheet.axes(figure)
+    axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
+    return figure, axes, sheet.footer(figure, camera, frame)
 
 
 @dataclass(frozen=True)
 class Surface:
     """A body or beam: its boundary faces by number of corners, and its colours at the first and last instant."""
 
-    part: BodySolid | BeamSolid
+    part: BodySolid | BeamSolid | FlexibleMesh
     faces: Sequence[Ints]
     colours: tuple[str, str]
 
@@ -122,23 +129,29 @@ def camera_axes(azimuth: float, elevation: float) -> Floats:
     return np.stack([right, np.cross(towards, right), towards])
 
 
-def _extent(results: Results, view: View, instants: Iterable[int]) -> float:
-    """Largest side of the box around all nodes and reference points at all instants, m; 1 for a single point."""
+def extent_of(results: Results, view: View, instants: Iterable[int]) -> float:
+    """Largest side of the box around all nodes and reference points at all instants, m."""
     positions = [body.position[:, None] for body in results.bodies.values()]
     positions += [beam.position for beam in results.beams.values()]
     points = [view.points(k, position[k]) for k in instants for position in positions]
-    return float(np.max(np.ptp(np.concatenate(points), axis=0))) or 1.0
+    return float(np.max(np.ptp(np.concatenate(points), axis=0)))
 
 
 def surfaces_of(results: Results, extent: float) -> list[Surface]:
-    """The surfaces of all bodies and beams; extent : of the picture, m."""
-    bodies = [_body_surface(body, extent) for body in results.bodies.values()]
+    """The surfaces of all bodies and beams; extent : of the picture, m, 0 for a single point."""
+    extent = extent or 1.0
+    bodies = [surface for body in results.bodies.values() for surface in _body_surfaces(body, extent)]
     return [*bodies, *(_beam_surface(beam, extent) for beam in results.beams.values())]
 
 
-def _body_surface(body: Body, extent: float) -> Surface:
+def _body_surfaces(body: Body, extent: float) -> list[Surface]:
+    """The boundary of a flexible body's mesh; of any other body, and of a mesh of lines, its shape or a sphere."""
+    meshes = [(part, geometry.outer_faces(part.cell_type, part.cells)) for part in flexible_meshes(body)]
+    found = [Surface(part, faces, BODY_COLOURS) for part, faces in meshes if faces]
+    if found:
+        return found
     part = BodySolid(body, body.shape or {"sphere": THINNEST * extent})
-    return Surface(part, [part.cells], BODY_COLOURS)
+    return [Surface(part, [part.cells], BODY_COLOURS)]
 
 
 def _beam_surface(beam: Beam, extent: float) -> Surface:

@@ -1,7 +1,5 @@
 """Scenes: the bodies and beams of `Results` as one mesh per output time, and the exporters of scenes."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,9 +1,7 @@
 """The page of a picture: a drawing with equal scales, and a footer with the axes and a scale bar."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,7 +25,7 @@ class Sheet:
     scale: float
 
     @classmethod
-    def around(cls, points: Floats) -> Sheet:
+    def around(cls, points: Floats) -> Self:
         """The sheet that shows points (k, 2) m with some margin."""
         low, high = points.min(axis=0), points.max(axis=0)
         span = np.maximum(1.08 * (high - low), 1e-9)

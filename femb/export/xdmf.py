@@ -1,95 +1,67 @@
 """XDMF time series: one small text file and one HDF5 file per scene, for all output times; written by meshio."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 
+from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
 from femb.export.files import Drafts
 from femb.export.scene import Mesh, Scene, SceneExporter
 from femb.results.openfile import ForgivingFile
 
-XDMF_NUMBERS = {"line": 2, "triangle": 4, "wedge": 8}
+XDMF_NUMBERS = {
+    "line": 2, "triangle": 4, "quad": 5, "tetra": 6, "pyramid": 7, "wedge": 8, "hexahedron": 9, "triangle6": 36,
+    "quad8": 37, "tetra10": 38, "wedge15": 40, "hexahedron20": 48, "hexahedron27": 50,
+}  # fmt: skip
 """XDMF's number of a cell type in a mixed topology."""
 
 
 def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[[], None]) -> str:
-    drafts.new(f"{scene.name}.h5")
-    with XdmfSeries(drafts.new(f"{scene.name}.xdmf")) as series:
+    """Write ``NAME.xdmf`` and ``NAME.h5`` with methods of meshio's TimeSeriesWriter, which itself has one geometry for
+    all times, writes the HDF5 file to the working folder and fails on lines among other cells."""
+    import h5py
+    from meshio.xdmf import TimeSeriesWriter
+
+    arrays, path = drafts.new(f"{scene.name}.h5"), drafts.new(f"{scene.name}.xdmf")
+    writer: Any = TimeSeriesWriter(path)
+    writer.h5_filename = arrays.name
+    constant: list[ElementTree.Element] = []
+    # HDF5 ends the process on a full disk, so that errors must not reach it.
+    with ForgivingFile(arrays) as file, h5py.File(file, "w") as writer.h5_file:
         for time, mesh in zip(times, scene.meshes(), strict=True):
-            series.append(float(time), mesh)
+            grid = ElementTree.SubElement(writer.collection, "Grid", Name=scene.name, GridType="Uniform")
+            ElementTree.SubElement(grid, "Time", Value=repr(float(time)))
+            # Each grid refers to the constant arrays, so that a reader needs no XInclude.
+            constant = constant or _write_constant(writer, mesh)
+            grid.extend(deepcopy(constant))
+            writer.points(grid, mesh.points)
+            # Quaternions become ``NAME_scalar`` and ``NAME_vector``.
+            writer.point_data(_without_quaternions(mesh.point_data), grid)
+            if file.error is not None:
+                break
             advance()
-    return f"{scene.name}.xdmf"
+    if file.error is not None:
+        raise file.error
+    writer.__exit__(None, None, None)
+    return path.name
 
 
-class XdmfSeries:
-    """A time series of meshes with the same cells: ``path`` (.xdmf) and an HDF5 file of its arrays in the same folder.
-
-    Uses methods of meshio's TimeSeriesWriter, which itself has one geometry for all times, writes the HDF5 file to the
-    working folder and fails on lines among other cells. Use it as a context.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._constant: list[ElementTree.Element] = []
-
-    def __enter__(self) -> Self:
-        import h5py
-        from meshio.xdmf import TimeSeriesWriter
-
-        self._writer: Any = TimeSeriesWriter(self.path)
-        arrays = self.path.with_suffix(".h5")
-        self._writer.h5_filename = arrays.name
-        # HDF5 ends the process on a full disk, so that errors must not reach it.
-        self._file = ForgivingFile(arrays)
-        self._writer.h5_file = h5py.File(self._file, "w")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._writer.h5_file.close()
-        self._file.close()
-        if error is None:
-            self._check()
-            self._writer.__exit__(None, None, None)
-
-    def _check(self) -> None:
-        """Raise OSError where the arrays could not be written."""
-        if self._file.error is not None:
-            raise self._file.error
-
-    def append(self, time: float, mesh: Mesh) -> None:
-        """Write the mesh at a time in s. Quaternions, (P, 4) data, become ``NAME_scalar`` and ``NAME_vector``."""
-        self._check()
-        writer = self._writer
-        grid = ElementTree.SubElement(writer.collection, "Grid", Name=self.path.stem, GridType="Uniform")
-        ElementTree.SubElement(grid, "Time", Value=repr(float(time)))
-        if not self._constant:
-            self._write_constant(mesh)
-        # Each grid refers to the constant arrays, so that a reader needs no XInclude.
-        grid.extend(deepcopy(self._constant))
-        writer.points(grid, mesh.points)
-        writer.point_data(_without_quaternions(mesh.point_data), grid)
-
-    def _write_constant(self, mesh: Mesh) -> None:
-        topology = _mixed_topology(mesh.cells)
-        count = sum(len(corners) for _, corners in mesh.cells)
-        element = ElementTree.Element("Topology", TopologyType="Mixed", NumberOfElements=str(count))
-        item = ElementTree.SubElement(
-            element, "DataItem", DataType="Int", Dimensions=str(topology.size), Format="HDF", Precision="8"
-        )
-        item.text = self._writer.numpy_to_xml_string(topology)
-        holder = ElementTree.Element("Grid")
-        self._writer.cell_data(mesh.cell_data, holder)
-        self._constant = [element, *holder]
+def _write_constant(writer: Any, mesh: Mesh) -> list[ElementTree.Element]:
+    """Write the arrays of cells, which do not change with time; the elements that refer to them."""
+    topology = _mixed_topology(mesh.cells)
+    count = sum(len(corners) for _, corners in mesh.cells)
+    element = ElementTree.Element("Topology", TopologyType="Mixed", NumberOfElements=str(count))
+    item = ElementTree.SubElement(
+        element, "DataItem", DataType="Int", Dimensions=str(topology.size), Format="HDF", Precision="8"
+    )
+    item.text = writer.numpy_to_xml_string(topology)
+    holder = ElementTree.Element("Grid")
+    writer.cell_data(mesh.cell_data, holder)
+    return [element, *holder]
 
 
 def _mixed_topology(cells: Sequence[tuple[str, Ints]]) -> Ints:
@@ -101,6 +73,8 @@ def _mixed_topology(cells: Sequence[tuple[str, Ints]]) -> Ints:
     for kind, corners in cells:
         if kind == "vertex":
             kind, corners = "line", np.repeat(corners, 2, axis=1)
+        if kind not in XDMF_NUMBERS:
+            raise ResultError(f"XDMF has no cells of type {kind!r}; export VTU, or leave these cells out of the body")
         head = [XDMF_NUMBERS[kind], 2] if kind == "line" else [XDMF_NUMBERS[kind]]
         rows.append(np.concatenate([np.tile(head, (len(corners), 1)), corners], axis=1).reshape(-1))
     return np.concatenate(rows).astype(np.int64)

@@ -6,7 +6,7 @@ latches are evaluated in the coordinates of the System, ``system``: ``to_system(
 name in ``femb.base.options.FORMULATIONS``.
 """
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,36 +14,17 @@ if TYPE_CHECKING:
     from femb.system.system import System
 
 
-def _velocity(system: "System") -> "Formulation":
-    return system
-
-
-def _quaternion(system: "System") -> "Formulation":
-    from femb.formulations.quaternion import QuaternionForm
-
-    return QuaternionForm(system)
-
-
-def _reduced(system: "System") -> "Formulation":
-    from femb.formulations.reduced import ReducedForm
-
-    return ReducedForm(system)
-
-
-def _hamiltonian(system: "System") -> "Formulation":
-    from femb.formulations.hamiltonian.momentum_form import MomentumForm
-
-    return MomentumForm(system)
-
-
-FORMULATIONS: "dict[str, Callable[[System], Formulation]]" = {
-    "velocity": _velocity,
-    "quaternion": _quaternion,
-    "reduced": _reduced,
-    "hamiltonian": _hamiltonian,
+FORMULATIONS = {
+    "velocity": ("", ""),
+    "quaternion": ("femb.formulations.quaternion", "QuaternionForm"),
+    "reduced": ("femb.formulations.reduced.form", "ReducedForm"),
+    "hamiltonian": ("femb.formulations.hamiltonian.momentum_form", "MomentumForm"),
 }
+"""Module and class of each formulation, imported on its first use; none for the System itself."""
 
 
 def make_formulation(system: "System", name: str) -> "Formulation":
     """The system in the coordinates of one of ``FORMULATIONS``. Raises ModelError if it does not apply to the model."""
-    return FORMULATIONS[name](system)
+    module, kind = FORMULATIONS[name]
+    form: Formulation = getattr(import_module(module), kind)(system) if module else system
+    return form

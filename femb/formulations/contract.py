@@ -41,139 +41,111 @@ class Formulation(Protocol):
     @property
     def system(self) -> "System":
         """The System, in the same discrete state; for a System, itself."""
-        ...
 
     @property
     def model(self) -> "Model":
         """The model of the System."""
-        ...
 
     @property
     def layout(self) -> "Layout":
         """The indices of named items in the coordinates of the System."""
-        ...
 
     @property
     def n_q(self) -> int:
         """Number of coordinates."""
-        ...
 
     @property
     def n_v(self) -> int:
         """Number of speeds."""
-        ...
 
     @property
     def n_c(self) -> int:
         """Number of multipliers, in the present discrete state."""
-        ...
 
     @property
     def q0(self) -> Floats:
         """Coordinates (n_q,) at the start; read-only."""
-        ...
 
     @property
     def v0(self) -> Floats:
         """Speeds (n_v,) at the start; read-only."""
-        ...
 
     @property
     def breakpoints(self) -> list[float]:
         """Instants (s), sorted, at which an input is not smooth: steps end there."""
-        ...
 
     @property
     def inputs_of_state(self) -> bool:
         """Whether an input depends on the state, not only on time."""
-        ...
 
     def inputs_at(self, t: float, q: Floats, v: Floats, /) -> Floats:
         """u (n_u,) at time t (s) and one state; joint angles are unwrapped from those of the last ``at``.
 
         Raises InputError if an input is not finite, SolveError if a user's function fails.
         """
-        ...
 
     # Equations of motion
 
     def forward(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """v' (n_v,) and multipliers (n_c,) at one state, with constraints on accelerations. Raises TrialError."""
-        ...
 
     def acceleration(self, u: Floats, q: Floats, v: Floats, /) -> Floats:
         """v' (n_v,) at one state. Raises TrialError."""
-        ...
 
     def rates(self, q: Floats, v: Floats, /) -> Floats:
         """q' (s, n_q); linear in v except for momenta."""
-        ...
 
     def second_rates(self, q: Floats, v: Floats, a: Floats, /) -> Floats:
         """q'' (s, n_q) of states whose v' is a (s, n_v)."""
-        ...
 
     def tangents(self, q: Floats, dq: Floats, /) -> Floats:
         """The speeds (s, n_v) at which one q (n_q,) has the rates dq (s, n_q)."""
-        ...
 
     def normalise(self, q: Floats, /) -> float:
         """Scale the quaternions in one q (n_q,) to unit length, in place; returns the largest |p.p - 1| on entry."""
-        ...
 
     def projected(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) projected onto the constraints, with the smallest change. Raises TrialError."""
-        ...
 
     def power(self, u: Floats, q: Floats, v: Floats, /, multipliers: Floats | None = None) -> Floats:
         """Power (s,) W of loads, dampers and, with multipliers (s, n_c), drivers, for u (s, n_u)."""
-        ...
 
     def error_scale(self, rtol: float, atol: Tolerances, /) -> tuple[ErrorScale, ErrorScale]:
         """The arguments of ``femb.numerics.kinematics.error_norm`` that precede the error, for q and for v."""
-        ...
 
     # Singular configurations
 
     @property
     def singular_batches(self) -> "Sequence[Batch]":
         """Elements that have singular configurations; if empty, ``check_singularities`` need not be called."""
-        ...
 
     def check_singularities(self, t: float, q: Floats, v: Floats, /, last: bool = False) -> None:
         """Test the states of a step from t (s), its start first, for singular configurations.
 
         Raises TrialError if a shorter step can come nearer, SingularityError if none can or the step is the ``last``.
         """
-        ...
 
     # The System's coordinates
 
     def to_system(self, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (s, system.n_q), v (s, system.n_v) of the System at s states."""
-        ...
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats, /) -> Floats:
         """v' (s, system.n_v) of the System at s states whose v' is a (s, n_v)."""
-        ...
 
     def from_system(self, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) of one state of the System that satisfies the constraints."""
-        ...
 
     def state(self, t: float, q: Floats, v: Floats, /) -> "State":
         """The named bodies, beams and joints at one state."""
-        ...
 
     # Discrete states
 
     def at(self, q: Floats, /) -> Self:
         """The same formulation after an accepted step to q (n_q,): joint angles are unwrapped from those at q."""
-        ...
 
     def with_discrete(self, discrete: "DiscreteState", /) -> Self:
         """The same formulation in another discrete state; n_c may change."""
-        ...
 
 
 @runtime_checkable
@@ -187,7 +159,6 @@ class ImplicitFormulation(Formulation, Protocol):
     @property
     def coordinates(self) -> Coordinates:
         """The relation of coordinates and speeds by which the kernels of steppers integrate; see ``Coordinates``."""
-        ...
 
     @property
     def corotated_frames(self) -> tuple[Ints, Ints]:
@@ -196,28 +167,23 @@ class ImplicitFormulation(Formulation, Protocol):
 
         Matrices of one attitude are used at another by rotating the right-hand side back and the solution forth.
         """
-        ...
 
     @property
     def solver(self) -> "Solver":
         """The linear solver of the ``matrices``."""
-        ...
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, /) -> Floats:
         """(s, n): the residual of the equations of motion with constraint forces, and constraints on velocities.
 
         u (s, n_u), a (s, n_v) are v'. Raises TrialError.
         """
-        ...
 
     def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, /) -> "tuple[Matrix, Matrix, Matrix]":
         """Mass, damping and stiffness (n, n) at one state: derivatives of the ``equations`` by a, v and, along
         ``rates``, q. Rows of constraints count as damping. Raises TrialError."""
-        ...
 
     def projected(self, u: Floats, q: Floats, v: Floats, /, factors: "Factors | None" = None) -> tuple[Floats, Floats]:
         """As in ``Formulation``; factors : of an iteration matrix at a nearby state, used as metric of the change."""
-        ...
 
 
 @runtime_checkable
@@ -226,4 +192,3 @@ class WithStiffJacobian(Protocol):
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats, /) -> Floats:
         """(n_q + n_v, n_q + n_v) d(q', v')/d(q, v) at one state, of stiff forces alone."""
-        ...

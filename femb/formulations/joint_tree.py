@@ -61,14 +61,6 @@ class JointTree:
 
     # The tree
 
-    def _roots(self) -> list[int]:
-        """Candidates for free roots, in order of preference."""
-        bodies = self.layout.bodies
-        if self.root.body is not None and self.root.body not in bodies:
-            raise ModelError(f"root: got body {self.root.body!r}, which is not in the model")
-        first = [bodies[self.root.body]] if self.root.body is not None else []
-        return first + [k for k, frame in enumerate(self.layout.frames) if frame.freedom]
-
     def _refused(self, why: str, instead: str = "") -> ModelError:
         text = f"{self.formulation!r} is for trees of joints: {why}"
         if self._analysis:
@@ -79,7 +71,13 @@ class JointTree:
         n_q = n_u = 0
         self.frames: list[TreeFrame] = []
         rows: set[int] = set()
-        for frame, parent, name in ordered_frames(self.layout, self._roots(), self._refused):
+        bodies, body = self.layout.bodies, self.root.body
+        if body is not None and body not in bodies:
+            raise ModelError(f"root: got body {body!r}, which is not in the model")
+        # candidates for free roots, in order of preference
+        roots = [] if body is None else [bodies[body]]
+        roots += [k for k, frame in enumerate(self.layout.frames) if frame.freedom]
+        for frame, parent, name in ordered_frames(self.layout, roots, self._refused):
             first = n_q, n_u
             added = self._free(frame, first) if name is None else self._by_joint(frame, parent, name, first)
             self.frames.append(added)
@@ -88,6 +86,7 @@ class JointTree:
                 rows |= set(self.layout.joints[name].rows[: len(self._item(name).rows)])
         count = len(self.layout.internal)
         self.internal = (slice(n_q, n_q + count), slice(n_u, n_u + count))
+        self.internal_index = self.layout.internal_q, self.layout.internal_v
         self.n_q, self.n_u = n_q + count, n_u + count
         self.retained_rows = [k for k in range(len(self.layout.rows)) if k not in rows]
         self.index, self.data, self.fixed = packed(self.frames, self.layout)
@@ -157,34 +156,25 @@ class JointTree:
             if frame.rotation == SPHERICAL:
                 spherical.append((frame.q.stop - 4, frame.u.stop - 3))
             if frame.joint is not None:
-                self._index_joint(frame)
+                joint, angle = self.layout.joints[frame.joint], frame.angles.start
+                numbers = range(joint.part.start, joint.part.stop)
+                for number, coordinate in zip(numbers, joint.coordinates, strict=True):
+                    if not coordinate.is_angle:
+                        self.coordinate_index[number] = frame.q.start + frame.strokes.index(coordinate.first[0])
+                    elif frame.rotation in (REVOLUTE, UNIVERSAL):
+                        self.coordinate_index[number] = angle
+                        angle += 1
         linear += [(self.internal[0].start + k, self.internal[1].start + k) for k in range(len(self.layout.internal))]
         of_linear, of_spherical = (np.array(pairs, dtype=np.int64).reshape(-1, 2).T for pairs in (linear, spherical))
         # kernels need contiguous arguments
         linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_spherical))
         self.coordinates: Coordinates = linear_q, linear_v, quaternion_q, omega_v
 
-    def _index_joint(self, frame: TreeFrame) -> None:
-        assert frame.joint is not None
-        joint = self.layout.joints[frame.joint]
-        angle = frame.angles.start
-        for number, coordinate in zip(range(joint.part.start, joint.part.stop), joint.coordinates, strict=True):
-            if not coordinate.is_angle:
-                self.coordinate_index[number] = frame.q.start + frame.strokes.index(coordinate.first[0])
-            elif frame.rotation in (REVOLUTE, UNIVERSAL):
-                self.coordinate_index[number] = angle
-                angle += 1
-
     @cached_property
     def joint_speeds(self) -> dict[int, int]:
         """Indices in u of the speeds of joint coordinates, by the number of the coordinate."""
         speed_of = dict(zip(self.coordinates[0].tolist(), self.coordinates[1].tolist(), strict=True))
         return {k: speed_of[int(index)] for k, index in enumerate(self.coordinate_index) if index >= 0}
-
-    @cached_property
-    def internal_index(self) -> tuple[Ints, Ints]:
-        """Indices of internal coordinates in the System's q and v."""
-        return self.layout.internal_q, self.layout.internal_v
 
     # Kinematics
 

@@ -24,9 +24,9 @@ from femb.numerics.vector3 import (
     pose,
     product,
     product_left_back,
+    rotate,
     rotation,
     times_skew,
-    turn,
 )
 
 LOCKED, REVOLUTE, UNIVERSAL, SPHERICAL, POINT_MASS = range(5)
@@ -141,17 +141,17 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
             rotation(p[k], A[k])
             product_left_back(A[k], A[h], X)  # parent's axes to the frame's
             # position
-            turn(D if backward else P, d, x)
+            rotate(D if backward else P, d, x)
             for m in range(3):
                 y[m] = above_at[k, m] + (0.0 if backward else x[m])
                 x[m] = below_at[k, m] + (x[m] if backward else 0.0)
-            turn(A[h], y, rho)
-            turn(A[k], x, a)
+            rotate(A[h], y, rho)
+            rotate(A[k], x, a)
             for m in range(3):
                 rho[m] -= a[m]
                 r[k, m] = r[h, m] + rho[m]
             # angular velocity, and the axes of strokes
-            turn(X, w[h], w[k])
+            rotate(X, w[h], w[k])
             for m in range(3):
                 w[k, m] = w[k, m] + rel[m] if kind != POINT_MASS else 0.0
             if backward or index[k, BODY_VELOCITY]:
@@ -172,10 +172,10 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
             # a' = A (w x arm) + A D d'
             cross(w[k], x, y)
             if backward:
-                turn(D, d1, rho1)
+                rotate(D, d1, rho1)
                 for m in range(3):
                     y[m] += rho1[m]
-            turn(A[k], y, a1)
+            rotate(A[k], y, a1)
             product(A[k], S, W)
             times_skew(1.0, A[k], w[k], Y)
             product(Y, S, W1)
@@ -184,7 +184,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                 for o in range(3):
                     W1[m, o] += Y[m, o]
             # velocity
-            turn(A[h], w[h], x)
+            rotate(A[h], w[h], x)
             cross(rho, x, y)
             at = 0
             for m in range(3):
@@ -196,7 +196,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                         B[s, k, m, at], B1[s, k, m, at] = E[m, o], E1[m, o]
                     at += 1
             if rotational > 0:
-                turn(A[k], rel, x)
+                rotate(A[k], rel, x)
                 cross(a, x, y)
                 for m in range(3):
                     v[k, m] += y[m]

@@ -15,13 +15,14 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats
-from femb.formulations.quaternion_kernels import add_change_of_map, basis, pull_back, second_rates
-from femb.formulations.quaternion_solver import Basis, PulledBack, QuaternionFactors, QuaternionSolver
+from femb.formulations.quaternion_kernels import add_change_of_map, pull_back, second_rates
+from femb.formulations.quaternion_solver import Basis, LowRankQuaternionSolver, PulledBack, QuaternionFactors
 from femb.formulations.transformed import Transformed
 from femb.layout.element import TrialError
 from femb.numerics import kinematics
 from femb.system.block_lu import SingularError
-from femb.system.linear_solver import Factors
+from femb.system.linear_solver import Factors, Matrix
+from femb.system.low_rank_solver import LowRankFactors, WithLowRank
 from femb.system.system import System
 
 
@@ -44,6 +45,7 @@ class QuaternionForm(Transformed):
         self._system_coordinates = system.coordinates
         quaternion_q = self._system_coordinates[2]
         self.n_p = len(quaternion_q)
+        self._frames = quaternion_q[:, None] + np.arange(4), self._system_coordinates[3][:, None] + np.arange(3)
         self.n_c = self.n_p + system.n_c
         all_coordinates = np.arange(self.n_q)
         none = np.zeros(0, dtype=all_coordinates.dtype)
@@ -52,7 +54,7 @@ class QuaternionForm(Transformed):
         coupled = np.isin(quaternion_q, system.corotated_frames[0])
         first = np.where(coupled, quaternion_q - 3, -1)
         self.corotated_frames = (quaternion_q, np.stack([first, quaternion_q], axis=1))
-        self.solver = QuaternionSolver(system.solver, self._system_coordinates)
+        self.solver = LowRankQuaternionSolver(system.solver, self._system_coordinates)
         self.q0 = system.q0
         self.v0 = system.rates(system.q0[None], system.v0[None])[0]
 
@@ -100,18 +102,32 @@ class QuaternionForm(Transformed):
 
     def matrices(
         self, u: Floats, q: Floats, rate: Floats, multipliers: Floats
-    ) -> tuple[PulledBack, PulledBack, PulledBack]:
+    ) -> tuple[PulledBack, Matrix, PulledBack]:
         """Mass, damping and iteration tangent of the ``equations`` (9), those of the velocity form transformed by G."""
         v = self.velocities(q[None], rate[None])[0]
-        parts = self.system.matrices(u, q, v, np.ascontiguousarray(multipliers[self.n_p :]))
-        return self.pulled_back(q, v, *parts)
+        mass, damping, stiffness = self.system.matrices(u, q, v, np.ascontiguousarray(multipliers[self.n_p :]))
+        if not isinstance(damping, WithLowRank):
+            return self.pulled_back(q, v, mass, damping, stiffness)
+        parts = self.pulled_back(q, v, mass, damping.matrix, stiffness)
+        return parts[0], WithLowRank(parts[1], *(self._forces(q, x) for x in (damping.left, damping.right))), parts[2]
+
+    def _forces(self, q: Floats, columns: Floats) -> Floats:
+        """G^T times forces (n_v + multipliers of joints, r), with zeros for all multipliers."""
+        # G^T is the map of rates; for a quaternion p' = p (0, omega) / 2 and G^T = 2 p (0, .)
+        forces = np.ascontiguousarray(columns[: self.system.n_v].T)
+        out = self.system.rates(np.tile(q, (len(forces), 1)), forces)
+        out[:, self._frames[0]] *= 4.0
+        return np.vstack([out.T, np.zeros((self.n_c, len(forces)))])
 
     def pulled_back(
         self, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
     ) -> tuple[PulledBack, PulledBack, PulledBack]:
         """The same from block data of the velocity form at q and v (n_v,); changes ``stiffness`` in place."""
-        frames = Basis(np.empty((self.n_p, 4)), *np.empty((2, self.n_p, 3)))
-        basis(*self._system_coordinates[2:], q, v, self._product(mass, v), frames.p, frames.omega, frames.spin)
+        at_q, at_v = self._frames
+        p = q[at_q]
+        a, b, c, d = p.T
+        unit = p * ((a * a + b * b + c * c + d * d) ** -0.5)[:, None]
+        frames = Basis(unit, v[at_v], self._product(mass, v)[at_v])
         add_change_of_map(self.solver.runs, frames.omega, mass, damping, stiffness)
         return PulledBack(mass, frames), PulledBack(damping, frames), PulledBack(stiffness, frames)
 
@@ -163,7 +179,8 @@ class QuaternionForm(Transformed):
         v = self.velocities(q[None], rate[None])[0]
         q = q.copy()
         self.system.normalise(q)
-        q, v = self.system.projected(u, q, v, factors.of_velocities if isinstance(factors, QuaternionFactors) else None)
+        known = factors.base if isinstance(factors, LowRankFactors) else factors
+        q, v = self.system.projected(u, q, v, known.of_velocities if isinstance(known, QuaternionFactors) else None)
         return q, self.system.rates(q[None], v[None])[0]
 
     def power(self, u: Floats, q: Floats, rate: Floats, multipliers: Floats | None = None) -> Floats:

@@ -59,19 +59,6 @@ def pull_back(linear_q, linear_v, quaternion_q, omega_v, q, dq, v, momenta, mult
 
 
 @kernel
-def basis(quaternion_q, omega_v, q, v, momentum, p, omega, spin):
-    """Sets, for all frames with axes at one state, unit p (n_p, 4), omega and the conjugate momenta spin (n_p, 3)."""
-    for k in range(quaternion_q.size):
-        i, j = quaternion_q[k], omega_v[k]
-        f = (q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3]) ** -0.5
-        for m in range(4):
-            p[k, m] = f * q[i + m]
-        for m in range(3):
-            omega[k, m] = v[j + m]
-            spin[k, m] = momentum[j + m]
-
-
-@kernel
 def add_change_of_map(runs, omega, mass, damping, stiffness):
     """Add to the tangent C omega~ / 2 + M omega.omega / 4 in the columns of angular velocities (15): the change of
     omega and of its rate with p, without the part of the rate that depends on accelerations.
@@ -111,7 +98,7 @@ def solve_bordered(
 ):  # fmt: skip
     """Solve in place for x (n_q + n_c,), with each quaternion and its multiplier eliminated in its own block.
 
-    p, omega, spin : from ``basis``. start to diagonal_scale : as ``femb.numerics.block_kernels.solve`` takes them.
+    p, omega, spin : of the basis. start to diagonal_scale : as ``femb.numerics.block_kernels.solve`` takes them.
     mass, damping : block data of the velocity form. reach : change of p for a unit change of p', 1/mu in most methods.
     work (3, n), real or complex as x.
     """

@@ -14,6 +14,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.formulations.quaternion_kernels import add_radial_change, multiply_pulled, solve_bordered
 from femb.system.block_lu import DEPENDENT, Factorisation, LinearSolver
+from femb.system.low_rank_solver import LowRankMatrices
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,10 @@ class QuaternionSolver:
     def multiply(self, matrix: PulledBack, x: Floats) -> Floats:
         """A x (n_q + n_c,), without the rows and columns of the lengths of quaternions."""
         out = np.empty(len(x))
-        places = self.velocity_solver.places
+        places = self.velocity_solver.structure
         multiply_pulled(*self.coordinates, matrix.basis.p, *places, matrix.data, self._work, x, out)
         return out
+
+
+class LowRankQuaternionSolver(LowRankMatrices, QuaternionSolver):
+    """The same, also with a part of low rank."""

@@ -78,7 +78,7 @@ def velocities(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: S
         inner[k] = A_h @ tree.parent_axes[k]
         outer[k] = inner[k] @ R[k].T
         A[k] = outer[k] @ tree.body_axes[k].T
-        hat[k] = _relative_velocity(tree, placement, R[k], k, u[k, 3:], speeds)
+        hat[k] = _relative_columns(tree, placement, R[k], k, u[k, 3:], speeds)[0] @ u[k, 3:]
         w[k] = w_h + inner[k] @ hat[k]
         d, arm = A_h @ tree.joint[k], A[k] @ tree.arm[k]
         slide = outer[k] if tree.slides_in_body[k] else inner[k]
@@ -162,38 +162,31 @@ def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
     )
 
 
-def _relative_velocity(
+def _relative_columns(
     tree: RelativeTree, placement: Placement, R: Floats, k: int, rate: Floats, speeds: Speeds
-) -> Floats:
+) -> tuple[Floats, Floats]:
+    """Relative angular velocity by joint k's rotation speeds (3, 3), joint's axes in the parent, and the rate of these
+    columns at the speeds ``rate`` (3,). Equations (5) to (7)."""
+    if not tree.universal[k] and speeds not in ("fixed", "body"):
+        theta = _angles(placement, speeds)[k]
+        return rate_map(theta), rate_map_rate(theta, rate)
     if tree.universal[k]:
-        about_parent, about_body = (rate[0], rate[1]) if tree.universal[k] == 1 else (rate[1], rate[0])
-        result: Floats = about_parent * np.array([0.0, 0.0, 1.0]) + about_body * R[2]
-        return result
-    if speeds == "fixed":
-        return rate
-    if speeds == "body":
-        return R.T @ rate
-    return rate_map(_angles(placement, speeds)[k]) @ rate
+        order = [0, 1, 2] if tree.universal[k] == 1 else [1, 0, 2]
+        columns = np.stack([0.0 * R[2] + [0.0, 0.0, 1.0], R[2], 0.0 * R[2]], axis=1)[:, order]
+        in_body = np.array([False, True, False])[order]
+    else:
+        columns, in_body = (np.eye(3), np.zeros(3, bool)) if speeds == "fixed" else (R.T, np.ones(3, bool))
+    return columns, np.where(in_body, cross_matrix(columns @ rate) @ columns, 0.0)
 
 
 def _rotation_columns(
     tree: RelativeTree, placement: Placement, motion: Velocities, spins: Floats, j: int, rate: Floats, speeds: Speeds
 ) -> tuple[Floats, Floats]:
-    """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds. Equations (5) to (7)."""
-    inner, outer, w_p, w = motion.inner[j], motion.outer[j], spins[tree.parent[j]], spins[j]
-    if tree.universal[j]:
-        zero = 0.0 * inner[:, 2]
-        axes = np.stack([inner[:, 2], outer[:, 2], zero], axis=1)
-        change = np.stack([w_p @ axes[:, 0], w @ axes[:, 1], zero], axis=1)
-        order = [0, 1, 2] if tree.universal[j] == 1 else [1, 0, 2]
-        return axes[:, order], change[:, order]
-    if speeds == "fixed":
-        return inner, w_p @ inner
-    if speeds == "body":
-        return outer, w @ outer
-    theta = _angles(placement, speeds)[j]
-    Omega = rate_map(theta)
-    return inner @ Omega, w_p @ inner @ Omega + inner @ rate_map_rate(theta, rate)
+    """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds."""
+    inner, R = motion.inner[j], motion.outer[j].T @ motion.inner[j]
+    columns, change = _relative_columns(tree, placement, R, j, rate, speeds)
+    F = inner @ columns
+    return F, spins[tree.parent[j]] @ F + inner @ change
 
 
 def _angles(placement: Placement, speeds: Any) -> Floats:

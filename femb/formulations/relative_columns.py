@@ -12,6 +12,7 @@ from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.relative import Speeds
 from femb.formulations.relative_tree import RelativeTree
+from femb.formulations.tree_names import joint_words
 from femb.numerics import rotations
 from femb.system.system import System
 
@@ -66,22 +67,17 @@ class RelativeColumns:
         speeds: list[str] = []
         columns: list[tuple[int, float]] = []
         self._parts: list[tuple[int, int]] = []  # first coordinate and speed of every frame
-        labels = self._joint_labels()
         for k, frame in enumerate(self.joints.frames):
             self._parts.append((len(coordinates), len(speeds)))
-            title = f"bodies.{self.names[k]}" if frame.joint is None else f"joints.{frame.joint}"
-            own_names = labels.get(k, [])
-            for number, axis in enumerate(frame.strokes):
-                name = own_names[number] if number < len(own_names) else f"{title}.{'xyz'[axis]}"
-                coordinates.append(name)
-                speeds.append(f"{name} rate")
-                columns.append((6 * k + axis, 1.0))
-            names = own_names[len(frame.strokes) :]
+            free = frame.joint is None
+            title = f"bodies.{self.names[k]}" if free else f"joints.{frame.joint}"
+            words = ["xyz"[axis] for axis in frame.strokes] if free else joint_words(self.layout, frame)
+            coordinates += [f"{title}.{word}" for word in words]
+            speeds += [f"{title}.{word} rate" for word in words]
+            columns += [(6 * k + axis, 1.0) for axis in frame.strokes]
             if frame.rotation in (REVOLUTE, UNIVERSAL):
-                coordinates += names
-                speeds += [f"{name} rate" for name in names]
-                sign = -1.0 if frame.backward else 1.0
-                columns += [(6 * k + 3 + (2 if frame.rotation == REVOLUTE else i), sign) for i in range(len(names))]
+                sign, count = -1.0 if frame.backward else 1.0, len(words) - len(frame.strokes)
+                columns += [(6 * k + 3 + (2 if frame.rotation == REVOLUTE else i), sign) for i in range(count)]
             elif frame.rotation == SPHERICAL:
                 if self.choice == "angles":
                     names = [f"{title}.theta_{i}" for i in (1, 2, 3)]
@@ -97,20 +93,3 @@ class RelativeColumns:
         self.select = np.zeros((6 * len(self.names), len(self.speeds)))
         for column, (row, sign) in enumerate(columns):
             self.select[row, column] = sign
-
-    def _joint_labels(self) -> dict[int, list[str]]:
-        """Names of the coordinates of joints, strokes first, by index of the frame."""
-        result: dict[int, list[str]] = {}
-        for k, frame in enumerate(self.joints.frames):
-            if frame.joint is None:
-                continue
-            coordinates = self.layout.joints[frame.joint].coordinates
-            slides = {c.first[0]: c.name for c in coordinates if not c.is_angle}
-            angles = [c.name for c in coordinates if c.is_angle]
-            if frame.rotation == UNIVERSAL and not angles:
-                angles = ["first_angle", "second_angle"]
-            if frame.rotation == REVOLUTE and not angles:
-                angles = ["angle"]
-            names = [slides.get(axis, "xyz"[axis]) for axis in frame.strokes] + angles
-            result[k] = [f"joints.{frame.joint}.{name}" for name in names]
-        return result

@@ -10,12 +10,10 @@ import numpy as np
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.formulations.joint_tree_kernels import POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
-from femb.formulations.relative import Speeds, Velocities, accelerations, velocities
+from femb.formulations.relative import Speeds, Velocities, velocities
 from femb.formulations.relative_angles import angle_rates, gimbal_distance
 from femb.formulations.relative_columns import RelativeColumns
 from femb.formulations.relative_tree import Placement
-from femb.formulations.tree_frame import TreeFrame
-from femb.layout.dof_index import internal_tolerances
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
@@ -69,9 +67,6 @@ class RelativeCoordinates(RelativeColumns):
             p = rotations.multiply(p, _axis_rotation(2, q_joint[1]))
         return rotations.conjugate(p) if frame.backward else p
 
-    def _spherical_frames(self) -> list[tuple[int, TreeFrame]]:
-        return [(k, frame) for k, frame in enumerate(self.joints.frames) if frame.rotation == SPHERICAL]
-
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The System's q and v of s states, q (s, n_q), v (s, n_v)."""
         Q, V = np.empty((len(q), self.system.n_q)), np.empty((len(q), self.system.n_v))
@@ -95,23 +90,6 @@ class RelativeCoordinates(RelativeColumns):
         i, j, count = self._internal
         Q[self.layout.internal_q], V[self.layout.internal_v] = q[i : i + count], v[j : j + count]
 
-    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """The System's v' of s states whose speeds have the rates a (s, n_v)."""
-        out = np.empty((len(q), self.system.n_v))
-        start, count = self._internal[1:]
-        for row in range(len(q)):
-            at, u = self.placement(q[row]), self.select @ v[row]
-            motion = velocities(self.tree, at, u, self.choice)
-            linear, angular = accelerations(self.tree, at, u, self.select @ a[row], self.choice)
-            for k, frame in enumerate(self.joints.frames):
-                j = self.layout.frame_v[frame.frame]
-                back, w = motion.A[k] @ self._centers[k], motion.w[k]
-                out[row, j : j + 3] = linear[k] - np.cross(angular[k], back) - np.cross(w, np.cross(w, back))
-                if self.layout.frames[frame.frame].freedom == 6:
-                    out[row, j + 3 : j + 6] = motion.A[k].T @ angular[k]
-            out[row, self.layout.internal_v] = a[row, start : start + count]
-        return out
-
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q (n_q,), u (n_v,) of one state of the System. Raises SolveError at gimbal lock."""
         tree = self.joints
@@ -122,13 +100,14 @@ class RelativeCoordinates(RelativeColumns):
         spin: list[Floats] = []  # inertial
         for k, (frame, (i, j)) in enumerate(zip(tree.frames, self._parts, strict=True)):
             in_q, in_v = self.layout.frame_q[frame.frame], self.layout.frame_v[frame.frame]
+            p = frame.parent
+            above, carrier = (attitude[p], spin[p]) if p >= 0 else (np.eye(3), np.zeros(3))
             if self.layout.frames[frame.frame].freedom == 6:
                 A = rotations.rotation_matrix(rotations.normalise(q[in_q + 3 : in_q + 7]))
                 w = A @ v[in_v + 3 : in_v + 6]
             else:  # a point mass rotates with its parent
-                above = attitude[frame.parent] if frame.parent >= 0 else np.eye(3)
                 A = above @ self.tree.parent_axes[k] @ self.tree.body_axes[k].T
-                w = spin[frame.parent] if frame.parent >= 0 else np.zeros(3)
+                w = carrier
             attitude.append(A)
             spin.append(w)
             strokes = len(frame.strokes)
@@ -143,10 +122,8 @@ class RelativeCoordinates(RelativeColumns):
                 count = frame.q.stop - frame.angles.start
                 q_relative[i : i + count], u_relative[j : j + count] = tree_q[frame.angles], tree_u[frame.u][strokes:]
             elif frame.rotation == SPHERICAL:
-                above = attitude[frame.parent] if frame.parent >= 0 else np.eye(3)
                 inner, outer = above @ self.tree.parent_axes[k], A @ self.tree.body_axes[k]
-                relative = w - (spin[frame.parent] if frame.parent >= 0 else 0.0)
-                self._set_spherical(inner, outer, relative, q_relative[i:], u_relative[j:])
+                self._set_spherical(inner, outer, w - carrier, q_relative[i:], u_relative[j:])
         i, j, count = self._internal
         q_relative[i : i + count], u_relative[j : j + count] = q[self.layout.internal_q], v[self.layout.internal_v]
         return q_relative, u_relative
@@ -165,7 +142,9 @@ class RelativeCoordinates(RelativeColumns):
     def gimbal_distances(self, q: Floats) -> dict[str, float]:
         """Gimbal distances of spherical joints and free bodies by name; see ``RelativeState``."""
         result: dict[str, float] = {}
-        for k, frame in self._spherical_frames():
+        for k, frame in enumerate(self.joints.frames):
+            if frame.rotation != SPHERICAL:
+                continue
             angle = q[self._parts[k][0] + len(frame.strokes) + 1]
             distance = float(gimbal_distance([0.0, angle, 0.0])) if self.choice == "angles" else 1.0
             result[self.names[k] if frame.joint is None else frame.joint] = distance
@@ -229,7 +208,7 @@ class RelativeCoordinates(RelativeColumns):
         of_q, of_v = np.full(self.n_q, quaternion), np.full(self.n_v, quaternion)
         for frame, (i, j) in zip(self.joints.frames, self._parts, strict=True):
             of_q[i : i + len(frame.strokes)] = of_v[j : j + len(frame.strokes)] = position
-        of_q[self._internal[0] :] = of_v[self._internal[1] :] = internal_tolerances(self.layout, atol, rtol)[0]
+        of_q[self._internal[0] :] = of_v[self._internal[1] :] = self.layout.internal_tolerances(atol, rtol)[0]
         scales = []
         for scale, time in ((of_q, 1.0), (of_v, atol.time)):
             # for the tolerance an angle is at most one radian

@@ -13,41 +13,30 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.formulations.relative import Partials, Speeds, Velocities, body_rows, partials, velocities
 from femb.formulations.relative_angles import GIMBAL
 from femb.formulations.relative_coordinates import RelativeCoordinates
+from femb.formulations.tree_form import TreeForm
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
-from femb.layout.state import State
 from femb.numerics import rotations
-from femb.numerics.newton import largest, newton
 
 if TYPE_CHECKING:
     from femb.system.system import System
 
 # Projection onto the retained rows: tolerance in the units of the rows, and number of iterations.
-PROJECTION_TOLERANCE, PROJECTION_ITERATIONS = 1e-13, 10
 
 
-class RelativeEquations(RelativeCoordinates):
+class RelativeEquations(RelativeCoordinates, TreeForm):
     """A System in relative coordinates of its joints."""
 
     def __init__(self, system: "System", choice: Speeds) -> None:
-        super().__init__(system, choice)
-        self.breakpoints, self.inputs_of_state = system.breakpoints, system.inputs_of_state
-        self.singular_batches = system.singular_batches
-        self._select_rows()
+        TreeForm.__init__(self, system)
+        RelativeCoordinates.__init__(self, system, choice)
+        self._select_rows(self.joints)
         if not self.n_v:
             raise ModelError("relative_kinematics: the joints leave nothing free to move")
-
-    def _select_rows(self) -> None:
-        """Select the rows of drivers and of engaged latches, which are retained as constraints."""
-        engaged = self.system.discrete.engaged
-        idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
-        rows = [row for row in self.joints.retained_rows if row not in idle]
-        self._retained: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
-        self.n_c = len(rows)
 
     def _motion(self, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats]:
         """Velocities, partials, and H2, H2' (system.n_v, n_v): the System's velocities by the speeds."""
@@ -70,6 +59,14 @@ class RelativeEquations(RelativeCoordinates):
         H2[self.layout.internal_v, np.arange(j, j + count)] = 1.0
         return motion, parts, H2, H2_rate
 
+    def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """The System's v' of s states whose speeds have the rates a (s, n_v): H2 a + H2' v."""
+        out = np.empty((len(q), self.system.n_v))
+        for k in range(len(q)):
+            _, _, H2, H2_rate = self._motion(q[k], v[k])
+            out[k] = H2 @ a[k] + H2_rate @ v[k]
+        return out
+
     def balance(self, u: Floats, q: Floats, v: Floats) -> tuple[Velocities, Partials, Floats, Floats, Floats, Floats]:
         """The equations of ``forward``: motion, partials, inertia, force, retained rows and their right-hand side."""
         motion, parts, H2, H2_rate = self._motion(q, v)
@@ -80,8 +77,8 @@ class RelativeEquations(RelativeCoordinates):
         force = -H2.T @ self.system.residual(u[None], Q, V, bias[None])[0]
         rows, gamma = np.zeros((0, self.n_v)), np.zeros(0)
         if self.n_c:
-            J = self.system.jacobian(u, Q[0])[self._retained]
-            gamma = self.system.constraints(u[None], Q, V)[1][0, self._retained] - J @ bias
+            J = self.system.jacobian(u, Q[0])[self.retained]
+            gamma = self.system.constraints(u[None], Q, V)[1][0, self.retained] - J @ bias
             rows = J @ H2
         return motion, parts, inertia, force, rows, gamma
 
@@ -105,10 +102,6 @@ class RelativeEquations(RelativeCoordinates):
         _, _, inertia, force, rows, gamma = self.balance(u, q, v)
         return self.solved(inertia, force, rows, gamma, q)
 
-    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """u' (n_v,)."""
-        return self.forward(u, q, v)[0]
-
     # Other members of the contract
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
@@ -116,59 +109,14 @@ class RelativeEquations(RelativeCoordinates):
         Q, V = self.to_system(q[None], v[None])
         return self.system.at(Q[0]).inputs_at(t, Q[0], V[0])
 
-    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
-        """(s,) W: power of loads, dampers and drivers."""
-        full = None
-        if multipliers is not None:
-            full = np.zeros((len(multipliers), self.system.n_c))
-            full[:, self._retained] = multipliers
-        return self.system.power(u, *self.to_system(q, v), full)
-
-    def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies and joints at time t (s) and one state."""
-        Q, V = self.to_system(q[None], v[None])
-        return self.system.state(t, Q[0], V[0])
-
     def at(self, q: Floats) -> Self:
         """The same equations after a step to q, from which joint angles are unwrapped."""
         other = copy(self)
         other.system = self.system.at(self.to_system(q[None], np.zeros((1, self.n_v)))[0][0])
         return other
 
-    def with_discrete(self, discrete: DiscreteState) -> Self:
-        """The same equations in another discrete state."""
-        other = copy(self)
-        other.system = self.system.with_discrete(discrete)
-        other._select_rows()
-        return other
-
-    def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Test the states of a step for singular configurations; see ``Formulation``."""
-        self.system.check_singularities(t, *self.to_system(q, v), last)
-
-    def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """q and v projected onto the rows of drivers and latches in the metric of the inertia."""
-
-        def gaps(q: Floats) -> Floats:
-            result: Floats = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self._retained]
-            return result
-
-        def retract(q: Floats, x: Floats, part: float) -> Floats:
-            new: Floats = q + part * self.rates(q[None], x[None])[0]
-            self.normalise(new)
-            return new
-
-        q = newton(
-            q,
-            gaps,
-            lambda it: self._correction(u, it.x, it.residual),
-            retract,
-            lambda it: it.within(PROJECTION_TOLERANCE),
-            iterations=PROJECTION_ITERATIONS,
-            residual_size=largest,
-        ).x
-        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self._retained]
-        return q, v + self._correction(u, q, rates)
+    def _update_discrete(self, previous: DiscreteState) -> None:
+        self._select_rows(self.joints)
 
     def _correction(self, u: Floats, q: Floats, gap: Floats) -> Floats:
         """The smallest change of speeds, in the metric of the inertia, that changes the retained rows by -gap."""

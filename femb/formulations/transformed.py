@@ -3,10 +3,16 @@
 from copy import copy
 from typing import Self
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
 from femb.layout.state import State
 from femb.system.system import System
+
+
+def refused(text: str) -> ModelError:
+    """The error of a model, or its start, that a formulation does not admit."""
+    return ModelError.at(("run", "formulation"), text)
 
 
 class Transformed:

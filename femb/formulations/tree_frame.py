@@ -9,30 +9,8 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import array_problem, shown
 from femb.elements.joint.rows import LOCK, PARALLEL, X, Y, Z
-from femb.formulations.joint_tree_kernels import (
-    ABOVE,
-    ABOVE_QUATERNION,
-    BACKWARD,
-    BELOW,
-    BELOW_QUATERNION,
-    BODY_VELOCITY,
-    FIRST_Q,
-    FIRST_U,
-    FRAME_Q,
-    FRAME_V,
-    LOCKED,
-    PARENT,
-    POINT_MASS,
-    REVOLUTE,
-    ROTATION,
-    SIZE,
-    SPEEDS,
-    SPHERICAL,
-    STROKE_X,
-    STROKES,
-    UNIVERSAL,
-    ZERO,
-)
+from femb.formulations import joint_tree_kernels as columns
+from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.layout.layout import Layout, Station
 from femb.numerics import rotations
 
@@ -147,17 +125,18 @@ def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Float
     index, data = np.zeros((len(frames), 14), dtype=np.int64), np.zeros((len(frames), 18))
     fixed = np.vstack([layout.fixed, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
     for row, numbers, frame in zip(index, data, frames, strict=True):
-        row[PARENT] = frame.parent
+        row[columns.PARENT] = frame.parent
         if frame.joint is None:
-            row[PARENT] = -len(fixed)
+            row[columns.PARENT] = -len(fixed)
         elif frame.parent < 0:
-            row[PARENT] = layout.frame_q[frame.above.frame]
-        row[FRAME_Q], row[FRAME_V] = layout.frame_q[frame.frame], layout.frame_v[frame.frame]
-        row[SIZE], row[ROTATION], row[BACKWARD] = layout.frames[frame.frame].freedom, frame.rotation, frame.backward
-        row[FIRST_Q], row[FIRST_U], row[STROKES] = frame.first_q, frame.first_u, len(frame.strokes)
-        row[[STROKE_X + axis for axis in frame.strokes]] = 1
-        row[SPEEDS], row[BODY_VELOCITY] = frame.u.stop - frame.u.start, frame.body_velocity
-        numbers[ABOVE], numbers[ABOVE_QUATERNION] = frame.above.offset, frame.above.rotation
-        numbers[BELOW], numbers[BELOW_QUATERNION] = frame.below.offset, frame.below.rotation
-        numbers[ZERO] = rotations.from_matrix(frame.zero)
+            row[columns.PARENT] = layout.frame_q[frame.above.frame]
+        row[columns.FRAME_Q], row[columns.FRAME_V] = layout.frame_q[frame.frame], layout.frame_v[frame.frame]
+        row[columns.SIZE], row[columns.ROTATION] = layout.frames[frame.frame].freedom, frame.rotation
+        row[columns.FIRST_Q], row[columns.FIRST_U] = frame.first_q, frame.first_u
+        row[columns.BACKWARD], row[columns.STROKES] = frame.backward, len(frame.strokes)
+        row[[columns.STROKE_X + axis for axis in frame.strokes]] = 1
+        row[columns.SPEEDS], row[columns.BODY_VELOCITY] = frame.u.stop - frame.u.start, frame.body_velocity
+        numbers[columns.ABOVE], numbers[columns.ABOVE_QUATERNION] = frame.above.offset, frame.above.rotation
+        numbers[columns.BELOW], numbers[columns.BELOW_QUATERNION] = frame.below.offset, frame.below.rotation
+        numbers[columns.ZERO] = rotations.from_matrix(frame.zero)
     return index, data, fixed

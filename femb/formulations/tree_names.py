@@ -6,8 +6,21 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import as_numbers, shown
+from femb.base.values import given_numbers, shown
 from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree_kernels import REVOLUTE, UNIVERSAL
+from femb.formulations.tree_frame import TreeFrame
+from femb.layout.layout import Layout
+
+
+def joint_words(layout: Layout, frame: TreeFrame) -> list[str]:
+    """Names of the strokes, then of the one or two angles, of the joint of a frame; none for a spherical joint."""
+    assert frame.joint is not None
+    coordinates = layout.joints[frame.joint].coordinates
+    strokes = {coordinate.first[0]: coordinate.name for coordinate in coordinates if not coordinate.is_angle}
+    angles = [coordinate.name for coordinate in coordinates if coordinate.is_angle]
+    unnamed = {REVOLUTE: ["angle"], UNIVERSAL: ["first_angle", "second_angle"]}.get(frame.rotation, [])
+    return [strokes.get(axis, "xyz"[axis]) for axis in frame.strokes] + (angles or unnamed)
 
 
 def coordinate_names(tree: JointTree) -> list[str]:
@@ -60,9 +73,4 @@ def given_by_name(
                 raise ModelError(f"reduced_matrices: {word}: got {shown(name)}, wanted names of {', '.join(names)}")
             result[names.index(name)] = value
         return result
-    array = as_numbers(values)
-    if array is None or array.shape != start.shape:
-        raise ModelError(
-            f"reduced_matrices: {word}: got {shown(values)}, wanted {len(start)} numbers: {', '.join(names)}"
-        )
-    return array.copy()
+    return given_numbers(values, len(start), f"reduced_matrices: {word}", f": {', '.join(names)}").copy()

@@ -24,6 +24,21 @@ def components(count: int, links: Iterable[Sequence[int]]) -> list[int]:
     return [root(k) for k in range(count)]
 
 
+def groups_of(
+    layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]" = frozenset()
+) -> list[list[int]]:
+    """Frames of each connected structure: by beams, by springs and by joints, but not by those left out."""
+    links = [frames for frames, _ in layout.couplings]
+    links += [frames for frames, _ in layout.spring_couplings] if springs else []
+    links += [tuple(pair) for pair in layout.rows] if rows else []
+    component = components(len(layout.frames), ([k for k in link if k not in without] for link in links))
+    groups: dict[int, list[int]] = {}
+    for k, number in enumerate(component):
+        if k not in without:
+            groups.setdefault(number, []).append(k)
+    return list(groups.values())
+
+
 def parts(layout: Layout) -> list[list[str]]:
     """Names, as ``bodies.hub`` or ``beams.boom``, of the bodies and beams of each connected part.
 

@@ -12,8 +12,8 @@ from femb.base.types import Floats
 @dataclass(frozen=True, eq=False)
 class DiscreteState:
     """angles (m,) : joint coordinates at the last accepted state, unwrapped, rad or m. engaged (k,) : one for engaged
-    latches, else zero. held (k,) : the values of the coordinates that engaged latches keep, rad or m."""
+    latches, else zero. latched (k,) : the values of the coordinates that engaged latches keep, rad or m."""
 
     angles: Floats
     engaged: Floats
-    held: Floats
+    latched: Floats

@@ -6,8 +6,7 @@ The equations are M a + h + f + J^T lambda = f_applied. Batches give all terms e
 ``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, and J a = gamma is d2Phi/dt2 = 0
 (docs/theory/constraints.md).
 
-Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation does not change a batch.
-Optional methods have defaults.
+Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation changes no batch.
 """
 
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import numpy as np
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
 from femb.layout.discrete import DiscreteState
+from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, OutputStates
 
 
@@ -45,8 +45,7 @@ def raised(label: str, t: float, error: Exception) -> InputError:
 
 def breakpoints_of(function: Any) -> tuple[float, ...]:
     """The instants (s) at which a profile or a user's function of time is not smooth, if it has ``breakpoints``."""
-    result: tuple[float, ...] = getattr(function, "breakpoints", ())
-    return result
+    return getattr(function, "breakpoints", ())
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,7 @@ class Input:
     of_discrete : it is function(discrete) of the discrete state (femb.layout.discrete), constant within a step.
     differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
+    by_differences : whether linearisation may take differences where there are no derivatives.
     """
 
     width: int
@@ -65,6 +65,7 @@ class Input:
     breakpoints: tuple[float, ...] = ()
     label: str = "input"
     differentiated: bool = False
+    by_differences: bool = False
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":
@@ -101,10 +102,14 @@ class Batch:
     undamped: bool = False
     # As ``Item.slow_to_compile``.
     slow_to_compile: ClassVar[bool] = False
+    # Largest rotation (rad) of one correction of statics that its elements bear; None if they set no limit.
+    largest_rotation: ClassVar[float | None] = None
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
     # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.
     gravity: Floats | None = None
+    # Whether the mass matrix is positive semidefinite in any state.
+    definite: bool = True
     # Singular configurations: a femb.layout.singularity.Singularity for each vector of singularity_vectors.
     singularities: tuple[Any, ...] = ()
 
@@ -178,8 +183,16 @@ class Batch:
         raise NotImplementedError
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data."""
+        """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
         self.force_tangent(u, q, v, damping, stiffness)
+
+    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank | None:
+        """The part of the exact derivatives at one state that couples many frames and has no blocks; None for none."""
+        return None
+
+    def low_rank_matrices(self, q: Floats, v: Floats) -> LowRank | None:
+        """What of ``low_rank_tangent`` Newton's iteration of a step needs beside ``matrices`` to converge fast."""
+        return None
 
     def weighed(self, gravity: Floats) -> Self:
         """The batch under another ``gravity``."""
@@ -189,17 +202,20 @@ class Batch:
         other.gravity = gravity
         return other
 
-    def own_strains(self, q: Floats, x: Floats) -> Floats:
-        """Strains at one state, changed to first order by displacements and rotations x (n_v,); elements that have
-        none give an empty array.
-
-        Newton's iteration of statics holds them as unknowns of their own: docs/theory/statics.md, equation (4).
+    def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
+        """Strains, or stresses, at one state, changed to first order by displacements x (n_v,); empty for elements that
+        have none. own : those at which the change is taken, if it depends on them. Newton's iteration of statics holds
+        them as unknowns: docs/theory/statics.md, equation (4).
         """
         return np.zeros(0)
 
     def strained(self, q: Floats, own: Floats) -> Self:
         """The batch whose ``tangent`` at q has the stresses of these strains, not of those at q."""
         return self
+
+    def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
+        """out (n_v,) += what the force, linear about the stresses of their own, has more than that at q: nothing where
+        the force is linear in the stress."""
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations.
@@ -225,11 +241,9 @@ class ForceBatch(Batch):
 
 def merged(batches: list[Batch]) -> list[Batch]:
     """The batches, with one joined batch for every class that ``joins``."""
-    single: list[Batch] = []
+    single = [batch for batch in batches if not batch.joins]
     groups: dict[type, list[Batch]] = {}
     for batch in batches:
         if batch.joins:
             groups.setdefault(type(batch), []).append(batch)
-        else:
-            single.append(batch)
     return single + [group[0].joined(group) for group in groups.values()]

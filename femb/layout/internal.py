@@ -36,12 +36,14 @@ class InternalCoordinate:
 
     label : the name of the item and the position in it, such as "boom, node 1". quantity : its name and unit. owner :
     the moving frame whose block of the matrices contains it; None for a separate block. table : of the item.
+    block : the number of the coordinate whose separate block contains it too; None for a block of its own.
     """
 
     label: str
     quantity: InternalQuantity
     owner: int | None
     table: str
+    block: int | None = None
 
     @property
     def name(self) -> str:

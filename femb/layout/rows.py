@@ -7,6 +7,7 @@ which may be none: it must follow all blocks of the loop.
 """
 
 from collections import deque
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,11 +19,12 @@ GROUND = -1
 class RowBlocks:
     """Blocks of rows between pairs of frame blocks (GROUND if fixed); freedom : velocities of every frame block.
 
+    roots : frame blocks whose equations an analysis leaves out: eliminating these makes no multipliers regular.
     index (R,) of every row in the multipliers; sizes (K,) rows of every block; edges, the pairs (block of rows, frame
     block), with blocks of rows numbered after the frame blocks; after, by block of rows, the blocks to eliminate first.
     """
 
-    def __init__(self, rows: list[tuple[int, int]], freedom: list[int]) -> None:
+    def __init__(self, rows: list[tuple[int, int]], freedom: list[int], roots: Sequence[int] = ()) -> None:
         members: list[list[int]] = []
         pairs: list[tuple[int, int]] = []
         open_blocks: dict[tuple[int, int], int] = {}
@@ -41,10 +43,10 @@ class RowBlocks:
         self.index[[row for member in members for row in member]] = np.arange(len(rows))
         count = len(freedom)
         self.edges = [(count + k, frame) for k, pair in enumerate(pairs) for frame in pair if frame != GROUND]
-        self.after = self._after(pairs, count)
+        self.after = self._after(pairs, count, roots)
 
-    def _after(self, pairs: list[tuple[int, int]], count: int) -> dict[int, set[int]]:
-        parents = _spanning_tree(pairs, count)
+    def _after(self, pairs: list[tuple[int, int]], count: int, roots: Sequence[int]) -> dict[int, set[int]]:
+        parents = _spanning_tree(pairs, roots)
         tree = {block for _, block in parents.values() if block >= 0}
         self.is_tree = len(tree) == len(pairs)
         after = {count + block: {frame} for frame, (_, block) in parents.items() if block >= 0}
@@ -54,21 +56,21 @@ class RowBlocks:
         return after
 
 
-def _spanning_tree(pairs: list[tuple[int, int]], count: int) -> dict[int, tuple[int, int]]:
+def _spanning_tree(pairs: list[tuple[int, int]], roots: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Parent of every constrained frame block and the block of rows between them; (-2, -1) for a root.
 
-    Roots are the ground, then the blocks with most constraints.
+    Roots are the ground and the given ones together, then the blocks with most constraints.
     """
     neighbours: dict[int, list[tuple[int, int]]] = {}
     for block, (a, b) in enumerate(pairs):
         neighbours.setdefault(a, []).append((b, block))
         neighbours.setdefault(b, []).append((a, block))
+    first = [frame for frame in (GROUND, *roots) if frame in neighbours]
+    others = sorted(neighbours, key=lambda frame: -len(neighbours[frame]))
     parents: dict[int, tuple[int, int]] = {}
-    for root in sorted(neighbours, key=lambda frame: (frame != GROUND, -len(neighbours[frame]))):
-        if root in parents:
-            continue
-        parents[root] = (-2, -1)
-        queue = deque([root])
+    for together in (first, *([frame] for frame in others)):
+        queue = deque(frame for frame in together if frame not in parents)
+        parents |= dict.fromkeys(queue, (-2, -1))
         while queue:
             frame = queue.popleft()
             for other, block in neighbours[frame]:

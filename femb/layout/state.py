@@ -58,7 +58,7 @@ class _Names:
 class State:
     """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,).
 
-    Positions of bodies and nodes are from the inertial origin, those in q from ``layout.origin``.
+    Positions and velocities of bodies and nodes are inertial, those in q and v relative to ``layout.origin``.
     Its arrays are read-only: writing raises ValueError. Copy values to keep them, because the integration changes the
     arrays.
     """
@@ -110,10 +110,10 @@ class State:
 
     def _node(self, station: Station) -> NodeState:
         columns = station_motion(self._layout, station, self.q[np.newaxis], self.v[np.newaxis])
-        position, *others = (column[0] for column in columns)
-        if self._layout.origin.any():
-            position = self._layout.origin + position
-        return NodeState(position, *others)
+        position, quaternion, velocity, omega = columns
+        if self._layout.origin.any() or self._layout.origin_velocity.any():
+            position, velocity = self._layout.to_inertial(np.array([self.time]), position, velocity)
+        return NodeState(position[0], quaternion[0], velocity[0], omega[0])
 
 
 def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats]:
@@ -139,7 +139,7 @@ def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats,
 def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Position, quaternion, velocity and angular velocity (s, 3 or 4) of a station at s states.
 
-    Positions are from ``layout.origin``.
+    Positions and velocities are relative to ``layout.origin``.
     """
     frame = layout.frames[station.frame]
     i, j = layout.frame_q[station.frame], layout.frame_v[station.frame]

@@ -17,7 +17,6 @@ class BlockPattern(Protocol):
 
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""
-        ...
 
 
 class ModelView(Protocol):
@@ -28,19 +27,15 @@ class ModelView(Protocol):
     @property
     def beams(self) -> Mapping[str, Any]:
         """Beams by name."""
-        ...
 
     def items(self) -> Iterator[Any]:
         """Every item, table by table."""
-        ...
 
     def body(self, name: str) -> Any:
         """The body of that name; "ground" always exists."""
-        ...
 
     def section_of(self, beam: Any) -> Any:
         """The section that a beam was given or named."""
-        ...
 
 
 class StartPoses(Protocol):
@@ -58,39 +53,31 @@ class OutputStates(Protocol):
     @property
     def time(self) -> Floats:
         """(k,) s."""
-        ...
 
     @property
     def q(self) -> Floats:
         """(k, n_q) coordinates."""
-        ...
 
     @property
     def v(self) -> Floats:
         """(k, n_v) velocities."""
-        ...
 
     @property
     def u(self) -> Floats:
         """(k, n_u) inputs."""
-        ...
 
     @property
     def a(self) -> Floats:
         """(k, n_v) accelerations."""
-        ...
 
     @property
     def multipliers(self) -> Floats:
         """(k, n_c) of least norm."""
-        ...
 
     @property
     def coordinates(self) -> Floats:
         """(k, m) of all joints, unwrapped."""
-        ...
 
     @property
     def coordinate_rates(self) -> Floats:
         """(k, m) their rates."""
-        ...

@@ -39,7 +39,8 @@ def place_beam(poses: Poses, beam: LineItem) -> None:
     elif start is not None and start.body is not None and not known_start:
         _place_body_at(poses, beam, start, at, axes)
     if end is not None:
-        _check_tip(poses, beam, end, tip)
+        advice = "check length, direction and the position of the body, or leave that position out"
+        poses.check_point(("beams", beam.name, "end"), "the beam ends at", tip, end, beam.shape.length, advice)
     for word, attachment, section in (("start", start, axes), ("end", end, tip_axes)):
         if attachment is not None:
             _check_direction(poses, beam, word, attachment, section)
@@ -102,17 +103,6 @@ def _clamp_rotation(poses: Poses, end: Attachment | None, axes: Floats) -> Float
     if end is None:
         return None
     return rotations.multiply(rotations.conjugate(poses.host(end)[1]), axes)
-
-
-def _check_tip(poses: Poses, beam: LineItem, end: Attachment, tip: Floats) -> None:
-    gap = poses.clamp_point(end) - tip
-    if np.linalg.norm(gap) > 1e-6 * beam.shape.length:
-        raise ModelError.at(
-            ("beams", beam.name, "end"),
-            f"the beam ends at {vector(poses.origin + tip)} but its place on {end.host} is at "
-            f"{vector(poses.origin + tip + gap)} m: "
-            "check length, direction and the position of the body, or leave that position out",
-        )
 
 
 def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, axes: Floats) -> None:

@@ -1,7 +1,5 @@
 """Figure: a named plot of the results that a case defines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

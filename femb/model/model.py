@@ -8,17 +8,17 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
-from femb.elements import CATALOGUE, Attachment, Ground, Load, PointMass, RigidBody, Section
+from femb.elements import CATALOGUE, Attachment, FlexibleBody, Ground, Interface, Load, PointMass, RigidBody, Section
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
 from femb.model.figure import Figure
 
-Body: TypeAlias = RigidBody | PointMass | Ground
+Body: TypeAlias = RigidBody | PointMass | Ground | FlexibleBody | Interface
 Added = TypeVar("Added", bound=Item | Figure)
 
 # Bodies to which a beam can be clamped; a point mass has no attitude.
-CLAMPS = (RigidBody, Ground)
+CLAMPS = (RigidBody, Ground, FlexibleBody, Interface)
 
 
 class Model:
@@ -47,7 +47,7 @@ class Model:
         Raises ModelError: its class is not in the catalogue, or its name is taken.
         """
         if not isinstance(item, (*CATALOGUE, Figure)):
-            kinds = ", ".join(kind.__name__ for kind in (*CATALOGUE, Figure))
+            kinds = ", ".join([*(kind.__name__ for kind in CATALOGUE if kind.in_case_files), Figure.__name__])
             raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {kinds}")
         table = self.tables[item.table]
         if item.name in table and table[item.name] is not item:
@@ -106,8 +106,10 @@ class Model:
             result.append(Problem(("bodies",), "the model is empty: add at least one body or beam"))
         for beam in self.beams.values():
             path = ("beams", beam.name)
-            if isinstance(beam.section, str) and beam.section not in self.tables["sections"]:
-                result.append(self._unknown((*path, "section"), "section", beam.section, self.tables["sections"]))
+            for name in beam.section_names:
+                if name not in self.tables["sections"]:
+                    word = "section" if beam.uniform else "sections"
+                    result.append(self._unknown((*path, word), "section", name, self.tables["sections"]))
             for word, end in (("start", beam.start), ("end", beam.end)):
                 if end is not None and end.body is not None:
                     result += self._clamp_problems((*path, word, "body"), end)
@@ -144,6 +146,13 @@ class Model:
             return [
                 Problem(path, f"got {end.body!r}, a point mass: a beam cannot be clamped to it; put it on the beam")
             ]
+        return self._carried_problems(path, str(end.body))
+
+    def _carried_problems(self, path: tuple[str, ...], name: str) -> list[Problem]:
+        """The error of a flexible body that has no frame of its own, because another carries its root."""
+        body = self.body(name)
+        if isinstance(body, FlexibleBody) and body.start is not None:
+            return [Problem(path, f"got {name!r}, which is carried by body {body.start.body!r}: give that instead")]
         return []
 
     def _joint_problems(self, path: tuple[str, ...], name: str, coordinate: str | None) -> list[Problem]:
@@ -173,7 +182,9 @@ class Model:
                 return [Problem((*path, "body"), f"got {end.body!r}, a point mass fixed to {what}: give that instead")]
             if isinstance(body, PointMass) and np.any(end.at):
                 return [Problem((*path, "at"), "is off the point mass, which has no axes: leave it out")]
-            return []
+            if isinstance(item, FlexibleBody) and isinstance(body, PointMass):
+                return [Problem((*path, "body"), f"got {end.body!r}, a point mass, which has no axes")]
+            return self._carried_problems((*path, "body"), end.body)
         if end.beam not in self.beams:
             return [self._unknown((*path, "beam"), "beam", str(end.beam), self.beams)]
         count = self.beams[end.beam].elements

@@ -8,10 +8,11 @@ import heapq
 from typing import TypeVar
 
 from femb.base.errors import ModelError, Problem
-from femb.elements import Ground, PointMass
+from femb.elements import FlexibleBody, Ground, Interface, PointMass
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.model.beam_placement import place_beam
+from femb.model.flexible_placement import place_flexible
 from femb.model.model import Model
 from femb.model.poses import Poses
 from femb.numerics import rotations
@@ -32,26 +33,44 @@ class Placement(Poses):
         problems: list[Problem] = []
         self._place_given()
         todo = list(model.beams.values())
+        flexible = [body for body in model.bodies.values() if isinstance(body, FlexibleBody)]
         while True:
             self._place_by_joints()
-            if not todo:
-                break
-            placed = [beam for beam in todo if self._known(beam)]
-            if not placed:
+            if self._place_flexible(flexible) or self._place_beams(todo, problems):
+                continue
+            if flexible:
+                # Nothing known touches a flexible body: it, or the body that carries it, goes to the origin.
+                start = flexible[0].start
+                name = flexible[0].name if start is None else str(start.body)
+                self.bodies[name] = self.given_pose(name)
+            elif todo:
                 # No beam left touches a placed body: the first body at one of them goes to the origin.
                 self._place_at_origin(todo)
-                continue
-            for beam in placed:
-                try:
-                    place_beam(self, beam)
-                except ModelError as error:
-                    problems += [problem for problem in error.problems if isinstance(problem, Problem)]
-                todo.remove(beam)
+            else:
+                break
         if problems:
             raise ModelError(*problems)
         for name in model.bodies:
             if name not in self.bodies:
                 self.bodies[name] = self.given_pose(name)
+
+    def _place_flexible(self, todo: list[FlexibleBody]) -> bool:
+        """Place the flexible bodies of the list that touch a placed body, which leave it; whether there were any."""
+        placed = [body for body in todo if place_flexible(self, body)]
+        for body in placed:
+            todo.remove(body)
+        return bool(placed)
+
+    def _place_beams(self, todo: list[LineItem], problems: list[Problem]) -> bool:
+        """Place the beams of the list with an end of known pose, which leave it; whether there were any."""
+        placed = [beam for beam in todo if self._known(beam)]
+        for beam in placed:
+            try:
+                place_beam(self, beam)
+            except ModelError as error:
+                problems += [problem for problem in error.problems if isinstance(problem, Problem)]
+            todo.remove(beam)
+        return bool(placed)
 
     def in_order(self, items: list[AnyItem]) -> list[AnyItem]:
         """Items of one table, sorted: a beam follows the beams that it is clamped to."""
@@ -68,7 +87,8 @@ class Placement(Poses):
         if self.bodies:
             return
         for name, body in self.model.bodies.items():
-            if not isinstance(body, PointMass):
+            carried = isinstance(body, FlexibleBody) and body.start is not None
+            if not isinstance(body, PointMass | Interface) and not carried:
                 self.bodies[name] = self.given_pose(name)
                 return
 

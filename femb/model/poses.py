@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import vector
 from femb.elements import Attachment, Ground
 from femb.elements.marker import Marker
 from femb.model.model import Model
@@ -54,6 +56,15 @@ class Poses:
         """Position of an attachment point, (3,) m."""
         position, quaternion = self.host(end)
         return position + rotations.rotate(quaternion, end.at)
+
+    def check_point(
+        self, path: tuple[str, ...], what: str, point: Floats, end: Attachment, size: float, advice: str
+    ) -> None:
+        """Raise ModelError unless a point (3,) of an item of that size (m) is where its attachment is."""
+        gap = self.clamp_point(end) - point
+        if np.linalg.norm(gap) > 1e-6 * size:
+            at, wanted = vector(self.origin + point), vector(self.origin + point + gap)
+            raise ModelError.at(path, f"{what} {at} but its place on {end.host} is at {wanted} m: {advice}")
 
 
 def _origin(model: Model) -> Floats:

@@ -21,7 +21,7 @@ def factor(
 ):
     """Factorise block data in place; returns -1, or the block that is singular.
 
-    The arguments up to targets are those of ``Pattern.places``. On return the diagonal blocks contain L and U, the
+    The arguments up to targets are those of ``Pattern.structure``. On return the diagonal blocks contain L and U, the
     blocks (b, later) A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the number of independent rows of each
     block. diagonal_scale (n,) on entry: zero, or minus infinity for excluded rows; on return: the contribution of the
     velocities to the diagonal of each multiplier. A row whose pivot is at most ``dependent`` times this is dependent.

@@ -87,6 +87,7 @@ def newton(
     residual_size: Callable[[ResidualT], float] | None = None,
     step_size: Callable[[StateT, Floats, float, StateT], float] | None = None,
     rotations: Ints | None = None,
+    largest_rotation: float = LARGEST_ROTATION,
     line_search: Callable[[ResidualT], float] | None = None,
 ) -> Iteration[StateT, ResidualT]:
     """Iterate from x, at most ``iterations`` times; the result tells whether it converged and why it ended.
@@ -95,7 +96,7 @@ def newton(
     retract : the state after the part s of a correction.
     converged : tests the size of the residual, residual_size(r), before a correction, or that of the step,
     step_size(x, c, s, new x), after it.
-    rotations : indices in c of the components of rotations that ``LARGEST_ROTATION`` limits.
+    rotations : indices in c of the components of rotations that ``largest_rotation`` (rad) limits.
     line_search : the norm of residuals that every step must decrease; needs residual_size.
 
     Exceptions of the callables are not caught.
@@ -116,7 +117,7 @@ def newton(
             it.stopped = Stop.NOT_FINITE
             break
         rotation = 0.0 if rotations is None else largest(c[rotations])
-        part = LARGEST_ROTATION / rotation if rotation > LARGEST_ROTATION else 1.0
+        part = largest_rotation / rotation if rotation > largest_rotation else 1.0
         new = retract(it.x, c, part)
         if line_search is None:
             evaluated = False

@@ -7,7 +7,7 @@ in a frame's axes to inertial ones; p' = p (0, omega)/2 with omega in the frame'
 from femb.numerics.compile import inlined, kernel
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
-IN_Q, IN_V, AXES = range(3)
+IN_Q, IN_V, HAS_AXES = range(3)
 
 
 @inlined
@@ -114,14 +114,14 @@ def dot(a, b):
 
 
 @inlined
-def turn(R, a, out):
+def rotate(R, a, out):
     """out = R a."""
     for i in range(3):
         out[i] = R[i, 0] * a[0] + R[i, 1] * a[1] + R[i, 2] * a[2]
 
 
 @inlined
-def turn_back(R, a, out):
+def rotate_back(R, a, out):
     """out = R^T a."""
     for i in range(3):
         out[i] = R[0, i] * a[0] + R[1, i] * a[1] + R[2, i] * a[2]
@@ -191,10 +191,10 @@ def add_torque_tangent(factor, force, point, at, K):
 def frame_motion(index, first, q, v, fixed, R, r, rate, w):
     """Axes R, position r, velocity ``rate`` and angular velocity w (own axes) of a frame.
 
-    index[first:] : the columns IN_Q, IN_V, AXES of the frame. A negative index i in q is row -1-i of ``fixed``; a
+    index[first:] : the columns IN_Q, IN_V, HAS_AXES of the frame. A negative index i in q is row -1-i of ``fixed``; a
     negative index in v is a frame at rest.
     """
-    i, j, axes = index[first + IN_Q], index[first + IN_V], index[first + AXES]
+    i, j, axes = index[first + IN_Q], index[first + IN_V], index[first + HAS_AXES]
     for k in range(3):
         r[k] = q[i + k] if i >= 0 else fixed[-1 - i, k]
         rate[k] = v[j + k] if j >= 0 else 0.0

@@ -1,15 +1,16 @@
 """Arrays of results by path: in memory, or read on first use."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 Arrays = Mapping[str, np.ndarray]
 Attributes = Mapping[str, Mapping[str, Any]]
+Block = Mapping[str, np.ndarray]
+"""Arrays of k consecutive output times by path."""
+Value = TypeVar("Value")
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -22,11 +23,28 @@ class Content(NamedTuple):
     attributes: Attributes
 
 
-class LazyArrays(Mapping[str, np.ndarray]):
+class ByName(Mapping[str, Value]):
+    """A mapping with known names, whose values are found or read when they are asked for."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class LazyArrays(ByName[np.ndarray]):
     """Arrays that are loaded on first use; their shapes are known before."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], np.ndarray]) -> None:
         self.shapes = dict(shapes)
+        super().__init__(self.shapes)
         self._load = load
         self._loaded: dict[str, np.ndarray] = {}
 
@@ -37,34 +55,24 @@ class LazyArrays(Mapping[str, np.ndarray]):
             self._loaded[name] = frozen(self._load(name))
         return self._loaded[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.shapes
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.shapes)
-
-    def __len__(self) -> int:
-        return len(self.shapes)
-
-
-class Below(Mapping[str, np.ndarray]):
+class Below(ByName[np.ndarray]):
     """The arrays whose paths begin with a prefix, by the remainder of the path."""
 
     def __init__(self, prefix: str, arrays: Arrays) -> None:
         self._arrays = arrays
         self._paths = {path.removeprefix(prefix): path for path in arrays if path.startswith(prefix)}
+        super().__init__(self._paths)
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._arrays[self._paths[name]]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._paths
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
-
-    def __len__(self) -> int:
-        return len(self._paths)
+def joined(blocks: Sequence[Block]) -> Block:
+    """Consecutive blocks as one; without any, no arrays."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return {path: np.concatenate([block[path] for block in blocks]) for path in (blocks[0] if blocks else ())}
 
 
 def listing(names: Mapping[str, Any], limit: int = 30) -> str:

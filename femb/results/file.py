@@ -2,53 +2,63 @@
 
 The HDF5 file has the arrays of `femb.results.groups` at ``/KIND/NAME/QUANTITY``, those of the audit at
 ``/audit/QUANTITY``, ``/time`` (T,) and attributes, as docs/reference/results.md lists them for users' scripts. A
-*block* is a dictionary of path to (k, ...) array for k consecutive output times.
+*block* is a mapping of path to (k, ...) array for k consecutive output times.
 
 During a run its output times are in a journal beside the file, ``results.h5.part``, see `femb.results.journal`. At the
 end of the run the journal is converted to the HDF5 file, which then replaces an earlier one. A run that ends early does
 not replace finished results; its own stay in ``results.h5.part``.
 """
 
-from __future__ import annotations
-
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content, joined
+from femb.results.arrays import Block as Block
 from femb.results.journal import Journal
 from femb.results.journal_reader import JournalReader
 from femb.results.openfile import OpenFile
 from femb.results.read import attributes_of, is_finished, part_of, read_content
 
-Block = Mapping[str, np.ndarray]
 
+class Writer(ABC):
+    """The target of a run's results: a file or memory. As a context: an exception that leaves it finishes the results
+    with the status "failed"."""
 
-class Writer(Protocol):
-    """The target of a run's results: a file or memory."""
-
+    @abstractmethod
     def append(self, block: Block) -> None:
         """Add k consecutive output times."""
 
+    @abstractmethod
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
     ) -> None:
         """Record the end of the run, and arrays that were not known before."""
 
-    def close(self) -> None:
-        """Release the target; nothing can be added after it."""
+    def close(self) -> None:  # noqa: B027
+        """Release the target, if there is any to release; nothing can be added after it."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        try:
+            if error is not None:
+                # Report the first error; the results up to there are in the journal.
+                with suppress(ResultError):
+                    name = type(error).__name__
+                    self.finish("failed", f"{name}: {error}" if str(error) else name)
+        finally:
+            self.close()
 
 
 class _Checked:
@@ -77,8 +87,8 @@ class _Checked:
         return arrays
 
 
-class MemoryWriter:
-    """A `Writer` that keeps the blocks in memory."""
+class MemoryWriter(Writer):
+    """Keeps the blocks in memory."""
 
     def __init__(self, static: Arrays, attributes: Attributes) -> None:
         self._static = {path: np.array(array) for path, array in static.items()}
@@ -99,25 +109,13 @@ class MemoryWriter:
         self._attributes[""].update(status=status, message=message)
         self._attributes.setdefault("statistics", {}).update(statistics)
 
-    def close(self) -> None:
-        """Nothing to do: memory has no file to close."""
-
     def content(self) -> Content:
         """What was appended so far."""
-        return Content(_joined(self._blocks), self._static, self._attributes)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is not None:
-            self.finish("failed", _reason(error))
+        return Content(joined(self._blocks), self._static, self._attributes)
 
 
-class ResultWriter:
-    """A `Writer` to a file: appended blocks are in the file even if the process is killed.
+class ResultWriter(Writer):
+    """Writes to a file: appended blocks are in the file even if the process is killed.
 
     Parameters
     ----------
@@ -126,9 +124,8 @@ class ResultWriter:
     static, attributes
         As in `femb.Results`.
 
-    Use it as a context: an exception that leaves it finishes the file with the status "failed". Before `finish`,
-    ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be written, or
-    another run writes to it.
+    Before `finish`, ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be
+    written, or another run writes to it.
     """
 
     def __init__(self, path: str | Path, static: Arrays, attributes: Attributes) -> None:
@@ -154,6 +151,8 @@ class ResultWriter:
         ``file`` is then the path of the results. Raises ResultError where there is no room for the HDF5 file; all
         blocks and the end of the run stay in the journal.
         """
+        from femb.results.hdf5 import write_hdf5
+
         with _writing(self.path):
             self._journal.set_status(status, message, statistics)
             if more:
@@ -162,7 +161,8 @@ class ResultWriter:
             draft.unlink(missing_ok=True)
             try:
                 with OpenFile(self.file) as file:
-                    _write_journal(draft, JournalReader(file, str(self.file)))
+                    journal = JournalReader(file, str(self.file))
+                    write_hdf5(draft, attributes_of(journal), journal.static, journal.frames, journal.blocks())
                 if status == "complete" or not is_finished(self.path):
                     draft.replace(self.path)
                     self.file = self.path
@@ -180,20 +180,6 @@ class ResultWriter:
     def close(self) -> None:
         """Close the journal; the status stays."""
         self._journal.close(discard=self.file == self.path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is not None:
-                # Report the first error; the results up to there are in the journal.
-                with suppress(ResultError):
-                    self.finish("failed", _reason(error))
-        finally:
-            self.close()
 
 
 def write_content(content: Content, path: str | Path) -> None:
@@ -213,21 +199,11 @@ def write_content(content: Content, path: str | Path) -> None:
             draft.unlink(missing_ok=True)
 
 
-def _write_journal(path: Path, journal: JournalReader) -> None:
-    from femb.results.hdf5 import write_hdf5
-
-    write_hdf5(path, attributes_of(journal), journal.static, journal.frames, journal.blocks())
-
-
 def _started(attributes: Attributes) -> dict[str, dict[str, Any]]:
     """A copy with at least the root attributes that a reader expects."""
     copy = {path: dict(values) for path, values in attributes.items()}
     copy[""] = {"case": "", "method": "", "status": "running", "message": "", **copy.get("", {})}
     return copy
-
-
-def _reason(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 @contextmanager
@@ -244,7 +220,3 @@ def _writing(path: Path) -> Iterator[None]:
         raise ResultError(
             f"{path}: the result file cannot be written ({reason}). Check the folder's permissions and the free space"
         ) from error
-
-
-def _joined(blocks: list[Block]) -> dict[str, np.ndarray]:
-    return {path: np.concatenate([block[path] for block in blocks]) for path in blocks[0]} if blocks else {}

@@ -4,22 +4,14 @@ A quantity is one line here. Attributes of results, checks of files, columns of 
 of docs/reference/results.md follow from it; see docs/howto/add_an_output.md. T output times, n nodes, e elements.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from femb.base.types import Floats
 from femb.numerics import euler
-from femb.results.motion import (
-    DISPLACEMENT,
-    Moving,
-    no_corners,
-    rotation_of_body,
-    since_first,
-    start_section_deflection,
-)
+from femb.results.beam import Beam
+from femb.results.motion import DISPLACEMENT, Moving, rotation_of_body, since_first
 from femb.results.quantity import Group, Quantity
 
 VIOLATIONS = "femb.results.violations"
@@ -41,6 +33,16 @@ class Body(Moving):
     reference_position = Quantity("(3,)", "m", "reference point in the start configuration, inertial axes")
     reference_quaternion = Quantity("(4,)", "-", "body to inertial in the start configuration")
 
+    deformation = Quantity("(T, n)", "-", "coordinates of a flexible body: interfaces (m, rad), modes")
+    deformation_rate = Quantity("(T, n)", "1/s", "rates of `deformation`")
+    modal_coordinates = Quantity("(T, m)", "m", "amplitudes of the modes of a flexible body")
+    nodal_displacement = Quantity("(T, N, 3)", "m", "of the nodes of a flexible body, body axes")
+    recovered = Quantity(
+        "(T, r)",
+        "-",
+        "of a flexible body, such as stresses; the attribute `recovery_names` (JSON) names the quantities",
+    )
+
     @property
     def shape(self) -> dict[str, Any] | None:
         """Shape for pictures: ``{"box": [x, y, z]}``, ``{"sphere": radius}``, ``{"cylinder":
@@ -60,63 +62,6 @@ class Body(Moving):
     def euler_rates(self, sequence: Any = "xyz") -> Floats:
         """(T, 3) rad/s: rates of `euler_angles`."""
         return euler.euler_rates(self.quaternion, self.angular_velocity, sequence)
-
-
-class Beam(Moving):
-    """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
-
-    of_nodes = True
-
-    position = Quantity("(T, n, 3)", "m", "of the nodes from start to end, inertial axes")
-    quaternion = Quantity("(T, n, 4)", "-", "section to inertial, scalar first; x is along the tangent")
-    velocity = Quantity("(T, n, 3)", "m/s", "of the nodes, inertial axes")
-    angular_velocity = Quantity("(T, n, 3)", "rad/s", "section axes")
-    acceleration = Quantity("(T, n, 3)", "m/s2", "of the nodes, inertial axes")
-    angular_acceleration = Quantity("(T, n, 3)", "rad/s2", "section axes")
-    strain = Quantity("(T, e, 2)", "-", "axial strain at both ends of every element")
-    # Both act on the face whose outward normal is the tangent: a positive first force is tension.
-    section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
-    section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")
-    rotation = Quantity("(T, n, 4)", "-", "quaternion of the rotation of the nodes from the reference shape")
-    # Files without it, and results made by hand, have no undeformed shape: there it is the change since the first
-    # output time, in the axes of the start node's section.
-    deflection = Quantity(
-        "(T, n, 3)",
-        "m",
-        "of the nodes from the undeformed beam that moves rigidly with the body of `deflection_body`, see below",
-        otherwise=start_section_deflection,
-    )
-    displacement = Quantity("(T, n, 3)", "m", DISPLACEMENT, otherwise=since_first)
-    reference_position = Quantity("(n, 3)", "m", "nodes in the start configuration, inertial axes")
-    reference_quaternion = Quantity("(n, 4)", "-", "sections in the start configuration")
-    element_length = Quantity("(e,)", "m", "undeformed length of every element")
-    corner = Quantity(
-        "(e, 4)",
-        "-",
-        "quaternion from the section of an element's first node to the element's own section; they differ only at a "
-        "corner",
-        otherwise=no_corners,
-    )
-    outline = Quantity("(m, 2)", "m", "closed polygon of the section in its y and z axes, for pictures")
-
-    @property
-    def kind(self) -> str:
-        """The kind of beam, as in a case file."""
-        return str(self.attributes.get("kind", "beam"))
-
-    @property
-    def deflection_body(self) -> str | None:
-        """The body that `deflection` is relative to: the one the start is clamped to, or, if the start is free,
-        the end. None for a beam that is free or on another beam: there it is relative to its first node's section."""
-        return self.attributes.get("deflection_body")
-
-    def euler_angles(self, sequence: Any = "xyz", unwrap: bool = True) -> Floats:
-        """(T, n, 3) rad: intrinsic Euler angles of `rotation`."""
-        return euler.to_euler(self.rotation, sequence, unwrap=unwrap)
-
-    def euler_rates(self, sequence: str = "xyz") -> Floats:
-        """(T, n, 3) rad/s: rates of `euler_angles`."""
-        return euler.euler_rates(*self._rotation_and_rate(), sequence)
 
 
 class Joint(Group):
@@ -195,6 +140,42 @@ class Load(Group):
     rate = Quantity("(T,)", "m/s or rad/s", "of the length or the angle")
 
 
+class Appendage(Group):
+    """Root load of an appendage: what hangs on the ground or on the heaviest body of its part of the model."""
+
+    force = Quantity("(T, 3)", "N", "of the appendage on its parent, in the axes of `parent`")
+    torque = Quantity("(T, 3)", "N m", "in the same axes, about `point`")
+    point = Quantity(
+        "(3,)",
+        "m",
+        "where the appendage is attached, in the axes of the attribute `parent` from its reference point; the "
+        "reference point itself where it is attached at several; inertial where these are on several grounds",
+    )
+
+    @property
+    def parent(self) -> str:
+        """Name of the body, or "ground", that it is attached to."""
+        return str(self.attributes.get("parent", ""))
+
+
+class ModalDamping(Group):
+    """What modal damping takes from the motion, of k modes."""
+
+    power = Quantity("(T,)", "W", "that modal damping takes from the motion, never negative")
+    modal_rates = Quantity(
+        "(T, k)",
+        "-",
+        "of the modal coordinates, sqrt(kg) m/s; the attribute `names` (JSON) names the modes",
+    )
+    frequencies = Quantity("(k,)", "Hz", "of the damped modes, with the body held")
+    ratios = Quantity("(k,)", "-", "damping ratios of these modes")
+
+    @property
+    def description(self) -> str:
+        """Ratios, numbers of modes and appendages, as text."""
+        return str(self.attributes.get("description", ""))
+
+
 class Audit(Group):
     """Quantities that should be conserved or zero, at every output time."""
 
@@ -240,6 +221,8 @@ GROUPS: dict[str, type[Group]] = {
     "drivers": Driver,
     "springs": Spring,
     "loads": Load,
+    "appendages": Appendage,
+    "modal_damping": ModalDamping,
     "audit": Audit,
 }
 """Kinds of groups by the first part of their paths: one group of the audit, and one of each item of the others."""

@@ -4,8 +4,6 @@ Everything has a checksum: arrays by HDF5's filter fletcher32, groups by HDF5's 
 that can grow along their first axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.results.arrays import Block, joined
 from femb.results.openfile import ForgivingFile
 
 CHUNK_BYTES = 1 << 16  # unit of reading and checking
@@ -24,8 +23,6 @@ EXPANSION, COMPRESSED_EXPANSION = 2, 1100
 ALWAYS_ADMITTED_BYTES = 1 << 24
 # Largest depth of nested groups.
 DEPTH = 16
-
-Block = Mapping[str, np.ndarray]
 
 
 def write_hdf5(
@@ -48,7 +45,10 @@ def write_hdf5(
             file.create_group(kind, track_order=True)
         for name, array in static.items():
             _create(file, name, np.asarray(array))
-        _write_attributes(file, attributes)
+        for group, values in attributes.items():
+            item = file[group or "/"] if not group or group in file else file.create_group(group)
+            for name, value in values.items():
+                item.attrs[name] = value
         series: dict[str, Any] = {}
         done = 0
         for block in _gathered(blocks):
@@ -71,14 +71,10 @@ def _gathered(blocks: Iterable[Block]) -> Iterator[Block]:
         collected.append(block)
         size += sum(array.nbytes for array in block.values())
         if size >= BATCH_BYTES:
-            yield _joined(collected)
+            yield joined(collected)
             collected, size = [], 0
     if collected:
-        yield _joined(collected)
-
-
-def _joined(blocks: list[Block]) -> Block:
-    return blocks[0] if len(blocks) == 1 else {k: np.concatenate([block[k] for block in blocks]) for k in blocks[0]}
+        yield joined(collected)
 
 
 def _create(file: Any, path: str, array: np.ndarray) -> None:
@@ -122,13 +118,6 @@ def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
         space = dataset.id.get_space()
         space.select_hyperslab((start,) + (0,) * (array.ndim - 1), array.shape)
         dataset.id.write(h5py.h5s.create_simple(array.shape), space, np.ascontiguousarray(array))
-
-
-def _write_attributes(file: Any, attributes: Mapping[str, Mapping[str, Any]]) -> None:
-    for path, values in attributes.items():
-        item = file[path or "/"] if not path or path in file else file.create_group(path)
-        for name, value in values.items():
-            item.attrs[name] = value
 
 
 class Listing:
@@ -223,7 +212,26 @@ def read_array(dataset: Any) -> np.ndarray:
     """An array of numbers or text."""
     if dataset.dtype.kind == "S" or _is_text(dataset):
         return np.asarray(dataset.asstr()[...], dtype=str)
-    return np.asarray(dataset[...])
+    array = np.asarray(dataset[...])
+    if dataset.chunks is not None:
+        _check_found(dataset, array)
+    return array
+
+
+def _check_found(dataset: Any, array: np.ndarray) -> None:
+    """Raise ResultError for a stored chunk that HDF5 did not find, by damaged keys of its index: it reads as unwritten,
+    full of the fill value."""
+    fill = np.full(1, dataset.fillvalue, array.dtype)
+    for k in range(dataset.id.get_num_chunks()):
+        offset = dataset.id.get_chunk_info(k).chunk_offset
+        part = array[tuple(slice(first, first + size) for first, size in zip(offset, dataset.chunks, strict=True))]
+        if part.size and part.flat[0] != fill[0] and part.flat[0] == part.flat[0]:
+            continue
+        if np.array_equal(part, np.broadcast_to(fill, part.shape), equal_nan=part.dtype.kind in "fc"):
+            try:
+                dataset.id.read_direct_chunk(offset)
+            except (OSError, RuntimeError) as error:
+                raise ResultError(f"{dataset.name}: parts of it are not where they should be") from error
 
 
 def _is_text(dataset: Any) -> bool:

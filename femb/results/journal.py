@@ -16,8 +16,6 @@ Arrays are a JSON list of (name, type, shape), followed by their bytes. At the e
 an HDF5 file, see `femb.results.file`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -31,6 +29,7 @@ import numpy as np
 
 from femb.results.journal_format import COUNT, MAGIC, RECORD, STATUS_ROOM, Row, packed, to_json
 from femb.results.locks import is_at, lock, put_in_place
+from femb.results.openfile import write_at
 
 
 class Journal:
@@ -49,7 +48,7 @@ class Journal:
         try:
             lock(self._file, time.monotonic())
             self._size = len(MAGIC)
-            self._write(MAGIC, 0)
+            write_at(self._file, MAGIC, 0)
             self._append(b"STAT", b" " * STATUS_ROOM)
             self.set_status("running", "", {})
             self._append(b"HEAD", head)
@@ -82,7 +81,7 @@ class Journal:
         else:
             text = to_json({"status": status, "message": message[:500], "statistics": {}})
         text = text.ljust(STATUS_ROOM)
-        self._write(RECORD.pack(b"STAT", len(text), zlib.crc32(text)) + text, len(MAGIC))
+        write_at(self._file, RECORD.pack(b"STAT", len(text), zlib.crc32(text)) + text, len(MAGIC))
 
     def close(self, discard: bool = False) -> None:
         """Close the file; ``discard`` also deletes it, unless another file has its name now."""
@@ -96,15 +95,9 @@ class Journal:
     def _append(self, kind: bytes, content: bytes) -> None:
         record = RECORD.pack(kind, len(content), zlib.crc32(content)) + content
         try:
-            self._write(record, self._size)
+            write_at(self._file, record, self._size)
         except BaseException:
             # An incomplete record would hide the following ones.
             os.ftruncate(self._file, self._size)
             raise
         self._size += len(record)
-
-    def _write(self, data: bytes, offset: int) -> None:
-        view = memoryview(data)
-        while view:
-            written = os.pwrite(self._file, view, offset)
-            view, offset = view[written:], offset + written

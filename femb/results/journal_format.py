@@ -1,8 +1,7 @@
 """The layout of journals: records with checksums, and arrays in them; see `femb.results.journal`."""
 
-from __future__ import annotations
-
 import json
+import math
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -59,10 +58,7 @@ def row_of(entry: Any) -> Row:
 
 
 def byte_count(dtype: str, shape: tuple[int, ...]) -> int:
-    total = np.dtype(dtype).itemsize
-    for size in shape:
-        total *= size
-    return total
+    return np.dtype(dtype).itemsize * math.prod(shape)
 
 
 def arrays_of(rows: list[Row], content: bytes, offset: int) -> dict[str, np.ndarray]:

@@ -1,7 +1,5 @@
 """The reader of a journal, `femb.results.journal`."""
 
-from __future__ import annotations
-
 import json
 import os
 import zlib
@@ -34,8 +32,7 @@ class JournalReader:
         self.frames = 0
         self._rows: list[tuple[int, int]] = []
         size = os.fstat(file.fileno()).st_size
-        file.seek(0)
-        if file.read(len(MAGIC)) != MAGIC:
+        if not is_journal(file):
             raise ResultError(f"{name}: cannot be read: not a journal of femb")
         end, headed = len(MAGIC), False
         try:

@@ -1,7 +1,5 @@
 """Files with a single writer: locked during writing, and renamed when complete."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Motion of bodies and beams: quantities computed from the positions, quaternions and velocities in the results."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from femb.base.types import Floats

@@ -12,6 +12,14 @@ from pathlib import Path
 from typing import Any
 
 
+def write_at(file: int, data: bytes | memoryview, offset: int) -> None:
+    """Write all data to a file descriptor, from an offset on."""
+    view = memoryview(data).cast("B")
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
+
+
 class OpenFile(io.RawIOBase):
     """A file to read, which stays the same also when another file takes its name."""
 
@@ -90,14 +98,12 @@ class ForgivingFile(OpenFile):
 
     def write(self, data: Any) -> int:
         """Write, unless there has been an error."""
-        view = memoryview(data).cast("B")
-        offset, length = self._offset, len(view)
+        offset, length = self._offset, memoryview(data).nbytes
         self._offset += length
         self._size = max(self._size, self._offset)
-        while view and self.error is None:
+        if self.error is None:
             with self._forgiving():
-                written = os.pwrite(self._file, view, offset)
-                view, offset = view[written:], offset + written
+                write_at(self._file, data, offset)
         return length
 
     def readinto(self, buffer: Any) -> int:

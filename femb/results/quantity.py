@@ -1,15 +1,13 @@
 """Named arrays of results: quantities with shape, unit and meaning, and the groups that contain them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results.arrays import NOTHING, Arrays, Attributes, Below, listing
+from femb.results.arrays import NOTHING, Arrays, Attributes, Below, ByName, listing
 
 GroupType = TypeVar("GroupType", bound="Group")
 
@@ -27,7 +25,7 @@ class Quantity:
         shape: str,
         unit: str,
         meaning: str,
-        otherwise: Callable[[Group], Floats] | None = None,
+        otherwise: "Callable[[Group], Floats] | None" = None,
         recorded: str = "",
     ) -> None:
         self.shape, self.unit, self.meaning = shape, unit, meaning
@@ -43,10 +41,10 @@ class Quantity:
         self.name = name
 
     @overload
-    def __get__(self, group: None, owner: type) -> Quantity: ...
+    def __get__(self, group: None, owner: type) -> "Quantity": ...
     @overload
-    def __get__(self, group: Group, owner: type) -> Floats: ...
-    def __get__(self, group: Group | None, owner: type) -> Quantity | Floats:
+    def __get__(self, group: "Group", owner: type) -> Floats: ...
+    def __get__(self, group: "Group | None", owner: type) -> "Quantity | Floats":
         if group is None:
             return self
         if self.otherwise is not None and self.name not in group:
@@ -70,7 +68,7 @@ class Quantity:
                 sizes.setdefault(letter, size)
         return True
 
-    def __set__(self, group: Group, value: object) -> None:
+    def __set__(self, group: "Group", value: object) -> None:
         raise AttributeError(f"{group.path}/{self.name} is a result and cannot be assigned")
 
 
@@ -116,7 +114,7 @@ class Group:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
 
 
-class Groups(Mapping[str, GroupType], Generic[GroupType]):
+class Groups(ByName[GroupType]):
     """The groups of one kind by name, in the order of the model."""
 
     def __init__(
@@ -126,24 +124,16 @@ class Groups(Mapping[str, GroupType], Generic[GroupType]):
         # A dictionary, because a set has no order.
         names = dict.fromkeys(path.split("/")[1] for path in (*arrays, *attributes) if path.startswith(kind + "/"))
         self._groups = {name: make(f"{kind}/{name}", arrays, attributes, series) for name in names}
+        super().__init__(self._groups)
 
     def __getitem__(self, name: str) -> GroupType:
         if name not in self._groups:
             raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}")
         return self._groups[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._groups
-
     def get(self, name: str, default: Any = None) -> Any:
         """The group of that name, or ``default``."""
         return self._groups.get(name, default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        return len(self._groups)
 
     def __repr__(self) -> str:
         return f"<{self._kind}: {listing(self._groups)}>"

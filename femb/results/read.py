@@ -1,7 +1,5 @@
 """Reading and checking of result files, of finished and unfinished runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.arrays import Content, LazyArrays
+from femb.results.arrays import Content, LazyArrays, joined
 from femb.results.journal_reader import JournalReader, is_journal
 from femb.results.locks import is_locked
 from femb.results.openfile import OpenFile
@@ -38,7 +36,7 @@ def is_finished(path: Path) -> bool:
             if file.read(len(SIGNATURE)) != SIGNATURE:
                 return False
         with h5py.File(path, "r", locking=False) as content:
-            return _plain_text(content.attrs.get("status")) not in ("running", "failed")
+            return content.attrs.get("status") not in ("running", "failed", b"running", b"failed")
     except FileNotFoundError:
         return False
     except (OSError, RuntimeError, KeyError, ValueError, TypeError):
@@ -95,9 +93,7 @@ def _of_journal(file: OpenFile, path: Path) -> Content:
     if journal.status == "running" and not journal.live:
         lost = f"; {journal.dropped} damaged bytes at the end are left out" if journal.dropped else ""
         attributes[""]["message"] = KILLED + lost
-    blocks = list(journal.blocks())
-    series = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]} if blocks else {}
-    return Content(series, journal.static, attributes)
+    return Content(joined(list(journal.blocks())), journal.static, attributes)
 
 
 def _of_hdf5(file: OpenFile, path: Path) -> Content:
@@ -110,7 +106,10 @@ def _of_hdf5(file: OpenFile, path: Path) -> Content:
         _check_attributes(names.attributes, path)
         series = {name: read_array(content[name]) for name in names.series}
         static = {name: read_array(content[name]) for name in names.static}
-    frames = _complete_frames(series)
+    # A truncated or edited file may have more of some series than of others.
+    frames = min((len(array) for array in series.values()), default=0)
+    written = np.isfinite(series["time"][:frames]) if "time" in series else np.ones(frames, bool)
+    frames = frames if written.all() else int(np.argmin(written))
     for name in names.series:
         rows = names.filled.get(name, frames)
         if rows < frames:
@@ -150,17 +149,6 @@ def _check_attributes(attributes: Mapping[str, Mapping[str, Any]], path: Path) -
         for word, kind in STRUCTURED.items():
             if word in values and "/" in name and not isinstance(json.loads(values[word]), kind):
                 raise ResultError(f"{name}: attribute {word}: got {values[word]!r}, expected a {kind.__name__}")
-
-
-def _plain_text(value: Any) -> Any:
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-
-def _complete_frames(series: Mapping[str, np.ndarray]) -> int:
-    """Number of output times of all series; those of a truncated or edited file may differ."""
-    frames = min((len(array) for array in series.values()), default=0)
-    written = np.isfinite(series["time"][:frames]) if "time" in series else np.ones(frames, bool)
-    return frames if written.all() else int(np.argmin(written))
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The recorder: from states of a system to named arrays of results."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
 from itertools import groupby
 from typing import Any
@@ -10,10 +10,11 @@ import numpy as np
 
 from femb import __version__
 from femb.base.types import Floats
-from femb.elements.item import Item
+from femb.elements.records import Records
 from femb.results.audit import AuditWatch
 from femb.results.frames import Frames
 from femb.results.groups import GROUPS
+from femb.results.root_loads import RootLoads
 from femb.system.system import System
 
 RecordedFunction = Callable[[System, str, Frames], Floats | None]
@@ -31,8 +32,13 @@ def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunctio
                     yield "/".join(filter(None, (kind, item, word))), item, function
 
 
-def _class_of(item: Item) -> type[Item]:
-    return type(item)
+def records_of(system: System, tables: Collection[str] | None = None) -> list[Records]:
+    """The records of the items of each class, in the order of the catalogue; tables : only of these tables."""
+    return [
+        kind.records(list(items), system)
+        for kind, items in groupby(system.items, lambda item: type(item))
+        if tables is None or kind.table in tables
+    ]
 
 
 class Recorder:
@@ -45,15 +51,17 @@ class Recorder:
     def __init__(self, system: System) -> None:
         self.system = system
         self.layout = system.layout
-        self.records = [kind.records(list(items), system) for kind, items in groupby(system.items, _class_of)]
+        self.records = records_of(system)
         self.outputs = list(recorded_outputs(system))
+        self.root_loads = RootLoads(system)
         self.audit_watch = AuditWatch()
-        self.first_energy: float | None = None
-        self.first_stored = 0.0
+        self.begun = False
+        self.first_stored = self.first_energy = self.first_total = 0.0
 
     def static(self) -> dict[str, Floats]:
         """Arrays that do not change with time."""
-        return {path: array for record in self.records for path, array in record.static.items()}
+        arrays = {path: array for record in self.records for path, array in record.static.items()}
+        return arrays | self.root_loads.static()
 
     def attributes(self, case_text: str, method: str) -> dict[str, dict[str, Any]]:
         """Attributes of the file, and of its groups."""
@@ -63,8 +71,6 @@ class Recorder:
                 "title": self.system.model.title,
                 "case": case_text,
                 "method": method,
-                "status": "running",
-                "message": "",
             }
         }
         figures = self.system.model.figures
@@ -72,7 +78,7 @@ class Recorder:
             result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
         for record in self.records:
             result |= record.attributes
-        return result
+        return result | self.root_loads.attributes()
 
     def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:
         """The named arrays of k output instants; system : in place of the recorder's own, of the same model."""
@@ -82,6 +88,7 @@ class Recorder:
             block |= record.series(frames)
         for batch in system.batches:
             block |= batch.records(frames, system.batches)
+        block |= self.root_loads.series(frames, block, system)
         self._energies(block, frames, system)
         for path, name, function in self.outputs:
             values = function(system, name, frames)
@@ -96,15 +103,29 @@ class Recorder:
         stored = np.zeros(len(frames.time))
         for batch in system.batches:
             batch.prestress_energy(frames.u, frames.q, stored)
-        if self.first_energy is None:
+        if not self.begun:
             self.first_stored = float(stored[0])
         kinetic, potential, work = values[:, 0], values[:, 1] + stored, frames.work + stored - self.first_stored
         balance = kinetic + potential - work
-        if self.first_energy is None:
+        if not self.begun:
             self.first_energy = float(balance[0])
+        error = balance - self.first_energy
+        linear, angular, origin = values[:, 2:5], values[:, 5:8], self.layout.origin
+        speed = self.layout.origin_velocity
+        if speed.any():
+            # The error is that relative to the moving origin, since the inertial energies are far larger.
+            carried = frames.v + speed @ system.rigid_velocities(frames.q[0])[:3]
+            inertial = system.energy_momentum(frames.q, carried, frames.u)
+            path, weight = frames.time[:, None] * speed, (inertial[:, 2:5] - linear) @ system.model.gravity
+            kinetic, potential = inertial[:, 0], potential - weight * frames.time
+            linear, angular, origin = inertial[:, 2:5], inertial[:, 5:8], origin + path
+            if not self.begun:
+                self.first_total = float(kinetic[0] + potential[0])
+            work = kinetic + potential - self.first_total - error
+        self.begun = True
         block["audit/kinetic_energy"] = kinetic
         block["audit/potential_energy"] = potential
         block["audit/work"] = work
-        block["audit/linear_momentum"] = values[:, 2:5]
-        block["audit/angular_momentum"] = values[:, 5:8] + np.cross(self.layout.origin, values[:, 2:5])
-        block["audit/energy_error"] = balance - self.first_energy
+        block["audit/linear_momentum"] = linear
+        block["audit/angular_momentum"] = angular + np.cross(origin, linear)
+        block["audit/energy_error"] = error

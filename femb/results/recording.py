@@ -100,7 +100,10 @@ class Recording:
             except BaseException as problem:
                 # The last output instants are lost; those written before remain.
                 failure = failure or problem
-            self._finish(failure)
+            status, message = "complete", self.message
+            if failure is not None:
+                status, message = "failed", "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
+            self._writer.finish(status, message, self.statistics, self.arrays)
         except BaseException as problem:
             failure = failure or problem
         finally:
@@ -110,12 +113,6 @@ class Recording:
                 failure.results = self.results()  # type: ignore[attr-defined]
             if failure is not error:
                 raise failure
-
-    def _finish(self, error: BaseException | None) -> None:
-        status, message = "complete", self.message
-        if error is not None:
-            status, message = "failed", "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-        self._writer.finish(status, message, self.statistics, self.arrays)
 
 
 class Watch:

@@ -5,21 +5,20 @@ The name of an array is its path in the result file, such as ``bodies/hub/positi
 here; only numpy is needed, except for files.
 """
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.results.arrays import NOTHING, Arrays, Attributes, Content, listing, read_only, shapes_of
+from femb.results.beam import Beam
 from femb.results.file import write_content
-from femb.results.groups import Audit, Beam, Body, Driver, EventRecord, Joint, Load, Spring
+from femb.results.groups import Appendage, Audit, Body, Driver, EventRecord, Joint, Load, ModalDamping, Spring
 from femb.results.quantity import Group, Groups
 from femb.results.read import read_content
 from femb.results.view import INERTIAL, seen_from
@@ -58,6 +57,8 @@ class Results:
         self.drivers = Groups("drivers", Driver, self.arrays, self.attributes)
         self.springs = Groups("springs", Spring, self.arrays, self.attributes)
         self.loads = Groups("loads", Load, self.arrays, self.attributes)
+        self.appendages = Groups("appendages", Appendage, self.arrays, self.attributes, self.series)
+        self.modal_damping = Groups("modal_damping", ModalDamping, self.arrays, self.attributes)
         self.audit = Audit("audit", self.arrays, self.attributes)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -121,7 +122,7 @@ class Results:
         """The frame that bodies and beams are seen from, see `in_frame`."""
         return str(self._root("frame") or "inertial")
 
-    def in_frame(self, frame: str) -> Results:
+    def in_frame(self, frame: str) -> "Results":
         """The same results with the motion of bodies and beams relative to a moving frame.
 
         frame : the name of a body; a beam's node as ``"NAME[NODE]"``, with the axes of its section; or
@@ -140,7 +141,7 @@ class Results:
         return self if frame == INERTIAL else Results(*seen_from(self, frame))
 
     @classmethod
-    def read(cls, path: str | Path) -> Results:
+    def read(cls, path: str | Path) -> Self:
         """Read a result file, also of a run that is in progress, failed or was killed.
 
         If ``path`` does not exist, the file of the unfinished run is read, ``path`` with ``.part`` appended.
@@ -173,21 +174,20 @@ class Results:
     def groups(self) -> Iterator[Group]:
         """The groups of all items, kind by kind, and the audit."""
         kinds: list[Groups[Any]] = [self.bodies, self.beams, self.joints, self.drivers, self.springs, self.loads]
+        kinds += [self.appendages, self.modal_damping]
         for kind in kinds:
             yield from kind.values()
         yield self.audit
 
     def __repr__(self) -> str:
-        parts = [f"{self.status or 'no status'}, {_times(self.time)}"]
+        time = self.time
+        times = f"{time.size} times {time[0]:g} to {time[-1]:g} s" if time.size else "no times"
+        parts = [f"{self.status or 'no status'}, {times}"]
         parts += [f"{g._kind}: {listing(g, 6)}" for g in (self.bodies, self.beams, self.joints, self.drivers) if g]
         for label, name, unit in (
             ("energy error", "energy_error", " J"),
             ("constraint violation", "constraint_position", ""),
         ):
-            if name in self.audit and self.time.size:
+            if name in self.audit and time.size:
                 parts.append(f"largest {label} {np.max(np.abs(self.audit[name])):.2g}{unit}")
         return f"<Results: {'; '.join(parts)}>"
-
-
-def _times(time: Floats) -> str:
-    return f"{time.size} times {time[0]:g} to {time[-1]:g} s" if time.size else "no times"

@@ -1,7 +1,5 @@
 """Motion relative to a frame: inertial, or moving with a body or with a node of a beam."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +11,8 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.numerics import rotations
 from femb.results.arrays import Content, listing
-from femb.results.groups import Beam, Body
+from femb.results.beam import Beam
+from femb.results.groups import Body
 
 if TYPE_CHECKING:
     from femb.results.results import Results
@@ -34,7 +33,7 @@ class View:
     angular_velocity: Floats
 
     @classmethod
-    def of(cls, results: Results, frame: str) -> Self:
+    def of(cls, results: "Results", frame: str) -> Self:
         """The frame ``"inertial"``, that of the body of that name, or that of a beam's node, ``"NAME[NODE]"``.
 
         Raises ResultError for any other name and for a node that the beam does not have.
@@ -66,19 +65,18 @@ class View:
         (quaternion,) = _aligned(quaternions, self.quaternion[k])
         return rotations.multiply(rotations.conjugate(quaternion), quaternions)
 
-    def angular_velocities(self, k: int | slice, quaternions: Floats, angular_velocities: Floats) -> Floats:
-        """(..., 3) rad/s: relative to the moving frame, in rotating axes as ``angular_velocities``; ``quaternions``
-        (..., 4) are from those axes to the inertial ones."""
-        (spin,) = _aligned(angular_velocities, self.angular_velocity[k])
+    def angular_velocities(self, quaternions: Floats, angular_velocities: Floats) -> Floats:
+        """(T, ..., 3) rad/s: relative to the moving frame, in rotating axes as ``angular_velocities``; ``quaternions``
+        (T, ..., 4) are from those axes to the inertial ones."""
+        (spin,) = _aligned(angular_velocities, self.angular_velocity)
         return angular_velocities - rotations.rotate_back(quaternions, spin)
 
     def accelerations(
-        self, k: int | slice, points: Floats, velocities: Floats, accelerations: Floats, of_frame: tuple[Floats, Floats]
+        self, points: Floats, velocities: Floats, accelerations: Floats, of_frame: tuple[Floats, Floats]
     ) -> Floats:
-        """(..., 3) m/s2: the second rate of `points`; ``of_frame`` are the frame's acceleration and angular
+        """(T, ..., 3) m/s2: the second rate of `points`; ``of_frame`` are the frame's acceleration and angular
         acceleration (T, 3), inertial axes."""
-        motion = self.origin[k], self.velocity[k], self.quaternion[k], self.angular_velocity[k]
-        frame = (*motion, of_frame[0][k], of_frame[1][k])
+        frame = self.origin, self.velocity, self.quaternion, self.angular_velocity, *of_frame
         origin, velocity, quaternion, spin, acceleration, spin_rate = _aligned(points, *frame)
         arm = points - origin
         relative = velocities - velocity - np.cross(spin, arm)
@@ -86,21 +84,16 @@ class View:
         return rotations.rotate_back(quaternion, accelerations - carried - 2.0 * np.cross(spin, relative))
 
     def angular_accelerations(
-        self,
-        k: int | slice,
-        quaternions: Floats,
-        angular_velocities: Floats,
-        angular_accelerations: Floats,
-        of_frame: Floats,
+        self, quaternions: Floats, angular_velocities: Floats, angular_accelerations: Floats, of_frame: Floats
     ) -> Floats:
-        """(..., 3) rad/s2: the rate of `angular_velocities`; ``of_frame`` (T, 3) is the frame's angular acceleration,
-        inertial axes."""
-        spin, spin_rate = _aligned(angular_accelerations, self.angular_velocity[k], of_frame[k])
+        """(T, ..., 3) rad/s2: the rate of `angular_velocities`; ``of_frame`` (T, 3) is the frame's angular
+        acceleration, inertial axes."""
+        spin, spin_rate = _aligned(angular_accelerations, self.angular_velocity, of_frame)
         spin, spin_rate = rotations.rotate_back(quaternions, spin), rotations.rotate_back(quaternions, spin_rate)
         return angular_accelerations - spin_rate + np.cross(angular_velocities, spin)
 
 
-def seen_from(results: Results, frame: str) -> Content:
+def seen_from(results: "Results", frame: str) -> Content:
     """The content of `Results.in_frame`."""
     view = View.of(results, frame)
     origin, axes = start_pose(results, frame)
@@ -139,13 +132,13 @@ def relative(view: View, group: Body | Beam, of_frame: tuple[Floats, Floats] | N
     if "velocity" in group:
         result["velocity"] = view.velocities(times, position, group["velocity"])
     if "angular_velocity" in group:
-        result["angular_velocity"] = view.angular_velocities(times, quaternion, group["angular_velocity"])
+        result["angular_velocity"] = view.angular_velocities(quaternion, group["angular_velocity"])
     if of_frame is not None and "acceleration" in group and "velocity" in group:
         linear = group["velocity"], group["acceleration"]
-        result["acceleration"] = view.accelerations(times, position, *linear, of_frame)
+        result["acceleration"] = view.accelerations(position, *linear, of_frame)
     if of_frame is not None and "angular_acceleration" in group and "angular_velocity" in group:
         angular = group["angular_velocity"], group["angular_acceleration"]
-        result["angular_acceleration"] = view.angular_accelerations(times, quaternion, *angular, of_frame[1])
+        result["angular_acceleration"] = view.angular_accelerations(quaternion, *angular, of_frame[1])
     return result
 
 
@@ -155,7 +148,7 @@ def node_of(text: str) -> tuple[str, int | None]:
     return (match["name"], int(match["node"])) if match else (text, None)
 
 
-def start_pose(results: Results, frame: str) -> tuple[Floats, Floats]:
+def start_pose(results: "Results", frame: str) -> tuple[Floats, Floats]:
     """Position (3,) and quaternion (4,) of a frame in the start configuration, inertial axes."""
     group, node = _owner(results, frame)
     position, quaternion = _start_of(group)
@@ -171,24 +164,22 @@ def _start_of(group: Body | Beam) -> tuple[Floats, Floats]:
     return start_value("position"), start_value("quaternion")
 
 
-def _motion(results: Results, frame: str) -> list[Floats]:
-    """Position, quaternion, velocity and angular velocity of a frame, (T, 3 or 4) each."""
+def _motion(results: "Results", frame: str, words: tuple[str, ...] = MOTION) -> list[Floats]:
+    """Position, quaternion, velocity and angular velocity of a frame, or other quantities, (T, 3 or 4) each."""
     group, node = _owner(results, frame)
-    return [group[word] if node is None else group[word][:, node] for word in MOTION]
+    return [group[word] if node is None else group[word][:, node] for word in words]
 
 
-def _frame_accelerations(results: Results, frame: str) -> tuple[Floats, Floats] | None:
+def _frame_accelerations(results: "Results", frame: str) -> tuple[Floats, Floats] | None:
     """Acceleration and angular acceleration (T, 3) of a frame in inertial axes; None in results without them."""
-    group, node = _owner(results, frame)
+    group, _ = _owner(results, frame)
     if "acceleration" not in group or "angular_acceleration" not in group:
         return None
-    linear, angular, quaternion = (group[word] for word in ("acceleration", "angular_acceleration", "quaternion"))
-    if node is not None:
-        linear, angular, quaternion = linear[:, node], angular[:, node], quaternion[:, node]
+    linear, angular, quaternion = _motion(results, frame, ("acceleration", "angular_acceleration", "quaternion"))
     return linear, rotations.rotate(quaternion, angular)
 
 
-def _owner(results: Results, frame: str) -> tuple[Body | Beam, int | None]:
+def _owner(results: "Results", frame: str) -> tuple[Body | Beam, int | None]:
     """The body, or the beam and its node, of a frame's name."""
     if frame in results.bodies:
         return results.bodies[frame], None

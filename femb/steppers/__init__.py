@@ -10,6 +10,9 @@ from femb.base.options import Run
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import F, Stepper, located
 
+# Answers of ``_accepts`` by stepper and class: a test for a protocol is slow.
+_accepted: dict[tuple[Entry, type], bool] = {}
+
 
 def load(entry: Entry) -> type:
     """The class of a stepper; its constructor takes (form, run)."""
@@ -29,7 +32,7 @@ def make_stepper(form: F, run: Run) -> Stepper[F]:
     Raises ModelError where the method does not integrate the formulation, SolveError where the initial accelerations
     cannot be computed.
     """
-    if not isinstance(form, needs(run.stepper)):
+    if not _accepts(run.stepper, form):
         methods = " or ".join(map(repr, methods_of(form)))
         raise ModelError.at(
             ("run", "method"), f"{type(form).__name__} is integrated by method {methods}, got method {run.method!r}"
@@ -39,10 +42,18 @@ def make_stepper(form: F, run: Run) -> Stepper[F]:
         return stepper
 
 
+def _accepts(entry: Entry, form: Formulation) -> bool:
+    """Whether a stepper integrates a formulation."""
+    key = entry, type(form)
+    if key not in _accepted:
+        _accepted[key] = isinstance(form, needs(entry))
+    return _accepted[key]
+
+
 def methods_of(form: Formulation) -> tuple[str, ...]:
     """The methods whose steppers accept a formulation."""
     return tuple(
         method
         for method in METHODS
-        if all(isinstance(form, needs(entry)) for entry in STEPPERS.values() if entry.method == method)
+        if all(_accepts(entry, form) for entry in STEPPERS.values() if entry.method == method)
     )

@@ -30,7 +30,7 @@ EPSILON = float(np.finfo(float).eps)
 
 
 class Collocation:
-    """Steps of y' = rates(t, y) from y0 (n,) at t0.
+    """Steps of y' = rates(t, y) from y0 (n,).
 
     rates : (s,) times and (s, n) states to (s, n). step : s. stages : 2 (order 4) or 3 (order 6). jacobian : (t, y) to
     df/dy (n, n); with it the stages are solved by simplified Newton iteration (stiff systems), without it by
@@ -44,7 +44,6 @@ class Collocation:
         y0: Floats,
         step: float,
         stages: int = 2,
-        t0: float = 0.0,
         jacobian: Callable[[float, Floats], Floats] | None = None,
     ) -> None:
         if stages not in GAUSS:
@@ -55,7 +54,7 @@ class Collocation:
         self.c, self.b, self._A = GAUSS[stages]
         self.order, self.h = 2 * stages, float(step)
         self.statistics = Statistics()
-        self.begin(t0, y0)
+        self.begin(0.0, y0)
         self.resize(step)
 
     def begin(self, t: float, y: Floats) -> None:

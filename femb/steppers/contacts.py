@@ -34,7 +34,6 @@ class Landing(StepperState, Protocol):
 
     def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart at a contact."""
-        ...
 
 
 class Contacts:

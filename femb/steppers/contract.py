@@ -70,11 +70,9 @@ class Step(Protocol):
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         """q (s, n_q) with unit quaternions, v (s, n_v) and work (s,) J at times (s,) inside the step."""
-        ...
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times (s,) inside the step."""
-        ...
 
 
 class StepperState(Protocol):
@@ -83,42 +81,34 @@ class StepperState(Protocol):
     @property
     def form(self) -> Formulation:
         """The formulation that is integrated, in its present discrete state."""
-        ...
 
     @property
     def run(self) -> Run:
         """The options of the run."""
-        ...
 
     @property
     def statistics(self) -> Statistics:
         """Counts since the start."""
-        ...
 
     @property
     def t(self) -> float:
         """Time at the end of the last accepted step, s."""
-        ...
 
     @property
     def q(self) -> Floats:
         """Coordinates (n_q,) at ``t``, with unit quaternions."""
-        ...
 
     @property
     def v(self) -> Floats:
         """Velocities (n_v,) at ``t``."""
-        ...
 
     @property
     def work(self) -> float:
         """Work of loads, dampers and drivers since the start, J."""
-        ...
 
     @property
     def error_v(self) -> Floats | None:
         """Local error of v (n_v,) in the last step tried; None before the first, and without error control."""
-        ...
 
 
 F = TypeVar("F", bound=Formulation)
@@ -132,15 +122,12 @@ class Stepper(StepperState, Protocol[F]):
 
     def step(self, limit: float) -> Step:
         """Make one accepted step that ends at ``limit`` (s) or before. Raises SolveError where none can be made."""
-        ...
 
     def restart(self) -> None:
         """Begin a smooth interval at the present state, without history. Raises TrialError."""
-        ...
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart from an instant within the last step with another state. Raises TrialError."""
-        ...
 
 
 def left_limit(t: float, start: float) -> float:

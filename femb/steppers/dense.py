@@ -7,6 +7,8 @@ of a method's positions.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -47,6 +49,7 @@ def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     return result
 
 
+@dataclass(eq=False)
 class HermiteStep:
     """A Step interpolated from the states and accelerations at its ends.
 
@@ -55,29 +58,24 @@ class HermiteStep:
     equations hold; without them accelerations are those of the interpolated motion.
     """
 
-    def __init__(
-        self,
-        form: Formulation,
-        start: float,
-        end: float,
-        state0: End,
-        state1: End,
-        stages: Stages = ((), ()),
-        nodes: Nodes | None = None,
-    ) -> None:
-        self.form, self.start, self.end = form, start, end
-        self.h = end - start
-        self._ends, self._stages, self._nodes = (state0, state1), stages, nodes
-        self._coefficients: Floats | None = None
+    form: Formulation
+    start: float
+    end: float
+    state0: End
+    state1: End
+    stages: Stages = ((), ())
+    nodes: Nodes | None = None
 
-    def _prepare(self) -> Floats:
-        h = self.h
-        (q0, v0, a0, w0, p0), (q1, v1, a1, w1, p1) = self._ends
+    @cached_property
+    def _polynomials(self) -> tuple[Floats, Floats]:
+        """Coefficients (6, n_q) of q, and those of the work, by the part of the step that has passed."""
+        h = self.end - self.start
+        (q0, v0, a0, w0, p0), (q1, v1, a1, w1, p1) = self.state0, self.state1
         q, v = np.stack([q0, q1]), np.stack([v0, v1])
         rate = self.form.rates(q, v)
         second = self.form.second_rates(q, v, np.stack([a0, a1]))
         data = np.stack([q[0], h * rate[0], h * h * second[0], q[1], h * rate[1], h * h * second[1]])
-        inside, powers = self._stages
+        inside, powers = self.stages
         instants = np.array([0.0, *inside, 1.0])
         values = np.array([p0, *powers, p1])
         if len(inside):
@@ -88,62 +86,57 @@ class HermiteStep:
             exponents = np.arange(3)
             conditions = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
             power = np.linalg.solve(conditions, np.append(values, (w1 - w0) / h))
-        self._work = np.append(w0, h * power / (exponents + 1.0))
-        result: Floats = _QUINTIC.T @ data
-        return result
+        return _QUINTIC.T @ data, np.append(w0, h * power / (exponents + 1.0))
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        if self._coefficients is None:
-            self._coefficients = self._prepare()
-        theta = (np.asarray(times) - self.start) / self.h
+        h, (motion, work) = self.end - self.start, self._polynomials
+        theta = (np.asarray(times) - self.start) / h
         powers = theta[:, None] ** np.arange(6)
-        q = powers @ self._coefficients
+        q = powers @ motion
         slopes = np.arange(1, 6) * powers[:, :5]
-        dq = slopes @ self._coefficients[1:] / self.h
+        dq = slopes @ motion[1:] / h
         v = np.concatenate([self.form.tangents(q[k], dq[k : k + 1]) for k in range(len(q))])
         for row in q:
             self.form.normalise(row)
-        return q, v, theta[:, None] ** np.arange(len(self._work)) @ self._work
+        return q, v, theta[:, None] ** np.arange(len(work)) @ work
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""
-        if self._nodes is not None:
-            return through_nodes(self._nodes, times)
-        if self._coefficients is None:
-            self._coefficients = self._prepare()
-        theta = (np.asarray(times) - self.start) / self.h
-        q = theta[:, None] ** np.arange(6) @ self._coefficients
+        if self.nodes is not None:
+            return through_nodes(self.nodes, times)
+        h, (motion, _) = self.end - self.start, self._polynomials
+        theta = (np.asarray(times) - self.start) / h
+        q = theta[:, None] ** np.arange(6) @ motion
         k = np.arange(2, 6)
-        second = (k * (k - 1) * theta[:, None] ** np.arange(4)) @ self._coefficients[2:] / self.h**2
+        second = (k * (k - 1) * theta[:, None] ** np.arange(4)) @ motion[2:] / h**2
         v = self(times)[1]
         # H(q) v' = q'' - H(q') v
         second -= self.form.second_rates(q, v, np.zeros_like(v))
         return np.concatenate([self.form.tangents(q[k], second[k : k + 1]) for k in range(len(q))])
 
 
+@dataclass(eq=False)
 class Dop853Step:
-    """Dense output of order 7; its three further stages are evaluated on first use."""
+    """Dense output of order 7; its three further stages are evaluated on first use.
 
-    def __init__(
-        self,
-        form: Formulation,
-        rate: Callable[[float, Floats], Floats],
-        ends: tuple[float, float],
-        states: tuple[Floats, Floats],
-        K: Floats,
-    ) -> None:
-        self.form, self._rate = form, rate
-        self.start, self.end = ends
-        self._y0, self._y1 = states
-        self._K = K
-        self._F: Floats | None = None
+    rate : y'(t, y). y0, y1 (n,) : states at the ends. K : the stages, with room for the further ones.
+    """
 
-    def _prepare(self) -> Floats:
-        h, K = self.end - self.start, self._K
+    form: Formulation
+    rate: Callable[[float, Floats], Floats]
+    start: float
+    end: float
+    y0: Floats
+    y1: Floats
+    K: Floats
+
+    @cached_property
+    def _coefficients(self) -> Floats:
+        h, K = self.end - self.start, self.K
         for s in range(dop.STAGES + 1, dop.EXTENDED):
-            y = self._y0 + h * (dop.A[s, :s] @ K[:s])
-            K[s] = self._rate(self.start + h * dop.C[s], y)
-        change = self._y1 - self._y0
+            y = self.y0 + h * (dop.A[s, :s] @ K[:s])
+            K[s] = self.rate(self.start + h * dop.C[s], y)
+        change = self.y1 - self.y0
         first = [change, h * K[0] - change, 2.0 * change - h * (K[dop.STAGES] + K[0])]
         return np.concatenate([first, h * (dop.D @ K)])
 
@@ -160,12 +153,10 @@ class Dop853Step:
 
     def _values(self, times: Floats) -> tuple[Floats, Floats]:
         """y (s, n) and y' at times inside the step."""
-        if self._F is None:
-            self._F = self._prepare()
         h = self.end - self.start
         x = ((np.asarray(times) - self.start) / h)[:, None]
-        y, slope = np.zeros((2, len(x), self._y0.size))
-        for i, row in enumerate(self._F[::-1]):
+        y, slope = np.zeros((2, len(x), self.y0.size))
+        for i, row in enumerate(self._coefficients[::-1]):
             factor, sign = (x, 1.0) if i % 2 == 0 else (1.0 - x, -1.0)
             y, slope = (y + row) * factor, slope * factor + sign * (y + row)
-        return y + self._y0, slope / h
+        return y + self.y0, slope / h

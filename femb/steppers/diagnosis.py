@@ -13,6 +13,7 @@ from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.constraints import mass_factors
+from femb.system.definiteness import ADVICE, Definiteness
 from femb.system.system import System
 
 # Evaluations of an input with the same arguments.
@@ -22,22 +23,29 @@ EVALUATIONS = 4
 INTERVALS, JUMP_RATIO = (1e-6, 1e-8, 1e-10), 0.5
 # Smallest jump, as a fraction of the input.
 SMALLEST_JUMP = 1e-6
+# A part of the least eigenvalue of a mass matrix: below it steps fail already.
+LOST = 1e-3
 # Power iterations for the largest natural frequency.
 POWER_ITERATIONS = 60
 
 
-def step_failure(stepper: StepperState, h: float, cause: str | Exception) -> SolveError:
+def step_failure(stepper: StepperState, h: float, why: str | Exception) -> SolveError:
     """The error of a stepper that cannot continue, with the item at fault if it is identified."""
     at = f"the integration stopped at t = {stepper.t:.6g} s: "
-    if isinstance(cause, InputError):
-        return SolveError(f"{at}{cause}")
-    reason = misbehaving_input(stepper) or (
+    if isinstance(why, InputError):
+        return SolveError(f"{at}{why}")
+    reason = cause(stepper) or (
         "A load or a control that jumps without declared breakpoints, an element turned too far, or a tolerance below "
         "the rounding of the forces are the usual causes; try more elements, a larger rtol, or look at the last state."
     )
-    worst = limiting_component(stepper) if cause == ABOVE_TOLERANCE else ""
+    worst = limiting_component(stepper) if why == ABOVE_TOLERANCE else ""
     component = f" of {worst}" if worst else ""
-    return SolveError(f"{at}the step had to be cut to {h:.2g} s ({cause}{component}). {reason}")
+    return SolveError(f"{at}the step had to be cut to {h:.2g} s ({why}{component}). {reason}")
+
+
+def cause(stepper: StepperState) -> str:
+    """A sentence on what no step can follow at the present state of a stepper; empty if nothing is found."""
+    return misbehaving_input(stepper) or lost_inertia(stepper)
 
 
 def misbehaving_input(stepper: StepperState) -> str:
@@ -95,6 +103,17 @@ def _jump(system: System, stepper: StepperState, q: Floats, v: Floats) -> str:
                     "place of a sign), or switch it at an event (latches)."
                 )
     return ""
+
+
+def lost_inertia(stepper: StepperState) -> str:
+    """A sentence on an element whose mass matrix is no longer positive definite, or hardly; empty if there is none."""
+    form = stepper.form
+    q = form.to_system(stepper.q[None].copy(), stepper.v[None].copy())[0][0]
+    try:
+        item = Definiteness(form.system).lost(q, LOST)
+    except TrialError:
+        return ""
+    return f"{item!r} {ADVICE}." if item else ""
 
 
 def limiting_component(stepper: StepperState) -> str:

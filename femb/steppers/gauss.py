@@ -6,6 +6,8 @@ step, as in ``femb.steppers.runge_kutta``. Source: docs/theory/integration.md, s
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -95,7 +97,7 @@ class Gauss:
             core.t = limit
         work, self.work = self.work, self.work + h * float(core.b @ self._powers)
         self.t = end
-        return _GaussStep(self, start, end, (y0, work), (core.y.copy(), self.work), self._powers)
+        return _GaussStep(self, self.form, start, end, (y0, work), (core.y.copy(), self.work), self._powers)
 
     def _settled(self) -> tuple[Floats, Floats, Floats]:
         core = self.core
@@ -121,40 +123,34 @@ class Gauss:
             y[: self.n_q], y[self.n_q :] = form.projected(u, y[: self.n_q], y[self.n_q :])
 
 
+@dataclass(eq=False)
 class _GaussStep:
-    """A step; its interpolant needs the rates at both ends, which are evaluated on first use."""
+    """A step; its interpolant needs the rates at both ends (y, work), which are evaluated on first use."""
 
-    def __init__(
-        self,
-        stepper: Gauss,
-        start: float,
-        end: float,
-        first: tuple[Floats, float],
-        last: tuple[Floats, float],
-        powers: Floats,
-    ) -> None:
-        self.start, self.end = start, end
-        self._stepper, self._form, self._ends = stepper, stepper.form, (first, last)
-        self._powers = powers
-        self._hermite: HermiteStep | None = None
+    stepper: Gauss
+    form: Formulation
+    start: float
+    end: float
+    first: tuple[Floats, float]
+    last: tuple[Floats, float]
+    powers: Floats
 
     def _state(self, t: float, y: Floats, work: float) -> End:
-        n_q = self._stepper.n_q
-        rate, power = self._stepper.rate(t, y)
-        self._stepper.statistics.evaluations += 1
+        n_q = self.stepper.n_q
+        rate, power = self.stepper.rate(t, y)
+        self.stepper.statistics.evaluations += 1
         return y[:n_q], y[n_q:], rate[n_q:], work, power
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        return self._interpolant()(times)
+        return self._interpolant(times)
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""
-        return self._interpolant().accelerations(times)
+        return self._interpolant.accelerations(times)
 
+    @cached_property
     def _interpolant(self) -> HermiteStep:
-        if self._hermite is None:
-            instants = self.start, left_limit(self.end, self.start)
-            first, last = (self._state(t, *end) for t, end in zip(instants, self._ends, strict=True))
-            stages = self._stepper.core.c, self._powers
-            self._hermite = HermiteStep(self._form, self.start, self.end, first, last, stages)
-        return self._hermite
+        first = self._state(self.start, *self.first)
+        last = self._state(left_limit(self.end, self.start), *self.last)
+        stages = self.stepper.core.c, self.powers
+        return HermiteStep(self.form, self.start, self.end, first, last, stages)

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, isfinite
 
 import numpy as np
@@ -20,7 +21,7 @@ NEGLIGIBLE = 1e-3
 TOO_STIFF = 0.5
 
 
-@dataclass
+@dataclass(slots=True)
 class Convergence:
     """Judges a simplified Newton iteration by the sizes of its corrections and by their rate.
 
@@ -43,27 +44,26 @@ class Convergence:
 
     def reached(self, size: float) -> bool | None:
         """True if the iteration has converged with a correction of this size, False if it will not, None to iterate."""
-        first, self.done = self.done == 0, self.done + 1
+        self.done += 1
         if not isfinite(size):
             return False
-        self.ratio, self._last = size / self._last if self._last > 0.0 else 1.0, size
-        if 0.0 < size <= self.doubted:
-            if first:
-                return None
-            if self.ratio > TOO_STIFF:
-                return False
-        if size <= NEGLIGIBLE * self.tolerance:
+        last, self._last = self._last, size
+        doubted, negligible = 0.0 < size <= self.doubted, size <= NEGLIGIBLE * self.tolerance
+        if self.done == 1:
+            return (negligible and not doubted) or None
+        ratio = self.ratio = size / last if last > 0.0 else 1.0
+        if doubted and ratio > TOO_STIFF:
+            return False
+        if negligible:
             return True
-        if first:
-            return None
-        if self.done == 2 and self.ratio >= self.restoring:
-            if self.ratio > self.diverging:
+        if self.done == 2 and ratio >= self.restoring:
+            if ratio > self.diverging:
                 return False
             return size <= self.tolerance or None
-        rate = self.rate = self.ratio
-        if rate >= 1.0 or rate ** (self.iterations - self.done) / (1.0 - rate) * size > self.tolerance:
+        self.rate = ratio
+        if ratio >= 1.0 or ratio ** (self.iterations - self.done) / (1.0 - ratio) * size > self.tolerance:
             return False
-        return rate / (1.0 - rate) * size <= self.tolerance or None
+        return ratio / (1.0 - ratio) * size <= self.tolerance or None
 
 
 class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
@@ -81,7 +81,12 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._factored_for, self._fresh = 0.0, False
         # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
-        self._energy = EnergyWatch(form, run)
+        self._initial_form = form
+
+    @cached_property
+    def _energy(self) -> EnergyWatch:
+        """Relative to the start of the run; many runs have no step that needs it."""
+        return EnergyWatch(self._initial_form, self.run)
 
     def _evaluate(self) -> None:
         """Inputs, accelerations, multipliers and power at the present state."""

@@ -4,7 +4,7 @@ from collections import deque
 
 from femb.base.errors import SolveError
 from femb.steppers.contract import StepperState
-from femb.steppers.diagnosis import limiting_component, misbehaving_input
+from femb.steppers.diagnosis import cause, limiting_component
 
 # Steps over which the pace is measured; steps that a run may still need at that pace before it is given up.
 WINDOW, HOPELESS = 1000, 1e9
@@ -30,7 +30,7 @@ class Pace:
             return
         gained = t - self._times[0]
         if steps % WINDOW == 0 and gained * self._max_steps < WINDOW * (self._end - t):
-            reason = misbehaving_input(stepper)
+            reason = cause(stepper)
             if reason:
                 raise SolveError(
                     f"the integration was given up at t = {t:.6g} s: the last {WINDOW} steps took it on by "
@@ -43,7 +43,7 @@ class Pace:
             )
 
     def _reason(self, stepper: StepperState) -> str:
-        worst, reason = limiting_component(stepper), misbehaving_input(stepper)
+        worst, reason = limiting_component(stepper), cause(stepper)
         text = f"; what keeps the steps short is {worst}" if worst else ""
         advice = "; damping, a larger rtol or a smaller atol.time let steps pass over vibrations that do not matter"
         return f"{text}. {reason}" if reason else text + (advice if worst else "")

@@ -24,7 +24,7 @@ from femb.layout.element import TrialError
 from femb.numerics.tableaux import RADAU_ESTIMATE as ESTIMATE
 from femb.steppers.contract import Step
 from femb.steppers.dense import HermiteStep
-from femb.steppers.radau_equations import MAX_ITERATIONS, REAL, A, C, RadauEquations, Stages
+from femb.steppers.radau_equations import FIRST, MAX_ITERATIONS, REAL, SECOND, A, C, RadauEquations, Stages
 from femb.steppers.radau_kernels import estimate_force, estimate_size, start_estimate
 from femb.steppers.variable_step import WORTHWHILE
 from femb.system.block_lu import DEPENDENT
@@ -35,6 +35,8 @@ MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
 # From values at the stages to coefficients of their polynomial: of powers 1 to 3 (zero at the start), and 0 to 2.
 FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
 THROUGH_STAGES = np.linalg.inv(C[:, None] ** np.arange(3))
+# of the quadrature of a step
+WEIGHTS = A[2]
 
 
 class Radau(RadauEquations):
@@ -68,7 +70,8 @@ class Radau(RadauEquations):
 
     def step(self, limit: float) -> Step:
         """One accepted step; raises SolveError where none can be made."""
-        self._reset_excluded()
+        if self.form.n_c:
+            self._reset_excluded()
         return super().step(limit)
 
     def _error(self, trial: Stages, h: float) -> float:
@@ -88,7 +91,8 @@ class Radau(RadauEquations):
         """Error estimate from forces at q, v: of coordinates, of velocities, and its norm."""
         form, mu = self.form, REAL / h
         corotated_q, corotated_v = form.corotated_frames
-        coordinates, here, at = form.coordinates, (self.q[None], self.v[None]), (q[None], v[None])
+        coordinates, here = form.coordinates, (self.q[None], self.v[None])
+        at = here if q is self.q else (q[None], v[None])
         Z, _, _, Q, _ = self._stages
         change, rate, drift, rotations = self._estimate
         start_estimate(
@@ -102,7 +106,7 @@ class Radau(RadauEquations):
         elastic = form.solver.multiply(self._matrices[2], drift[0])  # type: ignore[index]
         estimate_force(corotated_v, form.n_v, rotations, mu, force, elastic)
         error_v = self._factors[0].solve(force[0])
-        error_q = np.empty_like(rate)
+        error_q = np.empty(rate.shape)
         scales = self.scale_q, self.scale_v
         norm = estimate_size(*coordinates, corotated_v, *scales, mu, *here, rotations, rate, error_v[None], error_q)
         return error_q[0], error_v[: form.n_v], norm
@@ -129,7 +133,7 @@ class Radau(RadauEquations):
         self.form.normalise(q)
         trial.q, trial.v = self.form.projected(trial.u[2], q, V[2].copy(), self._factors[0])
         trial.power = self.form.power(trial.u, Q, V, L)
-        trial.work = self.work + h * float(A[2] @ trial.power)
+        trial.work = self.work + h * float(WEIGHTS.dot(trial.power))
         return trial.q, trial.v, trial.work
 
     def _accept(self, trial: Stages, h: float, end: float, error: float, cut: bool) -> Step:
@@ -142,8 +146,8 @@ class Radau(RadauEquations):
         form = self.form
         Z, _, K, _, L = self._stages
         # the collocation polynomial of v through (0, 0) and the stages
-        motion = FROM_ZERO @ Z
-        self._polynomials = h, motion, THROUGH_STAGES @ L if form.n_c else L
+        motion = FROM_ZERO.dot(Z)
+        self._polynomials = h, motion, THROUGH_STAGES.dot(L) if form.n_c else L
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial.
         a = motion[0] / h if self._starting else self.a
@@ -151,12 +155,13 @@ class Radau(RadauEquations):
         old = (self.q, self.v, a, self.work, self.power)
         start = self.t
         self.t, self.q, self.v, self.work, self.power = end, trial.q, trial.v, trial.work, float(trial.power[2])
-        self.a, self.multipliers, self._u = K[2].copy(), L[2].copy(), trial.u[2]
+        K = K.copy()
+        self.a, self.multipliers, self._u = K[2], L[2].copy(), trial.u[2]
         self._fresh = False
         if self._dependent != DEPENDENT:
             self._dependent, self._factored_for = DEPENDENT, 0.0
         if renew:
             self._matrices, self._factored_for = None, 0.0
         new = (self.q, self.v, self.a, self.work, self.power)
-        nodes = (np.array([start, start + C[0] * h, start + C[1] * h, end]), np.concatenate([a[None], K]))
-        return HermiteStep(form, start, end, old, new, (C[:2], trial.power[:2]), nodes)
+        nodes = ((start, start + FIRST * h, start + SECOND * h, end), (a, K[0], K[1], K[2]))
+        return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), trial.power[:2]), nodes)

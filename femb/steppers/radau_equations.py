@@ -19,6 +19,8 @@ from femb.steppers.radau_kernels import finish_iteration, start_stages, to_eigen
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 
 C, A, INVERSE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE
+# The nodes inside a step.
+FIRST, SECOND, _ = C.tolist()
 REAL, COMPLEX = tableaux.RADAU_REAL, tableaux.RADAU_COMPLEX
 T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
 
@@ -73,9 +75,7 @@ class RadauEquations(ImplicitStepper[Stages]):
     def _reset_excluded(self) -> None:
         """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
         form, system = self.form, self.form.system
-        if not form.n_c or form is not system:
-            return
-        if self.multipliers[system.solver.excluded_rows].any():
+        if form is system and self.multipliers[system.solver.excluded_rows].any():
             self.multipliers = form.forward(self._u, self.q, self.v)[1]
             self._polynomials[2][:] = 0.0
             self._polynomials[2][0] = self.multipliers
@@ -128,7 +128,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         form = self.form
         self._factorise(h)
         t = self.t
-        times = t + C[0] * h, t + C[1] * h, left_limit(end, t)
+        times = t + FIRST * h, t + SECOND * h, left_limit(end, t)
         _, V, K, Q, L = stages = self._stages
         real, pair, rotations = self._real, self._pair, self._rotations
         of_real, of_pair = self._factors
@@ -146,7 +146,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         newton = Convergence(self.tolerance, MAX_ITERATIONS, NEGLIGIBLE * self.tolerance if reused else 0.0)
         for _ in range(MAX_ITERATIONS):
             if u is None or form.inputs_of_state:
-                u = np.array([form.inputs_at(times[i], Q[i], V[i]) for i in range(3)])
+                u = np.array([form.inputs_at(*at) for at in zip(times, Q, V, strict=True)])
             residual = form.equations(u, Q, V, K, L)
             to_eigenvectors(T_INVERSE, rotations, corotated_v, residual, real, pair)
             of_real.solve(real)

@@ -171,7 +171,11 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
         return float(min(100.0 * h, guess))
 
     def _solve(self, h: float, end: float) -> _Dop853Trial:
-        K = self._stages(h, end)
+        K = np.empty((dop.EXTENDED, self.y.size))
+        K[0] = self.rate
+        for s in range(1, dop.STAGES):
+            t = left_limit(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
+            K[s] = self._rate(t, self.y + h * (dop.A[s, :s] @ K[:s]))
         y = self.y + h * (dop.B @ K[: dop.STAGES])
         K[dop.STAGES] = self._rate(left_limit(end, self.t), y)
         if self.form.singular_batches:
@@ -187,7 +191,7 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
 
     def _complete(self, trial: _Dop853Trial, h: float, end: float) -> bool:
         y = trial.y
-        trial.step = Dop853Step(self.form, self._rate, (self.t, end), (self.y, y.copy()), trial.K)
+        trial.step = Dop853Step(self.form, self._rate, self.t, end, self.y, y.copy(), trial.K)
         trial.rate = self._project(left_limit(end, self.t), y) if self.form.n_c else trial.K[dop.STAGES]
         self.form.normalise(y[: self.n_q])
         return True
@@ -200,14 +204,6 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
         self._go_to(end, trial.y)
         self.rate = trial.rate
         return trial.step
-
-    def _stages(self, h: float, end: float) -> Floats:
-        K = np.empty((dop.EXTENDED, self.y.size))
-        K[0] = self.rate
-        for s in range(1, dop.STAGES):
-            t = left_limit(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
-            K[s] = self._rate(t, self.y + h * (dop.A[s, :s] @ K[:s]))
-        return K
 
     def _error(self, trial: _Dop853Trial, h: float) -> float:
         K, y = trial.K, trial.y

@@ -33,7 +33,7 @@ class Factorisation:
     """Factors of one matrix, which overwrite ``data``."""
 
     def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float) -> None:
-        self.places, self.data = solver.places, data
+        self.structure, self.data = solver.structure, data
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
@@ -41,8 +41,8 @@ class Factorisation:
         if self._diagonal_scale is not None:
             self._diagonal_scale[solver.pattern.n_v :][solver.excluded_rows] = -np.inf
         # arguments of the kernel ``solve`` before the right-hand side
-        self.arguments = (*self.places, data, self.pivots, self.rank, self._diagonal_scale)
-        bad = factor(*self.places, solver.targets, data, self.pivots, self.rank, self._diagonal_scale, dependent)
+        self.arguments = (*self.structure, data, self.pivots, self.rank, self._diagonal_scale)
+        bad = factor(*self.structure, solver.targets, data, self.pivots, self.rank, self._diagonal_scale, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
             raise SingularError(int(start[bad]), int(start[bad + 1]))
@@ -54,9 +54,9 @@ class Factorisation:
 
     def pivot_ratios(self) -> Floats:
         """(n_c,) pivot of each row of constraints, relative to its diagonal; zero if the row is excluded."""
-        ratios = np.zeros(len(self.pivots) - self.places[1])
+        ratios = np.zeros(len(self.pivots) - self.structure[1])
         if self._diagonal_scale is not None:
-            pivot_ratios(*self.places[:3], self.data, self.pivots, self.rank, self._diagonal_scale, ratios)
+            pivot_ratios(*self.structure[:3], self.data, self.pivots, self.rank, self._diagonal_scale, ratios)
         return ratios
 
     def negative_eigenvalues(self) -> int:
@@ -66,7 +66,7 @@ class Factorisation:
         as many negative eigenvalues as the matrix; each independent row of constraints accounts for one of them.
         docs/theory/statics.md, equation (9).
         """
-        start, n_v = self.places[0], self.places[1]
+        start, n_v = self.structure[0], self.structure[1]
         sizes = np.diff(start)
         found = -int(self.rank[start[:-1] >= n_v].sum())
         for size in np.unique(self.rank):
@@ -74,7 +74,7 @@ class Factorisation:
             if not size:
                 continue
             entries = np.arange(size)[:, None] * sizes[blocks, None, None] + np.arange(size)
-            LU = self.data[self.places[2][blocks, None, None] + entries]
+            LU = self.data[self.structure[2][blocks, None, None] + entries]
             A = (np.tril(LU, -1) + np.eye(size)) @ np.triu(LU)
             # undo the exchanges of rows, the last one first; blocks of constraints exchange columns too, which leaves
             # their eigenvalues as they are
@@ -97,8 +97,8 @@ class LinearSolver:
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
         self.sizes: Ints = np.diff(pattern.block_start)
-        self.places, self.targets = pattern.places, pattern.targets
-        self._blocks = (self.places[0], *self.places[2:])
+        self.structure, self.targets = pattern.structure, pattern.targets
+        self._blocks = (self.structure[0], *self.structure[2:])
         self.excluded_rows = np.zeros(pattern.n - pattern.n_v, dtype=bool)
 
     def without(self, rows: Bools) -> "LinearSolver":

@@ -11,17 +11,18 @@ the projection of docs/theory/constraints.md, section 5. A dependent row is sati
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from femb.base.types import Floats, Sparse
-from femb.elements.joint.constraint_set import ConstraintSet
+from femb.base.types import Floats
 from femb.layout.element import TrialError
-from femb.layout.layout import Layout
 from femb.numerics.newton import Iteration, largest, newton
-from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, LinearSolver, SingularError
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
 from femb.system.linear_solver import Factors
+
+if TYPE_CHECKING:
+    from femb.system.equations import Equations
 
 # Tolerances of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
 POSITION, VELOCITY = 1e-12, 1e-11
@@ -32,43 +33,8 @@ SETTLED, OPEN = 1e-10, 1e-6
 DENSE = 150
 
 
-class Constrained(Protocol):
-    """The members of a System that a projection uses; arrays are of one state."""
-
-    n_v: int
-    n_c: int
-    layout: Layout
-    solver: LinearSolver
-    constraint_set: ConstraintSet
-
-    @property
-    def resolution(self) -> float:
-        """Size of gaps (m) that are rounding errors of positions."""
-        ...
-
-    def mass_data(self, q: Floats) -> Floats:
-        """Mass, block data."""
-        ...
-
-    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """Phi (n_c,)."""
-        ...
-
-    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """J v + Phi_t (n_c,)."""
-        ...
-
-    def jacobian(self, u: Floats, q: Floats) -> Sparse:
-        """J (n_c, n_v), scipy.sparse."""
-        ...
-
-    def retract(self, q: Floats, x: Floats, part: float = 1.0) -> Floats:
-        """q (n_q,) after the displacements and rotations part x, x (n_v,); unit quaternions."""
-        ...
-
-
 def projected(
-    system: Constrained, u: Floats, q: Floats, v: Floats, factors: Factors | None = None
+    system: "Equations", u: Floats, q: Floats, v: Floats, factors: Factors | None = None
 ) -> tuple[Floats, Floats]:
     """q (n_q,) and v (n_v,) on the constraints, from a state close to them; unit quaternions.
 
@@ -88,7 +54,7 @@ def projected(
 
 
 def _projected(
-    system: Constrained, u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
+    system: "Equations", u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
 ) -> tuple[Floats, Floats]:
     def metric(x: Floats) -> Factors:
         return mass_factors(system, u, x, dependent)
@@ -101,7 +67,7 @@ def _projected(
 
 
 def _closed(
-    system: Constrained,
+    system: "Equations",
     residual: Callable[[Floats], Floats],
     x: Floats,
     retract: Callable[[Floats, Floats, float], Floats],
@@ -133,7 +99,7 @@ def _closed(
     return end.x
 
 
-def _widest(system: Constrained, gaps: Floats, words: str) -> str:
+def _widest(system: "Equations", gaps: Floats, words: str) -> str:
     """The row with the largest gap; ``words`` : a format for its size."""
     layout = system.layout
     if not np.all(np.isfinite(gaps)):
@@ -144,7 +110,7 @@ def _widest(system: Constrained, gaps: Floats, words: str) -> str:
     return f"{f'{item} ({what})' if what else item} {words.format(abs(gaps[k]))}"
 
 
-def mass_factors(system: Constrained, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
+def mass_factors(system: "Equations", u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
     """Factors of [M J^T; J 0] at one state."""
     data = system.mass_data(q)
     system.constraint_set.jacobian(u, q, data)
@@ -154,7 +120,7 @@ def mass_factors(system: Constrained, u: Floats, q: Floats, dependent: float = D
         raise singular_mass(system, error, q) from error
 
 
-def singular_mass(system: Constrained, error: SingularError, *state: Floats) -> TrialError:
+def singular_mass(system: "Equations", error: SingularError, *state: Floats) -> TrialError:
     """The error for a mass matrix that cannot be factorised, with the item of the singular block."""
     if not all(np.all(np.isfinite(x)) for x in state):
         return TrialError("the state is not finite")
@@ -171,7 +137,7 @@ def singular_mass(system: Constrained, error: SingularError, *state: Floats) -> 
     )
 
 
-def least_multipliers(system: Constrained, u: Floats, q: Floats, multipliers: Floats) -> Floats:
+def least_multipliers(system: "Equations", u: Floats, q: Floats, multipliers: Floats) -> Floats:
     """The multipliers (n_c,) of least norm with the same forces J^T lambda.
 
     The multipliers of dependent rows are not unique: with rigid bodies the equations of motion do not determine them.

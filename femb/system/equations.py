@@ -14,10 +14,12 @@ from typing import Self
 import numpy as np
 
 from femb.base.types import Bools, Floats, Sparse
+from femb.layout.low_rank import LowRank
 from femb.layout.singularity import check_singularities
 from femb.system.block_lu import SingularError
 from femb.system.constraints import projected, singular_mass
-from femb.system.linear_solver import Factors
+from femb.system.linear_solver import Factors, Matrix
+from femb.system.low_rank_solver import WithLowRank
 from femb.system.numbered_model import NumberedModel
 
 # Number of roundings of a position in a constraint equation.
@@ -80,10 +82,11 @@ class Equations(NumberedModel):
 
     def matrices(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None
-    ) -> tuple[Floats, Floats, Floats]:
+    ) -> tuple[Floats, Matrix, Floats]:
         """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
 
         J and J^T are part of damping, the derivatives with respect to velocities and multipliers. multipliers (n_c,).
+        Damping is a ``femb.system.low_rank_solver.WithLowRank`` where an element asks for it.
         """
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
@@ -91,11 +94,15 @@ class Equations(NumberedModel):
         self.constraint_set.jacobian(u, q, damping)
         if multipliers is not None:
             self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
+        parts = [part for part in (batch.low_rank_matrices(q, v) for batch in self.batches) if part is not None]
+        if parts:
+            return mass, WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c), stiffness
         return mass, damping, stiffness
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
         """d(residual)/dv and d(residual)/dq H at one state, exact, at constant inputs; block data.
 
+        The derivatives of some forces are in ``low_rank_tangent`` instead.
         constraints : whether to add J and J^T, as ``matrices`` does, and d(J v + Phi_t)/dq H in the rows of the
         multipliers. ``femb.system.reaction_stiffness`` has d(J^T lambda)/dq H.
         """
@@ -106,6 +113,11 @@ class Equations(NumberedModel):
             self.constraint_set.jacobian(u, q, damping)
             self.constraint_set.constraint_tangent(u, q, v, np.zeros(self.n_c), stiffness)
         return damping, stiffness
+
+    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank:
+        """The part of d(residual)/dv and d(residual)/dq H at one state that is not in ``tangent``."""
+        parts = [batch.low_rank_tangent(q, v) for batch in self.batches]
+        return LowRank.joined([part for part in parts if part is not None], self.n_v)
 
     def mass_data(self, q: Floats) -> Floats:
         """Mass at one state, block data."""
@@ -197,19 +209,14 @@ class Equations(NumberedModel):
         """
         out = np.zeros((len(q), 8))
         if u is None:
-            u = np.tile(self._discrete_inputs(), (len(q), 1))
+            u = np.zeros((len(q), self.n_u))
+            for input_, part in self.parts_of_inputs:
+                if input_.of_discrete:
+                    u[:, part] = input_.function(self.discrete)
         for batch in self.batches:
             batch.energy_momentum(q, v, out)
             batch.potential_energy(u, q, v, out[:, 1])
         return out
-
-    def _discrete_inputs(self) -> Floats:
-        """u (n_u,) with the inputs that depend on the discrete state alone, and zeros."""
-        u = np.zeros(self.n_u)
-        for input_, part in self.parts_of_inputs:
-            if input_.of_discrete:
-                u[part] = input_.function(self.discrete)
-        return u
 
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers, which is the rate of kinetic plus potential energy."""

@@ -2,14 +2,13 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.base.values import vector
-from femb.elements.item import Item, StartMotion
+from femb.elements.item import StartMotion
 from femb.layout.connections import components
 from femb.layout.layout import Layout
 from femb.model.model import Model
@@ -19,21 +18,21 @@ from femb.system.equations import Equations
 
 # Rounding of typed numbers: allowed relative difference of a given velocity from that of the rigid motion.
 AGREEMENT = 1e-6
-
-GivenVelocity: TypeAlias = tuple[Item, StartMotion, tuple[Floats, Floats | None, Floats | None]]
+# A free model that moves faster than this (m/s), and than this multiple of its differences of velocity, is followed.
+FAST, FAR = 100.0, 10.0
 
 
 @dataclass
 class Twist:
-    """The rigid motion of a structure.
+    """A given velocity, and the rigid motion of the structure with it.
 
     source : the item that gives it. point (3,) : m. velocity of the point, omega (3,) : inertial axes, None if unknown.
     """
 
-    source: tuple[str, str] | None
+    source: tuple[str, str]
     point: Floats
-    velocity: Floats | None = None
-    omega: Floats | None = None
+    velocity: Floats | None
+    omega: Floats | None
 
     def at(self, point: Floats) -> tuple[Floats, Floats]:
         """Velocity and angular velocity at a point; unknown ones count as zero."""
@@ -55,42 +54,54 @@ def start_velocities(system: Equations, q: Floats) -> Floats:
         raise ModelError(*problems)
     leader = _leader_of(twists, component, layout) if layout.rows else {}
     v = np.zeros(layout.n_v)
-    alone = {motion.station.frame: twist for _, motion, twist in given if motion.alone}
+    alone = {motion.station.frame: twist for motion, twist in given if motion.alone}
     for k, frame in enumerate(layout.frames):
-        twist = twists.get(leader.get(component[k], component[k]))
-        if k in alone:
-            _set(v, layout, k, _or_zero(alone[k][1]), _or_zero(alone[k][2]))
-        elif twist is not None:
-            _set(v, layout, k, *twist.at(frame.position))
+        twist, i = alone.get(k) or twists.get(leader.get(component[k], component[k])), layout.frame_v[k]
+        if twist is not None and frame.freedom:
+            v[i : i + 3], omega = twist.at(frame.position)
+            if frame.freedom == 6:
+                v[i + 3 : i + 6] = rotations.rotate_back(frame.quaternion, omega)
     if not layout.rows:
         return v
     together = [leader.get(group, group) for group in component]
     return consistent_start(system, q, v, component, together, twists, set(alone))
 
 
-def _leaders(given: list[GivenVelocity], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
+def shared_velocity(system: Equations, v: Floats) -> Floats:
+    """The velocity of the origin (3,) m/s: that of the first frame if all frames move along with it, or zero.
+
+    A free model in orbit leaves any fixed origin within seconds, and differences of positions would be lost in
+    rounding. Zero where something stays behind: a fixed frame, or air. v (n_v,) : inertial velocities at the start.
+    """
+    layout = system.layout
+    follows = layout.frames and all(frame.freedom for frame in layout.frames)
+    if not follows or any(item.resists_flight for item in system.items):
+        return np.zeros(3)
+    velocities = v[layout.frame_v[:, None] + np.arange(3)]
+    spread = float(np.max(np.linalg.norm(velocities - velocities[0], axis=1)))
+    fast = np.linalg.norm(velocities[0]) > max(FAST, FAR * spread)
+    return np.array(velocities[0]) if fast else np.zeros(3)
+
+
+def _leaders(given: list[tuple[StartMotion, Twist]], component: list[int]) -> tuple[dict[int, Twist], list[Problem]]:
     """The motion of every structure with a given velocity, by the first item that gives one."""
     twists: dict[int, Twist] = {}
     problems: list[Problem] = []
-    for item, motion, (position, velocity, omega) in given:
+    for motion, twist in given:
         if motion.alone:
             continue
-        name, group = (item.table, item.name), component[motion.station.frame]
-        if group not in twists:
-            twists[group] = Twist(name, position, velocity, omega)
-            continue
-        leader = twists[group]
-        expected, first_omega = leader.at(position)
-        spin = float(np.linalg.norm(first_omega))
-        speed = float(np.linalg.norm(_or_zero(leader.velocity))) + spin * float(np.linalg.norm(position - leader.point))
-        pairs = ((velocity, expected, speed, "velocity"), (omega, first_omega, spin, "angular velocity"))
+        leader = twists.setdefault(component[motion.station.frame], twist)
+        expected, omega = leader.at(twist.point)
+        spin, distance = float(np.linalg.norm(omega)), float(np.linalg.norm(twist.point - leader.point))
+        speed = float(np.linalg.norm(_or_zero(leader.velocity))) + spin * distance
+        pairs = ((twist.velocity, expected, speed, "velocity"), (twist.omega, omega, spin, "angular velocity"))
         for got, wanted, size, word in pairs:
             if got is not None and np.linalg.norm(got - wanted) > AGREEMENT * (np.linalg.norm(got) + size):
                 problems.append(
                     Problem(
-                        name,
+                        twist.source,
                         f"starts with the {word} {vector(got)} (inertial axes), but moving as one rigid body with "
-                        f"{'.'.join(leader.source or ())} it would have {vector(wanted)}: give one of the two, make "
+                        f"{'.'.join(leader.source)} it would have {vector(wanted)}: give one of the two, make "
                         "them agree, or set moves_alone = true",
                     )
                 )
@@ -106,7 +117,7 @@ def _ground_problems(twists: dict[int, Twist], component: list[int], layout: Lay
         if fixed and (_or_zero(twist.velocity).any() or _or_zero(twist.omega).any()):
             problems.append(
                 Problem(
-                    twist.source or (),
+                    twist.source,
                     f"starts with a velocity but is connected to {fixed[0]!r}, which does not move: "
                     "leave it out or set moves_alone = true",
                 )
@@ -132,8 +143,8 @@ def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -
     return result
 
 
-def _given(model: Model, layout: Layout) -> list[GivenVelocity]:
-    """Items with a given velocity: position, velocity and angular velocity, inertial axes, None where not given."""
+def _given(model: Model, layout: Layout) -> list[tuple[StartMotion, Twist]]:
+    """The velocities that are given of items."""
     result = []
     for item in model.items():
         motion = item.start_motion(layout)
@@ -141,7 +152,7 @@ def _given(model: Model, layout: Layout) -> list[GivenVelocity]:
             continue
         frame, omega = layout.frames[motion.station.frame], motion.angular_velocity
         spin = None if omega is None else rotations.rotate(frame.quaternion, omega)
-        result.append((item, motion, (frame.position, motion.velocity, spin)))
+        result.append((motion, Twist((item.table, item.name), frame.position, motion.velocity, spin)))
     return result
 
 
@@ -149,15 +160,6 @@ def _or_zero(x: Floats | None) -> Floats:
     return np.zeros(3) if x is None else x
 
 
-def _set(v: Floats, layout: Layout, k: int, velocity: Floats, omega: Floats) -> None:
-    frame, i = layout.frames[k], layout.frame_v[k]
-    if frame.freedom:
-        v[i : i + 3] = velocity
-    if frame.freedom == 6:
-        v[i + 3 : i + 6] = rotations.rotate_back(frame.quaternion, omega)
-
-
-def structures(layout: Layout, through_springs: bool = False) -> list[int]:
-    """For every frame, the number of its connected structure. through_springs : whether springs connect frames too."""
-    couplings = (*layout.couplings, *(layout.spring_couplings if through_springs else ()))
-    return components(len(layout.frames), (frames for frames, _ in couplings))
+def structures(layout: Layout) -> list[int]:
+    """For every frame, the number of its connected structure; springs do not connect."""
+    return components(len(layout.frames), (frames for frames, _ in layout.couplings))

@@ -20,7 +20,6 @@ class Factors(Protocol):
 
     def solve(self, x: Unknowns, /) -> Unknowns:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
-        ...
 
 
 class Solver(Protocol):
@@ -30,15 +29,12 @@ class Solver(Protocol):
         self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None, /
     ) -> Matrix:
         """mu M + C + reach K, real or complex as mu is; reach is 1/mu by default."""
-        ...
 
     def factorise(self, matrix: Matrix, dependent: float = ..., /) -> Factors:
         """Factors of a combined matrix, which must not be used afterwards. Raises SingularError.
 
         dependent : the pivot ratio below which a row of constraints is left out, by solvers that support it.
         """
-        ...
 
     def multiply(self, matrix: Matrix, x: Floats, /) -> Floats:
         """A x (n,) for an x with zero multipliers; only the rows of velocities of the result are defined."""
-        ...

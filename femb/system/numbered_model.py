@@ -26,6 +26,7 @@ from femb.layout.state import State
 from femb.model.model import Model
 from femb.model.placement import Placement
 from femb.system.block_lu import LinearSolver
+from femb.system.low_rank_solver import LowRankSolver
 from femb.system.pattern import Pattern
 from femb.system.velocity_coordinates import VelocityCoordinates
 
@@ -57,7 +58,7 @@ class NumberedModel(VelocityCoordinates):
         layout.finish()
         super().__init__(layout)
         self.pattern = Pattern(layout)
-        self.solver = LinearSolver(self.pattern)
+        self.solver: LinearSolver = LowRankSolver(self.pattern)
         self.batches = merged(
             [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
         )

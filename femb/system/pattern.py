@@ -43,7 +43,7 @@ class Pattern:
         order = np.argsort(keys)
         self._keys, self._offsets = keys[order], offsets[:-1][order]
         self._csc: tuple[Ints, Ints, Ints] | None = None
-        self.places = (
+        self.structure = (
             start, layout.n_v, self.diagonal, elimination.order, elimination.first, later, self.lower, self.upper
         )  # fmt: skip
         self.targets = self._targets(elimination)

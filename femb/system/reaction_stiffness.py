@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from femb.base.types import Floats, Sparse
-from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND
+from femb.elements.joint.columns import FIRST, IN_FORCE, ROW, SECOND
 from femb.elements.joint.constraint_tangent_kernels import row_tangent
-from femb.numerics.vector3 import AXES, IN_V
+from femb.numerics.vector3 import HAS_AXES, IN_V
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -28,7 +28,7 @@ def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multip
             continue  # an open latch
         row_tangent(index, data, u, q, v, system.layout.fixed, K, T)
         frames = index[FIRST : FIRST + 3], index[SECOND : SECOND + 3]
-        counts = [(6 if frame[AXES] else 3) if frame[IN_V] >= 0 else 0 for frame in frames]
+        counts = [(6 if frame[HAS_AXES] else 3) if frame[IN_V] >= 0 else 0 for frame in frames]
         free = np.concatenate([np.arange(counts[0]), 6 + np.arange(counts[1])])
         at = np.concatenate([frame[IN_V] + np.arange(count) for frame, count in zip(frames, counts, strict=True)])
         rows.append(np.repeat(at, len(at)))

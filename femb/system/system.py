@@ -14,7 +14,7 @@ from femb.model.model import Model
 from femb.system.degrees_of_freedom import check_pairs
 from femb.system.equations import Equations
 from femb.system.initial_position import assembled
-from femb.system.initial_velocity import start_velocities
+from femb.system.initial_velocity import shared_velocity, start_velocities
 
 if TYPE_CHECKING:
     from femb.system.augmented import Augmented
@@ -35,7 +35,9 @@ class System(Equations):
             check_pairs(self, q)
             q = assembled(self, q, assemble)
             self.discrete = self.discrete_at(q)
-        self.q0, self.v0 = q, start_velocities(self, q)
+        v = start_velocities(self, q)
+        self.layout.origin_velocity = shared_velocity(self, v)
+        self.q0, self.v0 = q, v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
 
     def starting_at(self, q: Floats, v: Floats) -> Self:
         """The same system with another start."""

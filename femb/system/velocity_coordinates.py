@@ -6,22 +6,43 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
-from femb.layout.dof_index import DofIndex
 from femb.layout.layout import Layout
-from femb.numerics import kinematics
+from femb.numerics import kinematics, rotations
 
 
 class VelocityCoordinates:
     """q = positions, unit quaternions and internal coordinates; v = their velocities, angular velocities in body axes.
 
     Arrays q (s, n_q), v, a (s, n_v) are of s states where a method says so.
+    coordinates : indices in q and in v of positions and internal coordinates, then of quaternions in q and of angular
+    velocities in v, as the kernels of ``femb.numerics.kinematics`` take them. corotated_frames : of the frames that
+    flexible elements couple, indices of quaternions in q (F,), and (F, 2) of two vectors in v that rotate with the
+    frame: the velocity, and the rate of the quaternion in formulations that have it as velocity; else -1. A Newton
+    iteration rotates the forces on these frames back to the attitude of its matrices. Forces on other frames are not
+    rotated, so that their sum, the change of linear momentum, is exact to rounding.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
-        self.dof_index = DofIndex(layout)
-        self.coordinates, self.corotated_frames = self.dof_index.coordinates, self.dof_index.corotated_frames
+        freedom = np.array([frame.freedom for frame in layout.frames])
+        poses = freedom == 6
+        axes = np.arange(3)
+        moving = freedom > 0
+        linear_q = (layout.frame_q[moving][:, None] + axes).ravel()
+        linear_v = (layout.frame_v[moving][:, None] + axes).ravel()
+        self.coordinates = (
+            np.concatenate([linear_q, layout.internal_q]),
+            np.concatenate([linear_v, layout.internal_v]),
+            layout.frame_q[poses] + 3,
+            layout.frame_v[poses] + 3,
+        )
+        coupled = {frame for frames, _ in layout.couplings for frame in frames}
+        corotated = np.array([frame in coupled for frame in range(len(freedom))], dtype=bool) & poses
+        self.corotated_frames = (layout.frame_q[corotated] + 3, corotated_vectors(layout.frame_v[corotated]))
+        # groups of components for the error norm, by kind of quantity: positions, quaternions, internal coordinates
+        self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.internal_q)
+        self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.internal_v)
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """H(q) v (s, n_q)."""
@@ -58,9 +79,35 @@ class VelocityCoordinates:
         return float(kinematics.normalise(self.coordinates[2], q))
 
     def rigid_velocities(self, q: Floats) -> Floats:
-        """(6, n_v): velocities of all frames in unit translations along, and rotations about, the inertial axes."""
-        return self.dof_index.rigid_velocities(q)
+        """(6, n_v): velocities of all frames in rigid motions: unit translations along the inertial axes, then unit
+        rotations about them through the origin.
+        """
+        layout, axes = self.layout, np.eye(3)
+        freedom = np.array([frame.freedom for frame in layout.frames])
+        out, three = np.zeros((6, layout.n_v)), np.arange(3)
+        moving, turning = freedom > 0, freedom == 6
+        positions = q[layout.frame_q[moving, None] + three]
+        columns = layout.frame_v[moving, None] + three
+        out[:3, columns] = axes[:, None]
+        out[3:, columns] = np.cross(axes[:, None], positions)
+        matrices = rotations.rotation_matrix(q[layout.frame_q[turning, None] + 3 + np.arange(4)])
+        out[3:, layout.frame_v[turning, None] + 3 + three] = np.swapaxes(matrices, 0, 1)
+        return out
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
-        return self.dof_index.error_scale(rtol, atol)
+        position, quaternion, _ = atol.values(rtol)
+        internal, angles = self.layout.internal_tolerances(atol, rtol)
+        result = []
+        for groups, count, angle, time in ((self._groups_q, 4, -1, 1.0), (self._groups_v, 3, 1, atol.time)):
+            points, attitudes, _ = (len(group) for group in groups)
+            sizes = np.repeat((3, count), (points, attitudes))
+            scale = np.repeat((position, quaternion), (points, attitudes))
+            sizes = np.concatenate([sizes, np.where(angles, angle, 1)])
+            result.append((np.concatenate(groups), sizes, np.concatenate([scale, internal]) / time, rtol))
+        return result[0], result[1]
+
+
+def corotated_vectors(first: Ints) -> Ints:
+    """(F, 2) for ``VelocityCoordinates.corotated_frames``, for frames with the first velocity at index first (F,)."""
+    return np.stack([first, np.full(len(first), -1)], axis=1)

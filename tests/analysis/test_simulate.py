@@ -220,6 +220,7 @@ def started(tmp_path):
     pytest.fail("no results after two minutes")
 
 
+@pytest.mark.slow  # tests/faults kills shorter runs at any time
 def test_killed_run_leaves_readable_results(tmp_path):
     process, out = started(tmp_path)
     process.kill()
@@ -241,6 +242,7 @@ def test_killed_run_leaves_readable_results(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="needs signals")
+@pytest.mark.slow  # tests/faults interrupts a command
 def test_interrupted_process(tmp_path):
     process, out = started(tmp_path)
     process.send_signal(signal.SIGINT)

@@ -34,11 +34,11 @@ def satellite(elements=2, forced=True):
     return model
 
 
-def chain(elements):
+def chain(elements, kind=Beam):
     """A free beam of 0.2 m elements, pushed across at both ends."""
     model = Model("chain")
     start = Attachment(direction=(1, 0, 0))
-    model.add(Beam("chain", section=boom(), length=0.2 * elements, elements=elements, start=start))
+    model.add(kind("chain", section=boom(), length=0.2 * elements, elements=elements, start=start))
     for node, force in ((0, (0, 100.0, 0)), (-1, (0, 0, 100.0))):
         model.add(Load(f"push{node}", beam="chain", node=node, force=force))
     return model

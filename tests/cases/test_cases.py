@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from checkout import ROOT
+from long_runs import slow
 from scipy.integrate import simpson, solve_ivp
 from shared_runs import results_of as run
 
@@ -151,24 +152,32 @@ class TestCantilever:
 
 
 class TestSpinningBoom:
-    def drifts(self, rtol: float) -> tuple[float, float]:
-        audit = run("spinning_boom", f"run.rtol={rtol}").audit
+    every_turns = pytest.mark.parametrize("turns", [1, slow(10)])
+
+    def turned(self, turns: int, rtol: float) -> Results:
+        return run("spinning_boom", f"run.duration={np.pi * turns}", f"run.rtol={rtol}")
+
+    def drifts(self, turns: int, rtol: float) -> tuple[float, float]:
+        audit = self.turned(turns, rtol).audit
         energy = np.abs(audit.energy_error).max() / audit.kinetic_energy[0]
         spin = np.abs(audit.angular_momentum - audit.angular_momentum[0]).max() / audit.angular_momentum[0, 2]
         assert np.abs(audit.linear_momentum).max() < 100 * rtol
         return energy, spin
 
-    def test_strain_of_the_middle(self):
-        strain = run("spinning_boom", "run.rtol=1e-08").beams["boom"].strain
+    @every_turns
+    def test_strain_of_the_middle(self, turns):
+        strain = self.turned(turns, 1e-8).beams["boom"].strain
         exact = 1600.0 * 2.0**2 * 10.0**2 / (8.0 * 1.0e11)
         np.testing.assert_allclose(strain[:, 4, 0], exact, rtol=3e-4)
         assert np.abs(strain[:, [0, -1], [0, -1]]).max() < 1e-3 * exact
 
-    def test_drifts_are_bounded_and_fall_with_the_tolerance(self):
-        found = np.array([self.drifts(rtol) for rtol in (1e-4, 1e-6, 1e-8)])
+    @every_turns
+    def test_drifts_are_bounded_and_fall_with_the_tolerance(self, turns):
+        found = np.array([self.drifts(turns, rtol) for rtol in (1e-4, 1e-6, 1e-8)])
         assert np.all(found < 100 * np.array([[1e-4], [1e-6], [1e-8]]))
         assert np.all(np.diff(found, axis=0) < 0.0)
 
+    @pytest.mark.slow
     def test_ten_turns_bring_it_back(self):
         boom = run("spinning_boom").beams["boom"]
         assert np.abs(boom.position[-1] - boom.position[0]).max() < 1e-4
@@ -192,6 +201,7 @@ class TestThermalSnap:
         squares = np.sort(np.linalg.eigvals(np.linalg.solve(*dense)).real)
         assert np.sqrt(squares[6]) == pytest.approx(1.0988, abs=1e-4)
 
+    @pytest.mark.slow
     def test_hub_turns_as_the_bend_without_angular_momentum_wants(self):
         """A hub, a rod and a mass in a plane whose rod is bent to an arc step by step, free of angular momentum."""
         s = np.linspace(0.0, 10.0, 2001)
@@ -212,8 +222,10 @@ class TestThermalSnap:
         assert mean == pytest.approx(np.degrees(angle), rel=3e-3)
         assert mean == pytest.approx(1.08, abs=5e-3)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
-        ("tau", "amplitude"), [(1.0, 0.75), pytest.param(3.0, 0.32, marks=pytest.mark.slow), (10.0, 0.10)]
+        ("tau", "amplitude"),
+        [(1.0, 0.75), (3.0, 0.32), (10.0, 0.10)],
     )
     def test_vibration_by_the_time_constant(self, tau, amplitude):
         """Over the bend 1 / sqrt(1 + (omega tau)^2), but for the share of the higher modes."""
@@ -223,6 +235,7 @@ class TestThermalSnap:
         assert vibration / abs(mean) == pytest.approx(1.0 / np.hypot(1.0, 1.0988 * tau), rel=0.03)
         assert self.swing(self.hub_angle(results), results)[1] == pytest.approx(amplitude, abs=0.01)
 
+    @pytest.mark.slow
     def test_nothing_is_lost(self):
         results = run("thermal_snap")
         audit = results.audit

@@ -1,10 +1,12 @@
 """Mechanisms: the IFToMM problems against published or independent values, loops, flexible links, a deployment."""
 
 import importlib.util
+from functools import cache
 
 import numpy as np
 import pytest
 from checkout import CASES
+from long_runs import slow, slow_but
 from scipy.integrate import solve_ivp
 from shared_runs import results_of as run
 
@@ -52,14 +54,13 @@ TWO_WINDOWS = {
     "generalized-alpha": ({"method": "generalized-alpha", "rtol": 1e-6}, 1e-2),
     "rk4": ({"method": "rk", "tableau": "rk4", "step": 0.0025}, 1e-8),
 }
-LONG_STEPPED = ("bdf", "generalized-alpha", "rk4")
 
 
 @pytest.mark.parametrize(
     ("name", "duration"),
     [
-        *((name, 2.0) for name in LONG_STEPPED),
-        *(pytest.param(name, 10.0, marks=[pytest.mark.slow] if name in LONG_STEPPED else []) for name in TWO_WINDOWS),
+        *((name, 2.0) for name in TWO_WINDOWS if name != "dop853"),
+        *slow_but([("dop853", 10.0)], [(name, 10.0) for name in TWO_WINDOWS]),
     ],
 )
 def test_a02_two_windows(name, duration):
@@ -176,6 +177,7 @@ def test_a03_squeezer():
     held(results)
 
 
+@pytest.mark.slow
 def test_a04_bricard():
     """It moves although its 30 rows hold 30 velocities, and keeps its energy."""
     results = run("iftomm_a04_bricard")
@@ -186,13 +188,21 @@ def test_a04_bricard():
     held(results)
 
 
+@cache
+def bricard():
+    """The mechanism, and where it is at 5 s."""
+    model = load_case(CASES / "iftomm_a04_bricard.py").model
+    tight = {"method": "rk", "rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13)}
+    return model, simulate(model, duration=5.0, output_interval=5.0, **tight)
+
+
 @pytest.mark.parametrize(
     ("options", "bound", "most"),
     [
         ({"method": "radau", "rtol": 1e-4}, 1e-3, 200),
-        ({"method": "radau", "rtol": 1e-6}, 1e-5, 400),
+        slow(({"method": "radau", "rtol": 1e-6}, 1e-5, 400)),
         ({"method": "bdf", "rtol": 1e-5}, 1e-2, 500),
-        ({"method": "generalized-alpha", "rtol": 1e-6}, 1e-2, 2500),
+        slow(({"method": "generalized-alpha", "rtol": 1e-6}, 1e-2, 2500)),
         ({"method": "rk", "rtol": 1e-6}, 1e-4, 100),
         ({"method": "rk", "tableau": "rk4", "step": 0.025}, 1e-3, 220),
     ],
@@ -200,8 +210,7 @@ def test_a04_bricard():
 )
 def test_a04_within_coarse_steps(options, bound, most):
     """Where the constraints are met only roughly, as within a step, all 30 rows count, and would hold the mechanism."""
-    model = load_case(CASES / "iftomm_a04_bricard.py").model
-    exact = simulate(model, duration=5.0, output_interval=5.0, method="rk", rtol=1e-12, atol=Tolerances(1e-13, 1e-13))
+    model, exact = bricard()
     atol = 0.1 * options.get("rtol", 1e-6)
     results = simulate(model, duration=5.0, output_interval=5.0, atol=Tolerances(atol, atol), **options)
     for name, body in exact.bodies.items():
@@ -210,6 +219,7 @@ def test_a04_within_coarse_steps(options, bound, most):
     assert results.statistics["rejected"] < 0.2 * results.statistics["steps"] + 5
 
 
+@pytest.mark.slow
 def test_a05_governor():
     """Stiff springs keep the balls in; energy balances with what the dampers take."""
     results = run("iftomm_a05_governor")
@@ -233,6 +243,7 @@ def test_slider_crank():
     held(results)
 
 
+@pytest.mark.slow
 def test_flexible_rod_bends_and_follows_the_rigid_one():
     """Its ends keep their distance to the bending's shortening, and its middle bends away."""
     results = run("slider_crank_flexible")
@@ -256,6 +267,7 @@ def test_misaligned_linkage_turns_by_bending():
     held(results)
 
 
+@pytest.mark.slow
 def test_flexible_double_pendulum():
     results = run("double_pendulum_flexible")
     lower, upper = results.beams["lower"].position, results.beams["upper"].position

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from checkout import CASES
+from long_runs import slow
 
 from femb import load_case, simulate
 from femb.layout.singularity import SingularityError
@@ -109,7 +110,7 @@ def test_extrema_of_the_middle_angle(time, angle):
         (("run.method=rk", "run.rtol=1e-6"), 1e-6),
         (("run.method=radau", "run.rtol=1e-6"), 1e-6),
         (("run.method=rk",), 2e-9),
-        (("run.method=rk", *TIGHT), 1e-9),
+        slow((("run.method=rk", *TIGHT), 1e-9)),
         (("run.method=radau", *TIGHT), 1e-9),
     ],
 )
@@ -140,7 +141,7 @@ def test_torque_stays_finite_on_the_way():
     np.testing.assert_allclose(body.angular_velocity[-1], [6.40, 5.55, 27.67], atol=0.01)
 
 
-@pytest.mark.parametrize(("method", "duration"), [("rk", 10.0), ("radau", 2.0)])
+@pytest.mark.parametrize(("method", "duration"), [("rk", 10.0), slow(("radau", 2.0))])
 def test_from_rest_there_is_no_singularity(method, duration):
     results = run("dual_euler_torque", AT_REST, f"run.duration={duration}", f"run.method={method}")
     assert results.status == "complete"
@@ -158,11 +159,11 @@ def test_without_damping_it_is_missed():
     ("override", "time"),
     [
         ("loads.spin.damping=[0, 0, 0.0101]", 0.161650),
-        ("loads.spin.torque=[0, 0, 0.101]", 0.161515),
+        slow(("loads.spin.torque=[0, 0, 0.101]", 0.161515)),
         ("loads.spin.torque=[0, 0, 0]", 0.176394),
-        ("loads.spin.damping=[0, 0, 0.005]", 0.158490),
+        slow(("loads.spin.damping=[0, 0, 0.005]", 0.158490)),
         ("bodies.rod.center_of_mass=[0, 0, 0]", 0.161621),
-        ("loads.spin.damping=[0.01, 0.01, 0.01]", 0.181314),
+        slow(("loads.spin.damping=[0.01, 0.01, 0.01]", 0.181314)),
     ],
 )
 def test_sensitivity_of_the_time(override, time):

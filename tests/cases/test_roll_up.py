@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow
 
 from femb import Beam, Ground, Load, Model, Section, ThermalLoad, simulate
 from femb.profiles import SmoothStep
@@ -21,7 +22,8 @@ def rolled(elements, load):
 
 
 @pytest.mark.parametrize(
-    ("elements", "gap"), [(4, 0.0176), (8, 1.4e-3), pytest.param(16, 9.7e-5, marks=pytest.mark.slow)]
+    ("elements", "gap"),
+    [(4, 0.0176), slow((8, 1.4e-3)), slow((16, 9.7e-5))],
 )
 def test_by_a_moment(elements, gap):
     """ML/EI = 2 pi, ramped in 20 s: the tip comes back to the root to the accuracy of the mesh, as in equilibrium, and
@@ -41,7 +43,7 @@ def test_by_a_moment(elements, gap):
     np.testing.assert_allclose(audit.energy_error, 0.0, atol=1e-4 * 0.5 * (2 * np.pi) ** 2)
 
 
-@pytest.mark.parametrize("elements", [4, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("elements", [4, slow(8)])
 def test_by_heat(elements):
     """The thermal strain of a full circle: the tip comes back to the root, whatever the mesh, without stress."""
     load = ThermalLoad("t", beam="b", strain=(0, 0, 0, 2 * np.pi), profile=SmoothStep(20.0))

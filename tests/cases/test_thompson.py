@@ -6,8 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 from checkout import CASES
+from long_runs import slow_but
 from oracles.random_trees import random_state
 from scipy.integrate import solve_ivp
+from shared_runs import results_of
 
 from femb import load_case, simulate
 from femb.analysis.time_loop import Frames, RunSummary, integrate
@@ -19,11 +21,18 @@ from femb.system.system import System
 
 FILES = {path.stem.removeprefix("thompson_"): path for path in CASES.glob("thompson_*")}
 
-LONG = (("hamiltonian", "aircraft"),)
+LONG = (
+    ("hamiltonian", "aircraft"),
+    *((form, name) for form in ("velocity", "hamiltonian") for name in ("connected", "rotorcraft", "wind_turbine")),
+    ("velocity", "aircraft"),
+)
 
 
 @cache
 def run(name, formulation="reduced"):
+    """The cases' own formulation is the reduced one."""
+    if formulation == "reduced":
+        return results_of(f"thompson_{name}")
     case = load_case(FILES[name])
     return simulate(case.model, replace(case.run, formulation=formulation))
 
@@ -87,7 +96,7 @@ def test_formulations_agree(name, formulation):
     assert np.max(one.audit.constraint_position) < 1e-13 * far
 
 
-@pytest.mark.parametrize("name", ["aircraft", "connected", pytest.param("satellite", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", slow_but(["connected"], ["aircraft", "connected", "satellite"]))
 def test_roots_in_body_axes(name):
     """The source's speeds of aircraft and torso, (v, w) in body axes; and of a hinge point: the same motion."""
     case = load_case(FILES[name])

@@ -17,9 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles.finite_differences import INERTIA, residual_change
+from oracles.modal_example import Particles
 
 import femb
 from femb import elements as e
+from femb.analysis.completion import completed
 from femb.elements.item import Item
 from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
@@ -72,6 +74,39 @@ def beamed(*items):
     return model(beam, *items)
 
 
+COUPLING = np.random.default_rng(6).standard_normal((6, 6))
+STIFFNESS = 1e3 * (COUPLING @ COUPLING.T + 4.0 * np.eye(6))
+MASS = e.Section(
+    "m",
+    axial_stiffness=1.0,
+    torsional_stiffness=1.0,
+    bending_stiffness=(1.0, 1.0),
+    mass_axis=(0.03, -0.02),
+    mass_per_length=2.0,
+    inertia_per_length=(0.6, 0.5, 0.4),
+).mass()
+
+
+def sheared(*items):
+    """A curved and tapered beam whose sections couple everything, heated and loaded."""
+    beam = e.ExactBeam(
+        "boom",
+        sections=("root", "tip"),
+        stations=(0.0, 1.0),
+        length=1.0,
+        elements=2,
+        curvature=(0.5, 0.3, 0.8),
+        start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
+    )
+    sections = [
+        e.Section(name, stiffness_matrix=scale * STIFFNESS, mass_matrix=scale * MASS, damping=1e-2)
+        for name, scale in (("root", 1.0), ("tip", 0.4))
+    ]
+    pressure = e.DistributedLoad("pressure", "boom", force=((3, 1, 3), (2, 4, 1)), torque=(0.3, 0.2, 0.5), frame="body")
+    sun = e.ThermalLoad("sun", "boom", strain=(0.01, 0.1, 0.2, -0.1), profile=SMOOTH)
+    return model(*sections, beam, pressure, sun, *items)
+
+
 ENDS = SpringEnd("a", at=(0.1, 0.2, 0.3)), SpringEnd("b", at=(-0.2, 0.1, 0.0))
 AXES = SpringEnd("a"), SpringEnd("b")
 SMOOTH = Polynomial((0.0, 0.3, -0.2))
@@ -86,6 +121,7 @@ EXAMPLES = {
     e.Ground: lambda: apart(e.Ground("wall", position=(3.0, 0.0, 0.0))),
     e.Section: beamed,
     e.Beam: beamed,
+    e.ExactBeam: sheared,
     e.JointDriver: lambda: jointed(e.Revolute, e.JointDriver("driver", "joint", SMOOTH)),
     e.DistanceDriver: lambda: apart(e.DistanceDriver("driver", *POINTS, Polynomial((2.0, 0.3, -0.2)))),
     e.PositionDriver: lambda: apart(e.PositionDriver("driver", *POINTS, x=SMOOTH, z=SMOOTH, frame="first")),
@@ -127,7 +163,17 @@ EXAMPLES = {
         e.Revolute, e.JointFriction("friction", "joint", coulomb=0.7, transition_rate=2.0)
     ),
     e.JointStops: lambda: jointed(e.Revolute, e.JointStops("stops", "joint", stiffness=3.0, upper=-1.5, damping=0.2)),
+    e.ModalDamping: lambda: completed(beamed(e.ModalDamping("modal", "a", ratio=(0.3, 0.2, 0.4)))),
 }
+EXAMPLES[e.FlexibleBody] = lambda: model(
+    e.FlexibleBody(
+        "panel",
+        Particles(interfaces=3).reduced(),
+        start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
+        interfaces={"p1": Attachment("b", (-0.1, 0.2, 0.0), direction=(0.1, 0.8, 0.3))},
+    )
+)
+EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}
 EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
@@ -206,7 +252,8 @@ def test_members(kind, systems):
     assert all(any(one is other for other in named) for one in hosted), "a place that the model does not know of"
     assert (item.joint_coordinate is None) != ("joint" in {each.name for each in dataclasses.fields(item)})
     assert all(isinstance(part, Item) for part in item.parts())
-    assert [part for part in given if isinstance(part, Item)] == list(item.parts())
+    made = [part for part in item.parts() if isinstance(part, e.Interface)]  # which are in no field
+    assert [part for part in given if isinstance(part, Item)] + made == list(item.parts())
 
 
 @every_kind
@@ -230,7 +277,9 @@ def test_exact_tangent(kind, systems):
     system, rng = systems(kind), np.random.default_rng(5)
     for seed in SEEDS:
         _, u, q, v, a = state(system, seed)
-        damping, stiffness = (dense(system, data) for data in system.tangent(u, q, v, a))
+        full = system.low_rank_tangent(q, v).sparse()
+        parts = zip(system.tangent(u, q, v, a), full, strict=True)
+        damping, stiffness = (dense(system, data) + part for data, part in parts)
         for dx, dv in rng.standard_normal((2, 2, system.n_v)):
             wanted = residual_change(system, q, v, a, u, dx, dv)
             close(stiffness @ dx + damping @ dv, wanted, 1e-8)

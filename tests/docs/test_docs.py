@@ -24,10 +24,34 @@ from femb.export.plots import request, rows
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # Pages that add a file to femb: their code runs in a copy of it.
 ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
+LOAD_PAGE = ROOT / "docs" / "howto" / "add_a_load.md"
 ADDING = [page for page in PAGES if re.search(r"^```python title=use$", page.read_text(), re.MULTILINE)]
 # Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
-LONG = ("iftomm_a02_four_bar.md", "kamman_two_bodies.md")
+LONG = (
+    "compare_formulations.md",
+    "export.md",
+    "flexible_rotor.md",
+    "hamiltonian.md",
+    "iftomm_a02_four_bar.md",
+    "kamman_two_bodies.md",
+    "lees_frame.md",
+    "modes.md",
+    "rigid_body_dual_euler_torque.md",
+    "satellite_with_two_arrays.md",
+    "thompson_rotorcraft.md",
+    "thompson_wind_turbine.md",
+)
+FEW_CASES = ("cantilever_tip_load.md", "satellite_deployment.md", "iftomm_a01_pendulum.md")
+# Those of which the Python blocks alone are long: runs of many swings.
+LONG_SCRIPTS = ("joint_springs.md",)
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def write_files(page: Path) -> None:
+    """Write the files of a page, blocks of TOML with a title, to the current folder."""
+    for title, text in blocks(page, "toml"):
+        if title.startswith("title="):
+            Path(title.removeprefix("title=")).write_text(text)
 
 
 def named(path: Path) -> str:
@@ -73,6 +97,19 @@ def start_of(case: Path) -> list[str]:
     return [f"run.duration={horizon}", f"run.output_interval={horizon / 10}"]
 
 
+def read_analysis(line: str) -> tuple[str, str, tuple[str, ...], Path]:
+    """Command, case, overrides and folder of the results of a line ``femb run ...`` or ``femb inverse ...``."""
+    _, verb, case, *words = shlex.split(line)
+    overrides, out = [], Path("out") / Path(case).stem
+    for word, value in zip(words[::2], words[1::2], strict=True):
+        if word == "--set":
+            overrides.append(value)
+        else:
+            assert word == "--out", line
+            out = Path(value)
+    return verb, case, tuple(overrides), out
+
+
 def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     """Output of a command of a page; that of an analysis, and its results, may come from another page's.
 
@@ -80,22 +117,17 @@ def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     """
     words = shlex.split(line)[1:]
     if words[0] in ("run", "inverse"):
-        case, overrides, out = words[1], [], Path("out") / Path(words[1]).stem
-        for word, value in zip(words[2::2], words[3::2], strict=True):
-            if word == "--set":
-                overrides.append(value)
-            else:
-                assert word == "--out", line
-                out = Path(value)
+        verb, case, overrides, out = read_analysis(line)
         if short:
-            overrides += start_of(ROOT / case)
-        code, output, file = shared_runs.command(words[0], case, tuple(overrides))
+            overrides += tuple(start_of(ROOT / case))
+        code, output, file = shared_runs.command(verb, case, overrides)
         out.mkdir(parents=True, exist_ok=True)
         (out / "results.h5").unlink(missing_ok=True)
         shutil.copyfile(file, out / "results.h5")
         output = output.replace("OUT", str(out))
     else:
-        result = CliRunner().invoke(cli, words)
+        # each process of a study takes longer to start than all runs of a page
+        result = CliRunner().invoke(cli, [*words, "--workers", "0"] if words[0] == "sweep" else words)
         code, output = result.exit_code, result.output
     assert code == wanted, f"{line}\n{output}"
     return output
@@ -104,17 +136,19 @@ def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in LONG else [])
+        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in (*LONG, *LONG_SCRIPTS) else [])
         for page in PAGES
         if blocks(page, "python") and page not in ADDING
     ],
 )
 def test_python_blocks_run(page, workplace):
+    write_files(page)
+    texts = [text for _, text in blocks(page, "python")]
     for line in commands(page):
-        if line.startswith(("femb run", "femb inverse")):
+        if line.startswith(("femb run", "femb inverse")) and any(str(read_analysis(line)[3]) in text for text in texts):
             invoke(line)
     namespace: dict[str, object] = {"__name__": "page"}
-    for number, (_, text) in enumerate(blocks(page, "python"), start=1):
+    for number, text in enumerate(texts, start=1):
         exec(compile(text, f"{page.name}, block {number}", "exec"), namespace)
 
 
@@ -135,23 +169,34 @@ TEXTS = [page.read_text() for page in PAGES]
 
 
 def is_free(page: Path, command: str) -> bool:
-    """Whether a command is a run of a case as it is, of which no number or printed output of a page says anything."""
-    words = shlex.split(command)[1:]
-    if words[0] != "run" or len(words) != 2 or any(printed is not None for _, printed in steps(page)):
+    """Whether a command is a run of which no number or printed output of a page says anything in the quick tests, and
+    for which the page sets no duration, as it does where two runs are compared."""
+    if not command.startswith("femb run") or any(printed is not None for _, printed in steps(page)):
         return False
-    case = Path(words[1]).stem
-    return all(case != each.case or each.overrides for text in TEXTS for each in page_numbers.numbers_of(text))
+    _, case, overrides, _ = read_analysis(command)
+    if any(each.startswith("run.duration") for each in overrides):
+        return False
+    numbers = [each for text in TEXTS for each in page_numbers.numbers_of(text) if not each.slow]
+    return (Path(case).stem, overrides) not in [(each.case, each.overrides) for each in numbers]
+
+
+def is_long(page: Path) -> bool:
+    """Whether the commands of a page are left to the long tests: those too that run and draw a case, without printed
+    output. Every case is started by tests/cases, and its numbers are compared below."""
+    draws = page.parent.name == "cases" and all(printed is None for _, printed in steps(page))
+    return page.name in LONG or (draws and page.name not in FEW_CASES)
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page.name in LONG else [])
+        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if is_long(page) else [])
         for page in PAGES
         if page not in ADDING and steps(page)
     ],
 )
 def test_commands_do_what_the_page_says(page, workplace):
+    write_files(page)
     for command, printed in steps(page):
         stops = printed is not None and "the run stopped" in printed
         given = invoke(command, int(stops), short=is_free(page, command))
@@ -217,7 +262,10 @@ for line in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize("page", ADDING, ids=named)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=named(page), marks=[pytest.mark.slow] if page != LOAD_PAGE else []) for page in ADDING],
+)
 def test_what_is_added_works_as_its_page_says(page, tmp_path):
     """The new files, the line in a catalogue, uses in Python, the contract of items, cases, and commands then."""
 
@@ -252,10 +300,19 @@ def test_what_is_added_works_as_its_page_says(page, tmp_path):
 
 def test_toml_of_the_readme_and_how_tos_is_read(workplace):
     body = "[bodies.hub]\nmass = 1.0\ninertia = 1.0\n"
+    boom = (
+        "[beams.boom]\nsection = 'tube'\nlength = 1.0\nstart = { body = 'hub', direction = [1, 0, 0] }\n"
+        "[sections.tube]\n"
+        "axial_stiffness = 1e5\ntorsional_stiffness = 1.0\nbending_stiffness = [1.0, 1.0]\nmass_per_length = 1.0\n"
+        "inertia_per_length = [2e-3, 1e-3, 1e-3]\n"
+    )
     for page in PAGES:
-        for number, (_, text) in enumerate(blocks(page, "toml") if page not in ADDING else []):
+        for number, (title, text) in enumerate(blocks(page, "toml") if page not in ADDING else []):
+            if title.startswith("title="):
+                continue
             file = workplace / f"{page.stem}_{number}.toml"
-            file.write_text(text if "[bodies" in text else body + text)
+            more = boom if "[modal_damping" in text else ""
+            file.write_text(text if "[bodies" in text else body + more + text)
             invoke(f"femb check {file}")
 
 
@@ -326,7 +383,15 @@ def test_pages_that_the_code_names_exist():
 
 
 @pytest.mark.parametrize(
-    ("page", "count"), [("beam", 33), ("constraints", 17), ("linearisation", 16), ("rigid_body", 10)]
+    ("page", "count"),
+    [
+        ("beam", 33),
+        ("constraints", 17),
+        ("exact_beam", 28),
+        ("handover", 20),
+        ("linearisation", 26),
+        ("rigid_body", 10),
+    ],
 )
 def test_equations_are_numbered_as_cited(page, count):
     numbers = [int(n) for n in re.findall(r"\\tag\{(\d+)\}", (ROOT / "docs" / "theory" / f"{page}.md").read_text())]

@@ -7,6 +7,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 from checkout import CASES
+from long_runs import slow_but
 from oracles.synthetic_results import LENGTH, bent_beam, satellite
 from PIL import Image
 
@@ -315,6 +316,7 @@ def test_damaged_figures_are_told(tmp_path, text):
         ('what = ["velocty"]', 6, "did you mean 'velocity'"),
         ('what = ["velocity of hubb"]', 6, "no such item; there are: ground, hub"),
         ('what = ["bodies/hub/weight"]', 6, "bodies have no 'weight'"),
+        ('what = ["appendages/hub/torque"]', 6, "no such item"),
         ('what = ["energy"]\nitems = ["pub"]', 7, "no such item"),
         ('what = ["energy"]\nframe = "pub"', 7, "no such frame; there are: inertial, ground, hub"),
         ('what = ["energy"]\ntimes = [2, 1]', 7, "the first must be before the last"),
@@ -413,10 +415,13 @@ def test_zeros_on_a_logarithmic_axis_are_left_out():
 
 # Files
 
-NOT_OF_SATELLITE = ("drivers", "springs", "loads", "latches")  # which has none of these
+# which has none of these
+NOT_OF_SATELLITE = ("drivers", "springs", "loads", "latches", "section_forces", "stress", "root_loads")
 
 
-@pytest.mark.parametrize("what", [None, *(each for each in FIGURES if each not in NOT_OF_SATELLITE)])
+@pytest.mark.parametrize(
+    "what", slow_but([None, "tips", "audit"], [None, *(each for each in FIGURES if each not in NOT_OF_SATELLITE)])
+)
 def test_every_figure_is_drawn(tmp_path, results, what):
     path = plot(results, tmp_path / "new" / "figure.png", what)
     assert 0.005 < ink(path) < 0.5

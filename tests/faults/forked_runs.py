@@ -1,7 +1,7 @@
 """Runs in processes of their own that are killed, watched, or given no room, many of them at little cost.
 
-``python forked_runs.py KIND COUNT SEED FOLDER`` carries out COUNT tries and prints what became of them as JSON. The
-compiled kernels are loaded once; every run is a fork of that process.
+``python forked_runs.py SEED FOLDER COUNTS`` carries out so many tries of each kind and prints what became of them, both
+as JSON. The compiled kernels are loaded once; every run is a fork of that process.
 """
 
 import json
@@ -172,10 +172,14 @@ def full_disk(count: int, chance: random.Random, folder: Path) -> Counter[str]:
     return found
 
 
-def main(kind: str, count: str, seed: str, folder: str) -> None:
+def main(seed: str, folder: str, counts: str) -> None:
     simulated(Path(folder) / "first.h5")
-    tries = {"kills": kills, "reads": reads, "full_disk": full_disk}[kind]
-    print(json.dumps(tries(int(count), random.Random(int(seed)), Path(folder))))
+    chance, found = random.Random(int(seed)), {}
+    for tries in (kills, reads, full_disk):
+        place = Path(folder) / tries.__name__
+        place.mkdir()
+        found[tries.__name__] = tries(json.loads(counts)[tries.__name__], chance, place)
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import femb
+from femb.cli import cli
 from femb.results.arrays import LazyArrays
 from femb.results.file import ResultWriter
 from femb.results.results import Results
@@ -36,34 +38,36 @@ step = 0.01
 """
 
 
-def tries(kind: str, count: int, folder: Path) -> dict[str, int]:
-    """Carry out so many tries of a kind; what became of them."""
+FEW = {"kills": 8, "reads": 20, "full_disk": 8}
+MANY = {"kills": 200, "reads": 500, "full_disk": 100}
+
+
+@pytest.fixture(scope="module", params=[pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=slow)])
+def tried(request, tmp_path_factory):
+    """How often each kind was tried, and what became of the tries, which one process carries out."""
     print(f"FEMB_SEED={SEED}")
-    command = [sys.executable, SCRIPT, kind, count, SEED, folder]
+    command = [sys.executable, SCRIPT, SEED, tmp_path_factory.mktemp("tries"), json.dumps(request.param)]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, f"FEMB_SEED={SEED}\n{done.stderr}"
     assert done.stderr == ""
-    print(kind, done.stdout)
-    return json.loads(done.stdout)
+    print(done.stdout)
+    return request.param, json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(200, marks=slow)])
-def test_killed_runs_leave_readable_files_and_older_results(count, tmp_path):
-    found = tries("kills", count, tmp_path)
+def test_killed_runs_leave_readable_files_and_older_results(tried):
+    count, found = (each["kills"] for each in tried)
     assert found["readable"] == count
     assert found["in between"] > count / 4
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(500, marks=slow)])
-def test_runs_that_go_on_can_be_read_at_any_moment(count, tmp_path):
-    found = tries("reads", count, tmp_path)
+def test_runs_that_go_on_can_be_read_at_any_moment(tried):
+    count, found = (each["reads"] for each in tried)
     assert found["reads"] >= count
     assert found["running"] > count / 4
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(100, marks=slow)])
-def test_without_room_there_is_one_error_which_carries_the_results(count, tmp_path):
-    found = tries("full_disk", count, tmp_path)
+def test_without_room_there_is_one_error_which_carries_the_results(tried):
+    count, found = (each["full_disk"] for each in tried)
     assert found["error with results"] > count / 4
     assert found["readable"] + found.get("no room to begin", 0) == count
 
@@ -83,10 +87,18 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "femb", *arguments]
 
 
-def ran(*arguments: str, **options) -> tuple[int, str]:
-    """Exit code and stderr of a command."""
+def ran_alone(*arguments: str, **options) -> tuple[int, str]:
+    """Exit code and stderr of a command in a process of its own."""
     done = subprocess.run(command(*arguments), capture_output=True, text=True, **options)
     return done.returncode, done.stderr
+
+
+def ran(*arguments: str) -> tuple[int, str]:
+    """Exit code and stderr of a command in this process."""
+    result = CliRunner().invoke(cli, arguments, prog_name="femb")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stderr
 
 
 def small_files() -> None:
@@ -98,7 +110,7 @@ def small_files() -> None:
 def test_command_without_room(case):
     """One message, exit code 1, and what was computed until then."""
     case(10.0)
-    code, stderr = ran("run", "case.toml", preexec_fn=small_files)
+    code, stderr = ran_alone("run", "case.toml", preexec_fn=small_files)
     assert code == 1
     assert stderr.splitlines() == [
         "out/case/results.h5: the result file cannot be written (File too large). "
@@ -164,6 +176,7 @@ def wait_for(condition, process, limit=20.0) -> None:
         time.sleep(0.02)
 
 
+@slow
 def test_a_killed_run_is_found_in_its_folder_and_kept_by_the_next(case):
     case(1000.0)
     file, part = Path("out/case/results.h5"), Path("out/case/results.h5.part")
@@ -175,7 +188,7 @@ def test_a_killed_run_is_found_in_its_folder_and_kept_by_the_next(case):
     results = Results.read(file)
     assert results.status == "running"
     assert results.message == "the process ended before the run did; 29 damaged bytes at the end are left out"
-    code, stderr = ran("export", "out/case", "--format", "csv", "--quiet")
+    code, stderr = ran_alone("export", "out/case", "--format", "csv", "--quiet")
     assert (code, stderr.split("; output times")[0]) == (0, f"{part}: {results.message}")
 
     with running("run", "case.toml", "--quiet") as process:
@@ -264,6 +277,7 @@ print(peak() - before)
 """
 
 
+@slow
 def test_memory_of_a_run_with_a_file_does_not_grow_with_its_output_times(tmp_path):
     done = subprocess.run([sys.executable, "-c", MEMORY, tmp_path], capture_output=True, text=True, check=True)
     written = (tmp_path / "large.h5").stat().st_size / 2**20

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from click.testing import CliRunner
+from long_runs import slow
 from oracles.random_trees import KINDS, random_model
 
 from femb import (
@@ -220,6 +221,7 @@ def differences(one, other):
     return found
 
 
+@pytest.mark.slow
 def test_chain_of_universal_joints_moves_alike():
     """2 s of the chain in both formulations and by Gauss steps, to 1e-9; everything a result file holds of it."""
     wanted = results_of("chain_universal", "velocity")
@@ -232,7 +234,7 @@ def test_chain_of_universal_joints_moves_alike():
         assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
-@pytest.mark.parametrize("name", ["rotor_floating", "array_deployment"])
+@pytest.mark.parametrize("name", [slow("rotor_floating"), "array_deployment"])
 def test_free_trees_keep_their_momenta(name, tmp_path):
     """By the command line: to 1e-13 of what the parts have, through latches too."""
     out = tmp_path / "out"
@@ -260,8 +262,10 @@ def test_deployment_ends_as_in_the_velocity_form():
     assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
-@pytest.mark.parametrize("options", [{}, {"tableau": "rk4", "step": 5e-4}], ids=["dop853", "rk4"])
-def test_motion_under_every_force(options):
+@pytest.mark.parametrize(
+    ("options", "bound"), [({}, 1e-9), slow(({"tableau": "rk4", "step": 5e-4}, 1e-7))], ids=["dop853", "rk4"]
+)
+def test_motion_under_every_force(options, bound):
     """Controls, profiles and unwrapped angles reach the elements on the way, and events are seen."""
     model = arm()
     load_at_random(model, np.random.default_rng(1))
@@ -269,7 +273,6 @@ def test_motion_under_every_force(options):
     words = {"duration": 0.2, "output_interval": 0.02, "method": "rk", "events": (stop,), **TIGHT}
     wanted = simulate(model, **words)
     results = simulate(model, formulation="hamiltonian", **words, **options)
-    bound = 1e-7 if options else 1e-9
     assert np.ptp(results.joints["shoulder"].coordinates) > 0.2
     motion = [each for name, each in differences(results, wanted).items() if not name.endswith(("force", "torque"))]
     assert max(motion) < bound
@@ -308,7 +311,7 @@ def test_driven_hinge():
     """Motion, the drive's torque and its work; by Gauss steps too. The driver's own force is that of the tree."""
     model = arm(JointDriver("motor", "shoulder", motion=Sine(0.4, 0.5, mean=0.4)))
     for options in ({}, {"method": "gauss", "order": 6, "step": 5e-3}):
-        results, wanted = both(model, **options)
+        results, wanted = both(model, duration=1.0, **options)
         assert max(differences(results, wanted).values()) < 1e-9
         np.testing.assert_allclose(results.drivers["motor"].force, wanted.drivers["motor"].force, atol=1e-9)
         np.testing.assert_allclose(results.audit.work, wanted.audit.work, rtol=0.0, atol=1e-9)

@@ -113,6 +113,7 @@ def runs(options):
 @runs(QUICK)
 @given(which=st.integers(0, 1), steps=damage)
 @example(which=0, steps=[("zero", 0.5503391699758872, 75)])  # the address of a chunk
+@example(which=0, steps=[("zero", 0.624422381052473, 34)])  # the last key of an index of chunks
 def test_damaged_bytes(originals, folder, which, steps):
     check_bytes(originals, folder, which, steps)
 

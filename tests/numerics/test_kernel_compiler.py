@@ -7,12 +7,13 @@ import sys
 import numba
 import numpy as np
 import pytest
+from long_runs import slow_but
 from numba import njit
 from numba.core import errors, types
 
 from femb.numerics import kernel_compiler
 from femb.numerics.kernel_compiler import KernelCompiler
-from femb.numerics.vector3 import turn
+from femb.numerics.vector3 import rotate
 
 
 def inner(x, k, out):
@@ -40,7 +41,7 @@ def outer_of(function):
     return outer
 
 
-@pytest.mark.parametrize("dtype", [float, complex, np.int64])
+@pytest.mark.parametrize("dtype", slow_but([float, np.int64], [float, complex, np.int64]))
 @pytest.mark.parametrize("skip", [None, 1])
 def test_results_are_those_of_numba(dtype, skip):
     x = np.arange(2, 12).reshape(2, 5).astype(dtype)
@@ -68,19 +69,19 @@ def test_numba_is_left_as_it_was():
 
 def test_inner_kernels_say_that_python_cannot_call_them():
     x = np.arange(3.0)
-    with pytest.raises(TypeError, match="turn is called by kernels only"):
-        turn(np.eye(3), x, x)
+    with pytest.raises(TypeError, match="rotate is called by kernels only"):
+        rotate(np.eye(3), x, x)
     # not even once it has been compiled, by a kernel that calls it
     moved = np.empty(3)
 
     @njit(pipeline_class=KernelCompiler)
     def entrance(matrix, x, out):
-        turn(matrix, x, out)
+        rotate(matrix, x, out)
 
     entrance(2.0 * np.eye(3), x, moved)
     assert np.array_equal(moved, 2.0 * x)
-    with pytest.raises(TypeError, match="turn is called by kernels only"):
-        turn(np.eye(3), x, moved)
+    with pytest.raises(TypeError, match="rotate is called by kernels only"):
+        rotate(np.eye(3), x, moved)
 
 
 PLAIN = """
@@ -92,6 +93,7 @@ print(kernel_compiler.KNOWN, type(kinematics.normalise).__name__, kinematics.nor
 """
 
 
+@pytest.mark.slow
 def test_numba_alone_compiles_where_its_inside_is_another(tmp_path):
     """The same numbers, compiled for a cache of their own."""
     found = []

@@ -61,6 +61,10 @@ def every(*lists):
     return pytest.mark.parametrize("each", [each for some in lists for each in some], ids=named)
 
 
+def slow(some):
+    return [pytest.param(each, marks=pytest.mark.slow) for each in some]
+
+
 def run(model, each, **words):
     method, formulation, more = each
     return simulate(model, method=method, formulation=formulation, **{"rtol": 1e-6, "max_steps": 3000, **words, **more})
@@ -112,7 +116,7 @@ def test_centrifugal_force_of_a_stiff_boom(each):
     assert np.max(results.audit.force_balance) < 0.01 * 1.5 * SPIN**2 * 3.0
 
 
-@every(EXPLICIT)
+@every(EXPLICIT[:2], slow(EXPLICIT[2:4]), EXPLICIT[4:])
 def test_centrifugal_force_of_a_soft_boom(each):
     """The same where the steps follow every vibration, among them axial ones at the edge of stability."""
     duration = 0.5 if each[:2] in (("rk", "velocity"), ("gauss", "velocity")) else 0.1
@@ -208,7 +212,7 @@ def pendulum():
     return model
 
 
-@every(STIFF[:3], STIFF[3:4], STIFF[4:], EXPLICIT[:1], EXPLICIT[3:4], RIGID)
+@every(STIFF[:3], STIFF[3:4], STIFF[4:], EXPLICIT[:1], slow(EXPLICIT[3:4]), RIGID)
 def test_reaction_and_accelerations_of_a_pendulum(each):
     """In closed form from the angle and its rate: m l (phi'^2 + ...) along the arm, and J phi'' = m g l cos phi."""
     loose = each[0] == "generalized-alpha"

@@ -8,7 +8,7 @@ from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Se
 from femb.analysis.simulate import mass_properties, simulate, summary
 from femb.analysis.time_loop import Event
 from femb.case import load_case
-from femb.elements import JointEnd, PositionDriver, Revolute, SpringDamper, SpringEnd
+from femb.elements import AerodynamicLoad, JointEnd, PositionDriver, Revolute, SpringDamper, SpringEnd
 from femb.elements.marker import Place
 from femb.profiles import Versine
 from femb.system.system import System
@@ -17,11 +17,21 @@ ORBIT = np.array([4.0e6, -5.0e6, 2.9e6])
 METHODS = ("radau", "bdf", "generalized-alpha")
 
 
-def satellite(at, method="radau"):
-    words = ",".join(f"{x!r}" for x in np.asarray(at, dtype=float).tolist())
+SPEED = np.array([4.5e3, 6.0e3, -4.0e2])
+
+
+def satellite(at, method="radau", speed=(0.0, 0.0, 0.0), *words):
+    position, velocity = ([float(x) for x in vector] for vector in (at, speed))
     case = load_case(
         CASES / "satellite_forced.toml",
-        [f"bodies.hub.position=[{words}]", f"run.method={method!r}", "run.duration=2.0", "run.output_interval=0.05"],
+        [
+            f"bodies.hub.position={position}",
+            f"bodies.hub.velocity={velocity}",
+            f"run.method={method!r}",
+            "run.duration=2.0",
+            "run.output_interval=0.05",
+            *words,
+        ],
     )
     return simulate(case.model, case.run)
 
@@ -43,6 +53,74 @@ def test_a_satellite_in_orbit_takes_the_steps_of_one_at_the_origin(method, at):
     np.testing.assert_array_equal(there.audit.energy_error, here.audit.energy_error)
     moved = here.audit.angular_momentum + np.cross(at, here.audit.linear_momentum)
     np.testing.assert_allclose(there.audit.angular_momentum, moved, rtol=1e-12, atol=1e-9 * np.abs(at).max())
+
+
+@pytest.mark.parametrize(("method", "formulation"), [("bdf", "velocity"), ("radau", "quaternion")])
+def test_a_satellite_on_its_orbit_takes_the_steps_of_one_at_rest(method, formulation):
+    """Its origin moves along; what is recorded is the inertial motion, and its energy and momenta."""
+    words = [f"run.formulation={formulation!r}", "gravity=[0.0, 0.0, -1.0]"]
+    here, there = satellite((0.0, 0.0, 0.0), method, (0, 0, 0), *words), satellite(ORBIT, method, SPEED, *words)
+    assert there.statistics["steps"] <= here.statistics["steps"] + 2
+    path = here.time[:, None] * SPEED
+    rounding = 4.0 * np.spacing(5e6)
+    for name in ("left", "right"):
+        near, far = here.beams[name], there.beams[name]
+        np.testing.assert_allclose(far.deflection, near.deflection, rtol=0.0, atol=1e-11)
+        np.testing.assert_allclose(far.position - ORBIT - path[:, None], near.position, rtol=0.0, atol=rounding)
+        np.testing.assert_allclose(far.velocity - SPEED, near.velocity, rtol=0.0, atol=1e-9)
+    near, far = here.bodies["hub"], there.bodies["hub"]
+    np.testing.assert_allclose(far.position - ORBIT - path, near.position, rtol=0.0, atol=rounding)
+    np.testing.assert_allclose(far.velocity - SPEED, near.velocity, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(far.reference_position - ORBIT, near.reference_position, rtol=0.0, atol=rounding)
+    mass = float(np.linalg.norm((there.audit.linear_momentum - here.audit.linear_momentum)[0]) / np.linalg.norm(SPEED))
+    before, after = here.audit, there.audit
+    momentum = before.linear_momentum + mass * SPEED
+    np.testing.assert_allclose(after.linear_momentum, momentum, rtol=1e-13, atol=1e-8)
+    carried = 0.5 * mass * SPEED @ SPEED + before.linear_momentum @ SPEED
+    np.testing.assert_allclose(after.kinetic_energy, before.kinetic_energy + carried, rtol=1e-13)
+    weight = mass * here.time * SPEED[2]
+    np.testing.assert_allclose(after.potential_energy, before.potential_energy + weight, rtol=1e-12, atol=1e-6)
+    np.testing.assert_allclose(after.energy_error, before.energy_error, rtol=0.0, atol=1e-9)
+    total = after.kinetic_energy + after.potential_energy - after.work
+    np.testing.assert_allclose(total - total[0], after.energy_error, rtol=0.0, atol=4.0 * np.spacing(total[0]))
+    # about the inertial origin: the mass centre moves along, and falls
+    fall = np.array([0.0, 0.0, -0.5]) * here.time[:, None] ** 2
+    centre = before.linear_momentum[0] / mass * here.time[:, None] + fall
+    moved = before.angular_momentum + mass * np.cross(centre, SPEED) + np.cross(ORBIT + path, momentum)
+    np.testing.assert_allclose(after.angular_momentum, moved, rtol=1e-11, atol=1e-12 * np.abs(moved).max())
+
+
+def test_what_stays_behind_keeps_the_origin_at_rest():
+    """A fixed frame, a part that does not move along, or air; slow models too."""
+
+    def moving(*items, speed=(7.5e3, 0.0, 0.0)):
+        model = Model("moving")
+        model.add(RigidBody("hub", mass=5.0, inertia=1.0, position=ORBIT, velocity=speed))
+        for item in items:
+            model.add(item)
+        return System(model).layout.origin_velocity
+
+    np.testing.assert_array_equal(moving(), (7.5e3, 0.0, 0.0))
+    assert not moving(speed=(50.0, 0.0, 0.0)).any()
+    assert not moving(PointMass("left_behind", mass=1.0, position=ORBIT)).any()
+    assert not moving(Ground("site", position=ORBIT)).any()
+    assert not moving(AerodynamicLoad("drag", body="hub", force_by_velocity=-np.eye(3))).any()
+
+
+def test_loads_see_inertial_velocities():
+    seen = []
+    model = Model("seen")
+    model.add(RigidBody("hub", mass=5.0, inertia=1.0, position=ORBIT, velocity=SPEED))
+
+    def force(t, state):
+        seen.append((t, state.bodies["hub"].position, state.bodies["hub"].velocity))
+        return np.zeros(3)
+
+    model.add(Load("look", body="hub", force=force))
+    simulate(model, duration=1.0, output_interval=1.0)
+    for t, position, velocity in seen:
+        np.testing.assert_allclose(velocity, SPEED, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(position, ORBIT + t * SPEED, rtol=0.0, atol=4e-9)
 
 
 def boom():

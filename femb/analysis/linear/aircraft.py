@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.analysis.array_file import write_arrays
+from femb.analysis.completion import system_of
 from femb.analysis.linear.chart import frames_chart
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import second_order
@@ -110,9 +111,7 @@ def nine_blocks(
     Raises ModelError: more than one body, joints, beams; forces that depend on the position; loads without
     derivatives; angles that are locked.
     """
-    from femb.system.system import System
-
-    return blocks_at(OperatingPoint.of(System(model), q, v, t), sequence)
+    return blocks_at(OperatingPoint.of(system_of(model), q, v, t), sequence)
 
 
 def blocks_at(point: OperatingPoint, sequence: str = "zyx") -> NineBlocks:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from femb.analysis.completion import system_of
 from femb.analysis.linear.chart import Chart
+from femb.analysis.linear.feedback import with_differences
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of
 from femb.analysis.linear.trim import trimmed
@@ -26,28 +28,35 @@ def operating_point(
     trim: bool = False,
     vary: Sequence[str] | None = None,
     t: float = 0.0,
+    differences: bool = False,
 ) -> OperatingPoint:
     """A state of a model, or of a System of it, with its accelerations and reactions, for linearisation.
 
     start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but those of drivers
     and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names of states, such as
     {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then solve for a steady motion nearby, as
-    ``femb.trim`` does. t : time, s.
+    ``femb.trim`` does. t : time, s. differences : whether users' functions of the state without derivatives are
+    differentiated by central differences; else they are refused.
 
     Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.analysis.equilibrium.steady_start``.
     """
-    return point_at(prepared(model, start, at_rest, state, t), trim, vary, t)[0]
+    return point_at(prepared(model, start, at_rest, state, t, differences), trim, vary, t)[0]
 
 
 def prepared(
-    model: "Model | System", start: str, at_rest: bool, state: Mapping[str, float] | None, t: float = 0.0
+    model: "Model | System",
+    start: str,
+    at_rest: bool,
+    state: Mapping[str, float] | None,
+    t: float = 0.0,
+    differences: bool = False,
 ) -> "System":
     """The System at the requested start; see ``operating_point``."""
-    from femb.system.system import System
 
     if start not in STARTS:
         raise ModelError(f"start: got {start!r}, must be one of {', '.join(map(repr, STARTS))}")
-    system = System(model, assemble=start == "assembled") if isinstance(model, Model) else model
+    system = system_of(model, start == "assembled")
+    system = with_differences(system) if differences else system
     if start == "equilibrium":
         from femb.analysis.equilibrium import steady_start
 

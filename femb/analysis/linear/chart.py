@@ -74,7 +74,7 @@ def frames_chart(point: OperatingPoint) -> Chart:
     axes = OwnAxes.of_system(system)
     own = axes.derivatives(point.q, point.v, point.a)
     return Chart(
-        _names(system),
+        frame_names(system),
         (),
         own.H,
         own.eta,
@@ -102,7 +102,7 @@ def resting_chart(point: OperatingPoint) -> Chart:
         )
     own_axes = OwnAxes.of_system(system)
     own = own_axes.derivatives(point.q, point.v, point.a)
-    names = _names(system)
+    names = frame_names(system)
     J = system.jacobian(point.u, point.q).toarray() @ own.H
     driven, slopes = driver_slopes(point)
     dependent, independent = dependent_columns(J)
@@ -147,7 +147,7 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
     return tuple(names), np.array(columns).reshape(-1, system.n_c).T
 
 
-def _names(system: System) -> tuple[str, ...]:
+def frame_names(system: System) -> tuple[str, ...]:
     layout = system.layout
     names = [""] * system.n_v
     words = ("x", "y", "z", "turn_x", "turn_y", "turn_z")

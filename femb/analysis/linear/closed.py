@@ -18,7 +18,7 @@ from femb.analysis.linear.motion import Arm, FrameMotion
 from femb.analysis.linear.point import OperatingPoint
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.elements.joint.constraint_kernels import (
+from femb.elements.joint.columns import (
     ANGLE,
     DISTANCE,
     DOT1,

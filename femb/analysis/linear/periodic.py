@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from femb.analysis.array_file import write_arrays
+from femb.analysis.completion import system_of
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
@@ -97,7 +98,7 @@ def periodic(
         return step
 
     end = newton(
-        _Start(System(model) if isinstance(model, Model) else model),
+        _Start(system_of(model)),
         after_a_period,
         correction,
         lambda start, step, _: _Start(start.system.starting_at(*start.chart.after(step))),

@@ -1,13 +1,15 @@
 """Operating point: a state of a System with its accelerations and reactions, and its exact tangents."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csc_array, csr_array
 
-from femb.base.errors import ModelError
+from femb.analysis.linear.feedback import check_differentiable, feedback
 from femb.base.types import Floats, Sparse
-from femb.layout.element import Batch, WithoutDerivatives
+from femb.layout.element import Batch
 from femb.system.reaction_stiffness import reaction_stiffness
 from femb.system.system import System
 
@@ -38,16 +40,7 @@ class OperatingPoint:
         q = system.q0 if q is None else q
         v = system.v0 if v is None else v
         system = system.at(q)
-        state = system.state(t, q, v)
-        for input_ in system.inputs:
-            if not input_.of_state:
-                continue
-            if not input_.differentiated or isinstance(input_.function(t, state), WithoutDerivatives):
-                raise ModelError(
-                    f"{input_.label}: is a function of the state whose derivatives are not known, so that it cannot be "
-                    "linearised; springs and motors may return (force, by length, by rate); of other loads take an "
-                    "aerodynamic one"
-                )
+        check_differentiable(system, t, q, v)
         u = system.inputs_at(t, q, v)
         a, multipliers = system.forward(u, q, v)
         return cls(system, t, u, q, v, a, multipliers)
@@ -70,10 +63,24 @@ class OperatingPoint:
 
     @cached_property
     def tangents(self) -> tuple[Sparse, Sparse]:
-        """d(residual)/dv and d(residual)/dq H, (n_v, n_v), scipy.sparse, at constant accelerations."""
+        """d(residual)/dv and d(residual)/dq H, (n_v, n_v), scipy.sparse, at constant accelerations.
+
+        Users' functions of the state count with their derivatives.
+        """
         n, to_csc = self.system.n_v, self.system.pattern.to_csc
-        damping, stiffness = self.system.tangent(self.u, self.q, self.v, self.a)
-        return to_csc(damping)[:n, :n], to_csc(stiffness)[:n, :n]
+        damping, stiffness = (to_csc(data)[:n, :n] for data in self.system.tangent(self.u, self.q, self.v, self.a))
+        for each in feedback(self):
+            batch = next(b for b in reversed(self.system.batches) if b.inputs and b.first_input <= each.first)
+            for k, (by_pose, by_velocity) in enumerate(zip(each.by_pose, each.by_velocity, strict=True)):
+                if np.any(by_pose) or np.any(by_velocity):
+                    force = csc_array(self.force_of(batch, each.first + k)[:, None])
+                    stiffness = stiffness - force @ csr_array(by_pose[None])
+                    damping = damping - force @ csr_array(by_velocity[None])
+        low_rank = self.system.low_rank_tangent(self.q, self.v)
+        if not low_rank.rank:
+            return damping, stiffness
+        full = low_rank.sparse()
+        return damping + full[0], stiffness + full[1]
 
     def reaction_stiffness(self) -> Sparse:
         """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, at constant multipliers."""
@@ -81,7 +88,12 @@ class OperatingPoint:
 
     def force_inputs(self) -> tuple[Floats, tuple[str, ...]]:
         """Derivatives (n_v, m) of the forces by the inputs of loads and motors, and the names of these inputs."""
-        columns, names = [], []
+        found = list(self.input_components())
+        columns = [self.force_of(batch, k) for batch, k, _ in found]
+        return np.array(columns).reshape(-1, self.system.n_v).T, tuple(name for _, _, name in found)
+
+    def input_components(self) -> Iterator[tuple[Batch, int, str]]:
+        """The components of u of loads and motors: batch, index in u, and name."""
         for batch in self.system.batches:
             at = batch.first_input
             for input_ in batch.inputs:
@@ -89,11 +101,9 @@ class OperatingPoint:
                 if input_.of_state or input_.of_discrete:
                     continue
                 for k in indices:
-                    columns.append(self._force_of(batch, k))
-                    names.append(input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}")
-        return np.array(columns).reshape(-1, self.system.n_v).T, tuple(names)
+                    yield batch, k, input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}"
 
-    def _force_of(self, batch: Batch, k: int) -> Floats:
+    def force_of(self, batch: Batch, k: int) -> Floats:
         """The force (n_v,) by a unit of input k; exact, since forces are linear in the input."""
         forces = np.zeros((2, self.system.n_v))
         for value, out in zip((0.0, 1.0), forces, strict=True):

@@ -13,7 +13,7 @@ from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.linear.steady import Balance, fastest, moves, why_unsteady
 from femb.base.errors import ModelError
 from femb.base.options import Run
-from femb.base.values import numbered
+from femb.base.values import numbered, without_rounding
 from femb.model.model import Model
 
 LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
@@ -23,6 +23,7 @@ def linearized(
     model: Model,
     run: Run | None = None,
     outputs: Sequence[str] | None = None,
+    inputs: Sequence[str] | None = None,
     *,
     start: str | None = None,
     at_rest: bool = False,
@@ -32,20 +33,21 @@ def linearized(
     blades: Mapping[str, Sequence[str]] | None = None,
     rotor: str | None = None,
     blocks: bool = False,
+    differences: bool = False,
 ) -> tuple[StateSpace, str, NineBlocks | None]:
     """The state space about a state of a model, a text with its eigenvalues, and nine blocks or None.
 
-    start : by default that of the run. outputs : as of ``femb.linearize``. at_rest, state, trim, vary : as of
+    start : by default that of the run. outputs, inputs : as of ``femb.linearize``. at_rest, state, trim, vary : as of
     ``femb.operating_point``. blades : multi-blade coordinates of a rotor, as of ``femb.multiblade``. rotor : name of
     the state or driver that is the rotor's angle. blocks : whether to compute ``femb.nine_blocks`` of a single free
-    body.
+    body. differences : as of ``femb.linearize``.
 
     Raises as femb.linearize, femb.trim, femb.multiblade and femb.nine_blocks.
     """
     start = start or (run.start if run is not None else "as_given")
-    point, stopped = point_at(prepared(model, start, at_rest, state), trim, vary)
+    point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)
     balance = Balance.of(point)
-    space = state_space(point, balance.equations, outputs)
+    space = state_space(point, balance.equations, outputs, inputs)
     lines = [_heading(space, balance)]
     largest = max(map(abs, stopped.values()), default=0.0)
     lines += [f"brought to rest: {name}, {u:.4g} per s" for name, u in stopped.items() if abs(u) > 1e-9 * largest]
@@ -55,7 +57,7 @@ def linearized(
         lines.append(f"in multi-blade coordinates of a rotor that turns at {rate:.6g} rad/s")
     nine = blocks_at(point) if blocks else None
     table = [] if nine is None else ["", nine.table()]
-    return space, "\n".join([*lines, "", *_table(space), *table]), nine
+    return space, "\n".join([*lines, "", *eigenvalue_table(space), *table]), nine
 
 
 def periodic_motion(
@@ -113,13 +115,14 @@ def _rotor(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: 
     return angle, float(chart.speeds[k])
 
 
-def _table(space: StateSpace) -> list[str]:
+def eigenvalue_table(space: StateSpace) -> list[str]:
     """A line for each eigenvalue, or conjugate pair, sorted by absolute value."""
     values = space.eigenvalues()
     values = values[values.imag >= 0.0]
     lines = [LINE]
     for value in values[np.argsort(np.abs(values), kind="stable")]:
         size = abs(value)
-        damping = f"{-value.real / size:11.3g}" if size > 0.0 else f"{'':11}"
-        lines.append(f"{value.real:14.6g}{value.imag:16.6g}{size / (2.0 * np.pi):14.6g}{damping}")
+        real = float(without_rounding(np.array(value.real), size))
+        damping = f"{0.0 - real / size:11.3g}" if size > 0.0 else f"{'':11}"
+        lines.append(f"{real + 0.0:14.6g}{value.imag:16.6g}{size / (2.0 * np.pi):14.6g}{damping}")
     return lines

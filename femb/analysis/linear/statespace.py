@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import read_arrays, write_arrays
-from femb.base.errors import ModelError
+from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
+from femb.base.errors import ModelError, ResultError
 from femb.base.types import Complexes, Floats
+from femb.base.values import nearest
+from femb.numerics.resonances import resolving
+
+if TYPE_CHECKING:
+    from femb.analysis.linear.truncation import Truncation
+    from femb.results.results import Results
 
 FORMATS = (".npz", ".mat", ".h5")
 NAMES = ("states", "inputs", "outputs")
@@ -21,6 +29,8 @@ class StateSpace:
     A (n, n), B (n, m), C (p, n), D (p, m). states, inputs, outputs : the names of their rows and columns, such as
     "joints.hinge.angle". SI units: m, rad and their rates; inputs are factors of loads or motions of drivers.
 
+    truncation : of a truncated model its error, else None.
+
     Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
 
@@ -31,6 +41,7 @@ class StateSpace:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    truncation: "Truncation | None" = None
 
     def __post_init__(self) -> None:
         n, m, p = len(self.states), len(self.inputs), len(self.outputs)
@@ -50,13 +61,24 @@ class StateSpace:
         """Index of a name; kind : "states", "inputs" or "outputs". Raises ModelError: an unknown name."""
         names: tuple[str, ...] = getattr(self, kind)
         if name not in names:
-            raise ModelError(f"state space: no {name!r} among the {kind}; there are: {', '.join(names) or 'none'}")
+            listed = ", ".join(names) or "none"
+            raise ModelError(f"state space: no {name!r} among the {kind}{nearest(name, names)}; there are: {listed}")
         return names.index(name)
 
     def transfer(self, s: complex) -> Complexes:
         """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s."""
         states = np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
         return np.asarray(self.D + self.C @ states, dtype=np.complex128)
+
+    def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
+        """The transfer matrices at frequencies (f,) in Hz. Raises ModelError: frequencies that are not positive."""
+        found = checked_frequencies(frequencies)
+        values = np.array([self.transfer(2j * np.pi * frequency) for frequency in found])
+        return FrequencyResponse(found, values, self.outputs, self.inputs)
+
+    def resolving_frequencies(self) -> Floats:
+        """Frequencies (f,) in Hz from below the lowest to above the highest resonance, that resolve each of them."""
+        return resolving(self.eigenvalues())
 
     def to_scipy(self) -> Any:
         """The same as scipy.signal.StateSpace, without names."""
@@ -77,12 +99,26 @@ class StateSpace:
     def write(self, path: str | Path) -> Path:
         """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; returns the path.
 
-        In a results file they are in the group ``linear``, names as lists of text. Raises ResultError.
+        In a results file they are in the group ``linear``, names as lists of text. Of a truncated model there are also
+        truncation_frequencies (f,) Hz, and truncation_error and truncation_bound (f, p, m), relative. Raises
+        ResultError.
         """
         arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
+        if self.truncation is not None:
+            arrays |= self.truncation.arrays()
         return write_arrays(path, arrays, FORMATS, group="linear")
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
         """Read a .npz written by ``write``. Raises ResultError."""
         return cls(**read_arrays(path, "ABCD", NAMES, "state space"))
+
+    @classmethod
+    def of_results(cls, results: "Results") -> "StateSpace":
+        """From the group ``linear`` of a results file, as ``write`` wrote it. Raises ResultError: there is none."""
+        missing = [name for name in (*"ABCD", *NAMES) if f"linear/{name}" not in results.arrays]
+        if missing:
+            raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
+        A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD")
+        states, inputs, outputs = (tuple(map(str, results.arrays[f"linear/{name}"])) for name in NAMES)
+        return cls(A, B, C, D, states, inputs, outputs)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from femb.analysis.completion import system_of
 from femb.analysis.linear.balanced import ROUNDING, ScaledLeastSquares
 from femb.analysis.linear.chart import Chart
 from femb.analysis.linear.point import OperatingPoint
@@ -57,7 +58,7 @@ class Trimmed:
 
 def trimmed(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
     """The steady state of ``trim``, and the speeds that were set to zero."""
-    system = System(model) if isinstance(model, Model) else model
+    system = system_of(model)
     q, v = _near(system)
     given = Balance.of(OperatingPoint.of(system, q, v, t))
     if vary is not None:

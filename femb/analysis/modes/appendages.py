@@ -3,27 +3,19 @@
 Source: docs/theory/modes.md, section 3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from femb.analysis.modes.eigen import freedoms, real_modes
 from femb.analysis.modes.eigenproblem import EigenProblem, Flags
-from femb.analysis.modes.participation import Participation
-from femb.analysis.modes.rigid import free_motions, groups_of
+from femb.analysis.modes.participation import Participation, check_ratio
+from femb.analysis.modes.rigid import free_motions
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.numerics import rotations
-
-
-@dataclass(frozen=True, eq=False)
-class Appendage:
-    """Frames (f,) that are connected without the held ones, and the items that are on them, by table and name."""
-
-    name: str
-    frames: tuple[int, ...]
-    items: tuple[str, ...]
+from femb.system.appendages import Appendage, appendages_of, attachment
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,25 +47,11 @@ def appendages(motion: EigenProblem) -> list[Appendage]:
     """The appendages of what is held, in the order of the model."""
     layout, model = motion.system.layout, motion.system.model
     held = {k for k in range(len(layout.frames)) if motion.held[motion.velocities_of(k)].any()}
-    found = []
-    for frames in groups_of(layout, springs=True, rows=True, without=held):
-        items = tuple(_items(motion, set(frames)))
-        if items:
-            # named by what it is connected by
-            at_root = [
-                item.name
-                for item in model.items()
-                if f"{item.table}.{item.name}" in items
-                and any(layout.station(marker).frame in held for marker in item.markers.values())
-            ]
-            found.append(Appendage((at_root or [items[0].partition(".")[2]])[0], tuple(frames), items))
-    return found
+    return appendages_of(layout, model, held)
 
 
-def participation(
-    motion: EigenProblem, appendage: Appendage, root: int, count: int | None, damping: float
-) -> Participation:
-    """The modes of an appendage with all else held, and their coupling with the motion of the frame ``root``.
+def held_modes(motion: EigenProblem, appendage: Appendage, count: int | None) -> tuple[EigenProblem, Floats, Floats]:
+    """The motions of an appendage with all else held, omega^2 (k,), rad2/s2, and shapes (n_v, k) of its lowest modes.
 
     count : by default all. Raises ModelError: it can move without stiffness.
     """
@@ -85,7 +63,20 @@ def participation(
             "the springs of its joints, or hold what it hangs on"
         )
     most = freedoms(alone)
-    squares, shapes = real_modes(alone, free, min(most, count or most))
+    return alone, *real_modes(alone, free, min(most, count or most))
+
+
+def participation(
+    motion: EigenProblem, appendage: Appendage, root: int, count: int | None, damping: float | Callable[[int], Floats]
+) -> Participation:
+    """The modes of an appendage with all else held, and their coupling with the motion of the frame ``root``.
+
+    count : by default all. damping : the ratio of all modes, or a function that gives the ratios of so many. Raises
+    ModelError: it can move without stiffness, a ratio that is none.
+    """
+    if not callable(damping):
+        check_ratio(damping)
+    alone, squares, shapes = held_modes(motion, appendage, count)
     point, axes = root_frame(motion, appendage, root)
     D = rigid_motions(motion, point, axes)
     inside = ~alone.held
@@ -103,8 +94,19 @@ def participation(
     factors = alone.factorise(alone.mass.copy())
     clamped -= coupled.T @ np.array([alone.solve(factors, column) for column in coupled.T]).T
     frequencies = np.sqrt(squares) / (2.0 * np.pi)
-    ratios = np.full(len(squares), damping)
-    return Participation(appendage.name, point, axes, frequencies, ratios, shapes.T @ momenta, whole, clamped, shapes)
+    own = np.array([phi @ alone.times(alone.damping, phi) for phi in shapes.T]) / (2.0 * np.sqrt(squares))
+    return Participation(
+        appendage.name,
+        point,
+        axes,
+        frequencies,
+        damping(len(squares)) if callable(damping) else np.full(len(squares), damping),
+        shapes.T @ momenta,
+        whole,
+        clamped,
+        shapes,
+        own,
+    )
 
 
 def rigid_motions(motion: EigenProblem, point: Floats, axes: Floats) -> Floats:
@@ -119,31 +121,8 @@ def root_frame(motion: EigenProblem, appendage: Appendage, root: int) -> tuple[F
     system = motion.system
     i = system.layout.frame_q[root]
     origin, axes = motion.q[i : i + 3], rotations.rotation_matrix(motion.q[i + 3 : i + 7])
-    points = []
-    for item in system.model.items():
-        if f"{item.table}.{item.name}" in appendage.items:
-            for marker in item.markers.values():
-                station = system.layout.station(marker)
-                if station.frame == root:
-                    points.append(station.offset)
-    same = bool(points) and all(np.allclose(point, points[0], rtol=0.0, atol=1e-9) for point in points)
-    return origin + (axes @ points[0] if same else 0.0) + system.layout.origin, axes
-
-
-def _items(motion: EigenProblem, frames: set[int]) -> Iterator[str]:
-    layout, model = motion.system.layout, motion.system.model
-    for name, frame in layout.bodies.items():
-        if frame in frames:
-            yield f"bodies.{name}"
-    for name, beam in layout.beams.items():
-        if any(station.frame in frames for station in beam.stations):
-            yield f"beams.{name}"
-    for name, joint in layout.joints.items():
-        if joint.first.frame in frames or joint.second.frame in frames:
-            yield f"joints.{name}"
-    for name, spring in model.springs.items():
-        if any(layout.station(marker).frame in frames for marker in spring.markers.values()):
-            yield f"springs.{name}"
+    point = attachment(system.layout, system.model, appendage, root)
+    return origin + (0.0 if point is None else axes @ point) + system.layout.origin, axes
 
 
 def _elements_of(motion: EigenProblem, inside: Flags) -> Iterator[tuple[Ints, Floats]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.analysis.modes.eigenproblem import EigenProblem
-from femb.analysis.modes.rigid import FreeMotions
+from femb.analysis.modes.rigid_states import RigidStates
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.system.block_lu import SingularError
@@ -21,26 +21,27 @@ SEED = 1
 REAL = 1e-9
 
 
-def complex_modes(motion: EigenProblem, free: FreeMotions, count: int, shift: float) -> tuple[Complex, Complex]:
+def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: float) -> tuple[Complex, Complex]:
     """The ``count`` eigenvalues lambda (k,), 1/s, nearest to ``shift`` > 0 (rad/s), and shapes (n_v, k).
 
-    free : motions that neither stiffness nor damping resists, which are left out. Of each conjugate pair the one with a
-    positive imaginary part is given; sorted by size. Shapes have phi^H M phi = 1, and their largest entry is real and
-    positive. Raises SolveError.
+    rigid : motions that are left out. Of each conjugate pair the one with a positive imaginary part is given; sorted by
+    size. Shapes have phi^H M phi = 1, and their largest entry is real and positive. Raises SolveError.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
     n = motion.system.n_v
     try:
-        factors = motion.factorise(shift * shift * motion.mass + shift * motion.damping + motion.stiffness)
+        solve = motion.shifted(shift)
     except SingularError as error:
         raise SolveError(f"modes: the matrices are singular at the shift {shift:.6g} rad/s") from error
 
+    held = np.tile(motion.held, 2)
+
     def inverse(b: Floats) -> Floats:
-        first, second = (free.without(np.where(motion.held, 0.0, part)) for part in (b[:n], b[n:]))
-        force = motion.times(motion.damping, first) + motion.times(motion.mass, shift * first + second)
-        x = free.without(motion.solve(factors, free.without_force(-force)))
-        return np.concatenate([x, first + shift * x])
+        first, second = np.split(rigid.without(np.where(held, 0.0, b)), 2)
+        force = motion.damping_times(first) + motion.times(motion.mass, shift * first + second)
+        x = solve(-force)
+        return rigid.without(np.concatenate([x, first + shift * x]))
 
     start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)

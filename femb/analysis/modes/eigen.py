@@ -74,8 +74,9 @@ def freedoms(motion: EigenProblem) -> int:
     """Number of independent velocities of what is not held."""
     rows = motion.system.n_c
     if rows:
-        shifted = motion.mass if not np.any(motion.stiffness) else motion.stiffness + motion.mass
-        rows -= motion.factorise(shifted.copy()).dependent
+        # mass on the scale of the stiffness: inertias that are small beside it stay visible
+        scale = np.max(np.abs(motion.stiffness), initial=0.0) / np.max(np.abs(motion.mass), initial=1e-300)
+        rows -= motion.factorise(motion.stiffness + (scale or 1.0) * motion.mass).dependent
     return int(np.sum(~motion.held)) - rows
 
 
@@ -89,15 +90,20 @@ def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
 
 def check_symmetric(motion: EigenProblem) -> None:
     """Refuse a stiffness that is not symmetric: it has no real modes."""
-    x, y = np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal((2, motion.system.n_v)))
-    forward, back = y @ motion.times(motion.stiffness, x), x @ motion.times(motion.stiffness, y)
-    terms = np.abs(y) @ motion.times(np.abs(motion.stiffness), np.abs(x))
-    if abs(forward - back) > SYMMETRIC * terms:
+    if not is_symmetric(motion):
         raise ModelError(
             "modes: the stiffness of this state is not symmetric, so that it has no real modes: a load follows the "
             "motion, or the state is not an equilibrium of the loads; leave the load out, start from "
             "'equilibrium', or ask for complex modes"
         )
+
+
+def is_symmetric(motion: EigenProblem) -> bool:
+    """Whether the stiffness is symmetric, up to rounding."""
+    x, y = np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal((2, motion.system.n_v)))
+    forward, back = y @ motion.times(motion.stiffness, x), x @ motion.times(motion.stiffness, y)
+    terms = np.abs(y) @ motion.times(np.abs(motion.stiffness), np.abs(x))
+    return bool(abs(forward - back) <= SYMMETRIC * terms)
 
 
 def _lanczos(

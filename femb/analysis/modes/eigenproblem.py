@@ -8,6 +8,7 @@ clamped to it has a root whose mass and motion are known like those of a body; `
 Source: docs/theory/modes.md, section 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.analysis.modes.spinning import in_own_axes
+from femb.analysis.rigid_motion import about_mass_centres
 from femb.analysis.static_equations import CoupledLayout
 from femb.base.types import Floats, Ints
+from femb.layout.low_rank import LowRank
 from femb.system.block_lu import Factorisation
 from femb.system.moving_ground import MovingGround, start_of
 from femb.system.system import System
@@ -29,7 +32,17 @@ Flags = NDArray[np.bool_]
 
 
 class FreeLayout(MovingGround, CoupledLayout):
-    """A layout in which the ground can move, and in which the tangent of reactions is complete."""
+    """A layout in which the ground can move, and in which the tangent of reactions is complete.
+
+    held : name of a body that is held, or None.
+    """
+
+    def __init__(self, held: str | None = None) -> None:
+        super().__init__()
+        self.held = held
+
+    def held_frames(self) -> list[int]:
+        return [*self.grounded, *([] if self.held is None else [self.bodies[self.held]])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +51,8 @@ class EigenProblem:
 
     q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
     velocities by those in the frames' own axes where displacements are along these, as in a rotation; else None.
+    u (n_u,), a (n_v,), multipliers (n_c,) : inputs, accelerations and reactions of the state.
+    low_rank : what damping and stiffness lack of the derivatives of modal damping.
     """
 
     system: System
@@ -49,16 +64,22 @@ class EigenProblem:
     jacobian: Floats
     held: Flags
     axes: "csc_array | None"
+    u: Floats
+    a: Floats
+    multipliers: Floats
+    low_rank: LowRank
 
     @classmethod
-    def of(cls, system: System, loaded: bool, own_axes: bool = False) -> "EigenProblem":
+    def of(cls, system: System, loaded: bool, own_axes: bool = False, held: str | None = None) -> "EigenProblem":
         """About the start of a System.
 
         loaded : whether weight, loads, reactions and the rotation of the start count; the start is then an equilibrium
-        or a steady rotation. Otherwise it is at rest and without loads. own_axes : whether displacements are along each
-        frame's own axes, as they are in a rotation. Raises ModelError: a start that is not steady.
+        or a steady rotation, of which a translation of the mass centre across the axis is left out. Otherwise it is at
+        rest and without loads. own_axes : whether displacements are along each frame's own axes, as they are in a
+        rotation. held : name of a body that does not move, or None. Raises ModelError: a start that is not steady.
         """
-        layout = FreeLayout()
+        layout = FreeLayout(held)
+        system = about_mass_centres(system) if loaded else system
         free = System(system.model, assemble=True, layout=layout).with_discrete(system.discrete)
         q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
         free = free.at(q)
@@ -73,15 +94,18 @@ class EigenProblem:
         else:
             free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), np.zeros_like(v), False
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
+        low_rank = free.low_rank_tangent(q, v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         mass, axes = free.mass_data(q).copy(), None
         if spinning or own_axes:
             mass, damping, stiffness, jacobian, axes = in_own_axes(free, q, v, a, mass, damping, stiffness, jacobian)
-        held = np.zeros(free.n_v, dtype=bool)
-        motion = cls(free, q, v, mass, damping, stiffness, jacobian, held, axes)
-        return motion.holding(*layout.grounded)
+            # a shape that does not change in these axes has no rates of deformation, so that there is no stiffness
+            low_rank = LowRank(axes.T @ low_rank.left, axes.T @ low_rank.damping, np.zeros_like(low_rank.stiffness))
+        nothing = np.zeros(free.n_v, dtype=bool)
+        motion = cls(free, q, v, mass, damping, stiffness, jacobian, nothing, axes, u, a, multipliers, low_rank)
+        return motion.holding(*layout.held_frames())
 
     @property
     def spinning(self) -> bool:
@@ -146,6 +170,29 @@ class EigenProblem:
         right = np.concatenate([np.where(self.held, 0.0, force), np.zeros(self.system.n_c)])
         solution: Floats = factors.solve(right)[: self.system.n_v]
         return solution
+
+    def shifted(self, s: float) -> Callable[[Floats], Floats]:
+        """The motion (n_v,) by a force as in ``solve``, of s^2 M + s (C + G) + K; modal damping by Woodbury's formula.
+
+        Raises SingularError.
+        """
+        factors, part = self.factorise(s * s * self.mass + s * self.damping + self.stiffness), self.low_rank
+        if not part.rank:
+            return lambda force: self.solve(factors, force)
+        columns = np.array([self.solve(factors, column) for column in part.left.T]).T
+        right = (s * part.damping + part.stiffness).T
+        inner = np.linalg.inv(np.eye(part.rank) + right @ columns)
+
+        def solve(force: Floats) -> Floats:
+            x = self.solve(factors, force)
+            solution: Floats = x - columns @ (inner @ (right @ x))
+            return solution
+
+        return solve
+
+    def damping_times(self, x: Floats) -> Floats:
+        """(C + G) x (n_v,), modal damping included."""
+        return self.times(self.damping, x) + self.low_rank.damping_times(x)
 
     def times(self, data: Floats, x: Floats) -> Floats:
         """Block data of velocities times x (n_v,)."""

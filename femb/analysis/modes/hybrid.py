@@ -7,13 +7,16 @@ masses. Source: docs/theory/modes.md, equations (11) and (12).
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from femb.analysis.array_file import flat, nested, write_arrays
 from femb.analysis.linear.statespace import StateSpace
+from femb.analysis.modes.mode_rows import ModeRows
 from femb.analysis.modes.modes import Modes
 from femb.analysis.modes.participation import DIRECTIONS, Participation
 from femb.base.errors import ModelError, ResultError
@@ -30,6 +33,8 @@ class HybridCoordinates:
 
     hub : its name. point (3,) m, inertial, and axes (3, 3), as columns. hub_mass (6, 6) : of the hub alone.
     appendages : with participation and rigid masses about the hub's origin. state : "unloaded" or "loaded".
+    points : named points for sensors and forces, with the displacement of each by the modes of its appendage.
+    dampers (6 + k, 6 + k) or None : damping of the model's own dampers, by the rates of the hub and of all modes.
     """
 
     hub: str
@@ -38,6 +43,8 @@ class HybridCoordinates:
     hub_mass: Floats
     appendages: tuple[Participation, ...]
     state: str
+    points: tuple[ModeRows, ...] = ()
+    dampers: Floats | None = None
 
     @classmethod
     def of(cls, modes: Modes) -> "HybridCoordinates":
@@ -56,44 +63,121 @@ class HybridCoordinates:
     def kept(self, count: int) -> "HybridCoordinates":
         """The same with the ``count`` lowest modes of each appendage; rigid masses stay whole."""
         parts = tuple(part.first(count) for part in self.appendages)
-        return HybridCoordinates(self.hub, self.point, self.axes, self.hub_mass, parts, self.state)
+        points = tuple(point.first(count) for point in self.points)
+        dampers = self.dampers
+        if dampers is not None:
+            of_modes = [np.arange(len(part.frequencies)) < count for part in self.appendages]
+            kept = np.concatenate([np.ones(6, dtype=bool), *of_modes])
+            dampers = dampers[np.ix_(kept, kept)]
+        return replace(self, appendages=parts, points=points, dampers=dampers)
 
-    def state_space(self) -> StateSpace:
+    def damping_matrix(self, dampers: bool = False) -> Floats:
+        """(6 + k, 6 + k) by the rates of the hub and of all modes, of the ratios.
+
+        dampers : of the model's own dampers instead. Raises ModelError where these are not known.
+        """
+        if dampers:
+            if self.dampers is None:
+                raise ModelError("hybrid coordinates: the model's own dampers are not known: take hybrid_coordinates")
+            return self.dampers
+        rates = [4.0 * np.pi * part.damping * part.frequencies for part in self.appendages]
+        return np.diag(np.concatenate([np.zeros(6), *rates]))
+
+    def rows(self, name: str) -> Floats:
+        """(6, 6 + k): displacement and rotation of a named point by those of the hub and by all modes.
+
+        Raises ModelError: an unknown point.
+        """
+        point, parts = self._point(name), []
+        for part in self.appendages:
+            own = part.name == point.appendage
+            parts.append(point.rows if own else np.zeros((6, len(part.frequencies))))
+        return np.hstack([point.rigid, *parts])
+
+    def position(self, name: str) -> Floats:
+        """(3,) m: a named point from the hub's origin, along its axes. Raises ModelError: an unknown point."""
+        return self._point(name).position
+
+    def _point(self, name: str) -> ModeRows:
+        found = [point for point in self.points if point.name == name]
+        if not found:
+            listed = ", ".join(point.name for point in self.points) or "none"
+            raise ModelError(f"hybrid coordinates: no point {name!r}; there are: {listed}")
+        return found[0]
+
+    def state_space(
+        self, sensors: Sequence[str] = (), actuators: Sequence[str] = (), *, dampers: bool = False
+    ) -> StateSpace:
         """States: displacement and rotation of the hub, modal coordinates, and their rates.
 
         Inputs are force and torque on the hub, outputs the first six states and their rates, in the hub's axes. For
-        small motions about rest: equation (12).
+        small motions about rest: equation (12). sensors : names of points, each with six displacements, their rates and
+        accelerations as further outputs. actuators : names of points, each with force and torque as further inputs.
+        dampers : the model's own in place of the ratios. Raises ModelError: an unknown point.
         """
         L = np.vstack([np.zeros((0, 6)), *(part.coupling for part in self.appendages)])
         omega = 2.0 * np.pi * np.concatenate([[], *(part.frequencies for part in self.appendages)])
-        zeta = np.concatenate([[], *(part.damping for part in self.appendages)])
         k = len(omega)
         mass = np.block([[self.mass, L.T], [L, np.eye(k)]])
-        stiffness, damping = np.zeros((6 + k, 6 + k)), np.zeros((6 + k, 6 + k))
-        stiffness[6:, 6:], damping[6:, 6:] = np.diag(omega**2), np.diag(2.0 * zeta * omega)
         n = 6 + k
-        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, 6))
+        stiffness, damping = np.zeros((n, n)), self.damping_matrix(dampers)
+        stiffness[6:, 6:] = np.diag(omega**2)
+        forces = np.vstack([np.eye(n)[:6], *(self.rows(name) for name in actuators)]).T
+        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, forces.shape[1]))
         A[:n, n:] = np.eye(n)
         A[n:] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
-        B[n:] = np.linalg.solve(mass, np.eye(n)[:, :6])
-        C = np.zeros((12, 2 * n))
-        C[:6, :6] = C[6:, n : n + 6] = np.eye(6)
+        B[n:] = np.linalg.solve(mass, forces)
+        none = np.zeros((6, n))
+        C, D = [np.eye(2 * n)[:6], np.eye(2 * n)[n : n + 6]], [np.zeros((12, B.shape[1]))]
+        for name in sensors:
+            rows = self.rows(name)
+            C += [np.hstack([rows, none]), np.hstack([none, rows]), rows @ A[n:]]
+            D += [np.zeros((12, B.shape[1])), rows @ B[n:]]
         words = [f"{self.hub}.{word}" for word in DIRECTIONS]
         words += [f"{part.name}.mode {j + 1}" for part in self.appendages for j in range(len(part.frequencies))]
         rates = [f"{word} rate" for word in words]
-        return StateSpace(A, B, C, np.zeros((12, 6)), (*words, *rates), FORCES, (*words[:6], *rates[:6]))
+        outputs = [*words[:6], *rates[:6]]
+        outputs += [
+            f"{name}.{word}{of}" for name in sensors for of in ("", " rate", " acceleration") for word in DIRECTIONS
+        ]
+        inputs = [
+            *FORCES,
+            *(f"{name}.{word}.{axis}" for name in actuators for word in ("force", "torque") for axis in "xyz"),
+        ]
+        return StateSpace(A, B, np.vstack(C), np.vstack(D), (*words, *rates), tuple(inputs), tuple(outputs))
 
     def write(self, path: str | Path) -> Path:
-        """Write a JSON file, which docs/howto/modes.md describes; its path. Raises ResultError."""
+        """Write a .json, a .npz, or a results file .h5 (group hybrid), by the keys of docs/howto/handover.md; its path.
+
+        Raises ResultError.
+        """
+        path = Path(path)
+        if path.suffix in (".h5", ".npz"):
+            return write_arrays(path, flat(self._document()), (".h5", ".npz"), group="hybrid")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(self._document(), indent=1, default=_listed) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ResultError(f"{path}: cannot be written ({error})") from error
+        return path
+
+    def _document(self) -> dict[str, Any]:
         from femb import __version__
 
-        path = Path(path)
-        document = {
+        dampers = {} if self.dampers is None else {"damper_matrix": self.dampers}
+        return {
             "format": FORMAT,
             "femb": __version__,
             "units": UNITS,
             "state": self.state,
-            "hub": {"name": self.hub, "point": self.point, "axes": self.axes, "mass_matrix": self.hub_mass},
+            **dampers,
+            "hub": {
+                "name": self.hub,
+                "point": self.point,
+                "axes": self.axes,
+                "mass_matrix": self.hub_mass,
+                "mode_rows": self._rows_of(self.hub),
+            },
             "appendages": [
                 {
                     "name": part.name,
@@ -104,34 +188,51 @@ class HybridCoordinates:
                     "damping_ratio": part.damping,
                     "participation": part.coupling,
                     "residual_mass": part.residual_mass,
+                    "mode_rows": self._rows_of(part.name),
                 }
                 for part in self.appendages
             ],
         }
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(document, indent=1, default=_listed) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise ResultError(f"{path}: cannot be written ({error})") from error
-        return path
+
+    def _rows_of(self, owner: str) -> list[dict[str, Any]]:
+        points = [point for point in self.points if point.appendage == owner]
+        return [{"name": point.name, "position": point.position, "rows": point.rows} for point in points]
 
     @classmethod
     def read(cls, path: str | Path) -> "HybridCoordinates":
         """Read what ``write`` wrote. Raises ResultError."""
         try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            if Path(path).suffix == ".h5":
+                from femb.results.results import Results
+
+                document = nested(Results.read(path).static, "hybrid/")
+            elif Path(path).suffix == ".npz":
+                with np.load(path) as file:
+                    document = nested(dict(file))
+            else:
+                document = json.loads(Path(path).read_text(encoding="utf-8"))
             if document["format"] != FORMAT:
                 raise ValueError(f"the format is {document['format']!r}, wanted {FORMAT!r}")
             hub = document["hub"]
             parts = tuple(_participation(entry) for entry in document["appendages"])
+            points = tuple(
+                ModeRows(row["name"], owner["name"], np.array(row["position"], dtype=float), _six_rows(row["rows"]))
+                for owner in (hub, *document["appendages"])
+                for row in owner.get("mode_rows", ())
+            )
             point, axes, mass = (np.array(hub[word], dtype=float) for word in ("point", "axes", "mass_matrix"))
-            return cls(hub["name"], point, axes, mass, parts, document["state"])
+            dampers = np.array(document["damper_matrix"], dtype=float) if "damper_matrix" in document else None
+            return cls(hub["name"], point, axes, mass, parts, document["state"], points, dampers)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ResultError(f"{path}: cannot be read as hybrid coordinates ({error})") from error
 
 
 def _listed(value: Any) -> Any:
     return value.tolist()
+
+
+def _six_rows(rows: Any) -> Floats:
+    return np.array(rows, dtype=float).reshape(6, -1)
 
 
 def _participation(entry: dict[str, Any]) -> Participation:

@@ -13,16 +13,21 @@ from numpy.typing import NDArray
 from femb.analysis.array_file import write_arrays
 from femb.analysis.modes.appendages import HeldBody, appendages, held_body, participation
 from femb.analysis.modes.complex_modes import Complex
+from femb.analysis.modes.modal_damping import ratios_of
 from femb.analysis.modes.participation import Participation
+from femb.analysis.modes.shapes import ModeShapes
 from femb.analysis.modes.solution import Solution, leading, solution
 from femb.base.types import Floats
-from femb.base.values import numbered
+from femb.base.values import numbered, without_rounding
+from femb.elements.spring.modal_damping import RATIO
 from femb.model.model import Model
+from femb.numerics.blas_threads import one_blas_thread
+from femb.results.results import Results
 
 if TYPE_CHECKING:
     from femb.system.system import System
 
-DAMPING = 0.005  # of every mode where nothing else is given
+DAMPING: float = RATIO  # of every mode where nothing else is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +35,22 @@ class Modes:
     """The k lowest modes of a state.
 
     state : "unloaded", "loaded" or "spinning". held : the body that is held, or None.
-    rigid, joint : number of motions without stiffness: of free structures, of joints.
+    rigid, joint : number of rigid-body motions of free structures, and of motions of joints without stiffness; they are
+    not among the modes. across : how many of the rigid ones rest in inertial axes, in a rotation, and have its rate in
+    the axes of the structure: two translations and the tilt of its axis. spins (g,) rad/s : of these structures.
     eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
     order, phi^H M phi = 1 (kg m2). energy (k, items) : share of each item in ``items`` of the kinetic energy.
     root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
+    motion : the shapes as motions, for films and meshes.
     """
 
     state: str
     held: str | None
     rigid: int
     joint: int
+    across: int
+    spins: Floats
     eigenvalues: NDArray[np.complex128]
     names: tuple[str, ...]
     shapes: Complex
@@ -48,6 +58,7 @@ class Modes:
     energy: Floats
     root: HeldBody | None
     appendages: tuple[Participation, ...]
+    motion: ModeShapes
 
     @property
     def frequencies(self) -> Floats:
@@ -72,8 +83,15 @@ class Modes:
             f"motions without stiffness: {numbered(self.rigid, 'rigid-body motion')}, "
             f"{numbered(self.joint, 'motion')} of joints"
         )
+        if self.across:
+            rates = ", ".join(f"{spin / (2.0 * np.pi):.6g}" for spin in np.unique(np.round(self.spins, 12)))
+            lines.append(
+                f"{self.across} of the rigid-body motions, across the axis of rotation, have the rate of that, {rates} "
+                "Hz, in axes that turn"
+            )
         lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
-        for k, (frequency, ratio, label) in enumerate(zip(self.frequencies, self.damping, self.labels, strict=True)):
+        damping = without_rounding(self.damping, 1.0)
+        for k, (frequency, ratio, label) in enumerate(zip(self.frequencies, damping, self.labels, strict=True)):
             share = float(np.max(self.energy[k]))
             lines.append(
                 f"{k + 1:4d}{frequency:14.6g}{ratio:11.3g}  {label}, {100.0 * share:.0f} % of the kinetic energy"
@@ -82,17 +100,33 @@ class Modes:
             lines += ["", part.table()]
         return "\n".join(lines)
 
+    def results(self, scale: float = 1.0) -> Results:
+        """Results whose times count the modes: the unloaded structure at 0, mode k at its largest displacement at k.
+
+        scale : 1 for a largest displacement of a tenth of the structure. They contain the arrays of ``write``.
+        """
+        shapes = self.motion.all_shapes(scale)
+        static = {f"modes/{name}": _stored(array) for name, array in self._arrays().items()}
+        return Results(shapes.series, {**shapes.static, **static}, shapes.attributes)
+
     def write(self, path: str | Path) -> Path:
-        """Write a .npz, or a results file .h5 with the group modes; its path. Raises ResultError.
+        """Write a .npz, or the results file .h5 of ``results`` with the group modes; its path. Raises ResultError.
 
         Names as of the fields; of each appendage NAME/point, axes, frequencies, damping, coupling, rigid_mass,
         clamped_mass and residual_mass.
         """
+        if Path(path).suffix == ".h5":
+            self.results().write(path)
+            return Path(path)
+        return write_arrays(path, self._arrays(), (".npz", ".h5"))
+
+    def _arrays(self) -> dict[str, Any]:
         arrays: dict[str, Any] = {
             "frequencies": self.frequencies,
             "damping": self.damping,
             "eigenvalues_real": self.eigenvalues.real,
             "eigenvalues_imag": self.eigenvalues.imag,
+            "labels": self.labels,
             "names": self.names,
             "shapes_real": self.shapes.real,
             "shapes_imag": self.shapes.imag,
@@ -100,20 +134,27 @@ class Modes:
             "energy": self.energy,
             "state": (self.state,),
             "free_motions": np.array([self.rigid, self.joint]),
+            "motions_across": np.array([self.across]),
+            "spins": self.spins,
         }
         words = ("point", "axes", "frequencies", "damping", "coupling", "rigid_mass", "clamped_mass", "residual_mass")
         for part in self.appendages:
             arrays |= {f"{part.name}/{word}": getattr(part, word) for word in words}
-        return write_arrays(path, arrays, (".npz", ".h5"), group="modes")
+        return arrays
 
 
+def _stored(value: Any) -> Any:
+    return np.array(value, dtype=str) if isinstance(value, tuple) else np.asarray(value)
+
+
+@one_blas_thread()
 def modes(
     model: "Model | System",
     count: int = 10,
     *,
     held: str | None = None,
     start: str = "as_given",
-    damping: float = DAMPING,
+    damping: float | None = None,
     damped: bool = False,
 ) -> Modes:
     """The ``count`` lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
@@ -122,8 +163,9 @@ def modes(
     rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are taken at
     rest and without loads.
     held : the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
-    damping : ratio of every mode with its root held, for ``Modes.appendages`` and what is made of them.
-    damped : whether the model's own dampers count; modes are then complex, as they are in a rotation.
+    damping : ratio of every mode with its root held, for ``Modes.appendages`` and what is made of them; by default that
+    of the model's modal damping of this body, zero where this damps fewer modes, or 0.005 without one.
+    damped : whether the model's own dampers and modal damping count; modes are then complex, as they are in a rotation.
 
     Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
     a start that is not steady; SolveError: no equilibrium.
@@ -134,22 +176,30 @@ def modes(
     if held is not None and not motion.spinning:
         frame = motion.system.layout.bodies[held]
         root = held_body(motion, held, frame)
-        parts = [participation(motion, part, frame, count, damping) for part in appendages(motion)]
+        parts = [
+            participation(motion, part, frame, count, ratios_of(motion.system.model, held, part, damping))
+            for part in appendages(motion)
+        ]
         if parts and not damped:
             found = _by_appendage(found, parts, count)
     items, energy = found.energy
+    shapes = motion.inertial(found.shapes)
+    frequencies = np.asarray(np.abs(found.eigenvalues) / (2.0 * np.pi))
     return Modes(
         found.state,
         held,
-        found.free.rigid,
+        found.free.rigid + found.across,
         found.free.count - found.free.rigid,
+        found.across,
+        found.spins,
         found.eigenvalues,
         tuple(motion.system.layout.velocity_labels()),
-        motion.inertial(found.shapes),
+        shapes,
         items,
         energy,
         root,
         tuple(parts),
+        ModeShapes(motion, frequencies, shapes),
     )
 
 

@@ -6,16 +6,20 @@ D are the six motions of the appendage as a rigid body with its root, about a po
 is the share of the root's own node, which no mode can have. Source: docs/theory/modes.md, equations (2) to (7).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import shown, without_rounding
 from femb.numerics.rotations import cross_matrix
 
 # Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
 ENOUGH = 0.9
+# A longer lever, m, is that of a mode that moves no mass centre.
+FARTHEST = 1e6
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -25,7 +29,8 @@ class Participation:
 
     name : of the appendage. point (3,) m, inertial, and axes (3, 3), as columns : what L is about and along.
     frequencies (k,) Hz. damping (k,) ratios. coupling (k, 6) : L, sqrt(kg) and sqrt(kg) m. rigid_mass (6, 6) : M_rr.
-    clamped_mass (6, 6) : M_0. shapes (n_v, k) : of unit modal mass.
+    clamped_mass (6, 6) : M_0. shapes (n_v, k) : of unit modal mass. own_damping (k,) : the ratios that dashpots and the
+    damping of sections give these modes; empty if unknown.
     """
 
     name: str
@@ -37,6 +42,7 @@ class Participation:
     rigid_mass: Floats
     clamped_mass: Floats
     shapes: Floats
+    own_damping: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def effective_mass(self) -> Floats:
@@ -64,7 +70,7 @@ class Participation:
 
     def first(self, count: int) -> "Participation":
         """The same with the ``count`` lowest modes."""
-        words = ("frequencies", "damping", "coupling")
+        words = ("frequencies", "damping", "coupling", "own_damping")
         return replace(self, shapes=self.shapes[:, :count], **{word: getattr(self, word)[:count] for word in words})
 
     def about(self, point: ArrayLike, axes: ArrayLike | None = None) -> "Participation":
@@ -95,21 +101,39 @@ class Participation:
         whole = np.diag(self.rigid_mass)
         point = ", ".join(f"{x:.6g}" for x in self.point)
         lines = [
-            f"appendage {self.name}, about its root at ({point}) m, with {100.0 * self.damping[0]:.3g} % damping",
+            f"appendage {self.name}, about its root at ({point}) m, with {percent(self.damping)} damping",
             f"rigid mass {whole[0]:.6g} kg; moments of inertia {', '.join(f'{x:.6g}' for x in whole[3:])} kg m2",
             "effective mass in % of the rigid mass",
             f"{'mode':>4}{'frequency Hz':>14}" + "".join(f"{word:>9}" for word in DIRECTIONS) + f"{'lever m':>11}",
         ]
-        for k, (frequency, row, lever) in enumerate(zip(self.frequencies, self.fractions, self.lever, strict=True)):
+        levers = without_rounding(self.lever, np.max(self.lever, initial=0.0, where=self.lever < FARTHEST))
+        for k, (frequency, row, lever) in enumerate(zip(self.frequencies, self.fractions, levers, strict=True)):
             numbers = "".join(f"{100.0 * x:9.3f}" for x in row)
-            lines.append(f"{k + 1:4d}{frequency:14.6g}{numbers}" + (f"{lever:11.4g}" if lever < 1e6 else f"{'-':>11}"))
+            lines.append(
+                f"{k + 1:4d}{frequency:14.6g}{numbers}" + (f"{lever:11.4g}" if lever < FARTHEST else f"{'-':>11}")
+            )
         total = np.sum(self.fractions, axis=0)
         clamped = np.diag(self.clamped_mass) / np.where(whole > 0.0, whole, 1.0)
         lines.append(f"{'sum':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in total))
         lines.append(f"{'root':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in clamped))
+        if np.any(self.own_damping):
+            ratios = ", ".join(f"{100.0 * round(ratio, 9):.3g}" for ratio in self.own_damping.tolist())
+            lines.append(f"the model's own dampers give these modes {ratios} %, not included")
         poor = [word for word, x, share in zip(DIRECTIONS, total, clamped, strict=True) if x < ENOUGH * (1.0 - share)]
         if poor:
             lines.append(
                 f"below {100.0 * ENOUGH:.0f} % in {', '.join(poor)}: ask for more modes where these directions count"
             )
         return "\n".join(lines)
+
+
+def percent(ratios: Floats) -> str:
+    """Ratios as a percentage, or as the range of theirs."""
+    low, high = 100.0 * float(np.min(ratios)), 100.0 * float(np.max(ratios))
+    return f"{low:.3g} %" if low == high else f"{low:.3g} to {high:.3g} %"
+
+
+def check_ratio(damping: float) -> None:
+    """Raises ModelError: a ratio that is no number from 0 to below 1."""
+    if not isinstance(damping, int | float) or isinstance(damping, bool) or not 0.0 <= damping < 1.0:
+        raise ModelError(f"damping: got {shown(damping)}, wanted a ratio from 0 to below 1, such as 0.005")

@@ -5,17 +5,19 @@ constraints and that no spring resists are the exact null space of the stiffness
 as small numbers that pollute their neighbours. Source: docs/theory/modes.md, section 2.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.base.types import Floats
-from femb.layout.connections import components
-from femb.layout.layout import Layout
+from femb.layout.connections import groups_of
 
 # A stiffness or a row of constraints times a motion is zero where it cancels to this part of its terms.
 NONE = 1e-11
+# Of the largest force: what reactions carry from one body to another as rounding.
+ROUNDED = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +40,11 @@ class FreeMotions:
         """Those that no damping and no rotation resists, orthonormal in the mass."""
         if not self.count:
             return self
-        values, sizes = np.zeros_like(self.shapes), motion.times(np.abs(motion.damping), np.max(np.abs(self.shapes), 1))
+        largest, values = np.max(np.abs(self.shapes), 1), np.zeros_like(self.shapes)
+        sizes = motion.times(np.abs(motion.damping), largest) + motion.low_rank.damping_sizes(largest)
         for k, shape in enumerate(self.shapes.T):
-            values[:, k] = motion.times(motion.damping, shape)
-        kept = _null(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+            values[:, k] = motion.damping_times(shape)
+        kept = null_space(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
         return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
 
     def without(self, x: Floats) -> Floats:
@@ -62,26 +65,11 @@ def free_motions(motion: EigenProblem) -> FreeMotions:
     columns = _rigid_motions(motion, structures)
     if not columns.shape[1]:
         return FreeMotions(columns, columns, 0)
-    shapes = columns @ _null(np.vstack([_constraint_rows(motion, columns), _stiffness_rows(motion, columns)]))
+    shapes = columns @ null_space(np.vstack([_constraint_rows(motion, columns), _stiffness_rows(motion, columns)]))
     whole = _rigid_motions(motion, groups_of(layout, springs=True, rows=True))
-    rigid = whole @ _null(np.vstack([_constraint_rows(motion, whole), _stiffness_rows(motion, whole)]))
+    rigid = whole @ null_space(np.vstack([_constraint_rows(motion, whole), _stiffness_rows(motion, whole)]))
     shapes, momenta = _orthonormal(motion, np.hstack([rigid, shapes]), shapes.shape[1])
     return FreeMotions(shapes, momenta, rigid.shape[1])
-
-
-def groups_of(
-    layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]" = frozenset()
-) -> list[list[int]]:
-    """Frames of each connected structure: by beams, by springs and by joints, but not by those left out."""
-    links = [frames for frames, _ in layout.couplings]
-    links += [frames for frames, _ in layout.spring_couplings] if springs else []
-    links += [tuple(pair) for pair in layout.rows] if rows else []
-    component = components(len(layout.frames), ([k for k in link if k not in without] for link in links))
-    groups: dict[int, list[int]] = {}
-    for k, number in enumerate(component):
-        if k not in without:
-            groups.setdefault(number, []).append(k)
-    return list(groups.values())
 
 
 def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
@@ -122,10 +110,26 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
     for k, column in enumerate(columns.T):
         values[:, k] = motion.times(motion.stiffness, column)
     sizes = motion.times(np.abs(motion.stiffness), np.max(np.abs(columns), axis=1, initial=0.0))
+    if np.any(motion.multipliers):
+        # reactions turn with what they hold
+        through = without_reactions(motion)
+        values = np.array([through(force) for force in values.T]).reshape(-1, len(values)).T
+        sizes += ROUNDED / NONE * np.max(sizes, initial=0.0)
     return np.where(motion.held[:, None], 0.0, values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
 
 
-def _null(A: Floats) -> Floats:
+def without_reactions(motion: EigenProblem) -> Callable[[Floats], Floats]:
+    """What of a force (n_v,) reactions of the constraints do not balance."""
+    if not motion.system.n_c:
+        return lambda force: np.where(motion.held, 0.0, force)
+    rows, columns = motion.system.pattern.rows_columns()
+    identity = np.zeros(motion.system.pattern.size)
+    identity[(rows == columns) & (rows < motion.system.n_v)] = 1.0
+    factors = motion.factorise(identity)
+    return lambda force: np.where(motion.held, 0.0, motion.solve(factors, force))
+
+
+def null_space(A: Floats) -> Floats:
     """(d, r) orthonormal vectors that A (m, d) takes to zero."""
     from scipy.linalg import qr, svd
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.analysis.completion import system_of
 from femb.analysis.modes.complex_modes import Complex, complex_modes
 from femb.analysis.modes.eigen import lowest, real_modes
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid import FreeMotions, free_motions
+from femb.analysis.modes.rigid_states import RigidStates, rigid_states
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
@@ -21,19 +23,33 @@ from femb.model.model import Model
 if TYPE_CHECKING:
     from femb.system.system import System
 
-# The shift of complex modes, as part of the lowest natural frequency.
+# The shift of complex modes, as part of the lowest frequency that stiffness and mass alone have.
 BELOW = 0.3
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Eigenvalues (k,) and shapes (n_v, k) of the small motions of a state, in its coordinates."""
+    """Eigenvalues (k,) and shapes (n_v, k) of the small motions of a state, in its coordinates.
+
+    free : motions without stiffness. rigid_states : of complex modes the states that were left out, else None.
+    """
 
     motion: EigenProblem
     free: FreeMotions
     state: str
     eigenvalues: Complex
     shapes: Complex
+    rigid_states: RigidStates | None = None
+
+    @property
+    def across(self) -> int:
+        """How many more rigid-body motions there are in a rotation: those that rest in inertial axes."""
+        return self.rigid_states.across if self.rigid_states is not None else 0
+
+    @property
+    def spins(self) -> Floats:
+        """(g,) rad/s: of the structures that have these."""
+        return self.rigid_states.spins if self.rigid_states is not None else np.zeros(0)
 
     @property
     def energy(self) -> tuple[tuple[str, ...], Floats]:
@@ -66,40 +82,33 @@ def solution(
     """The modes of a state as ``modes`` computes them; own_axes : along the axes of each frame also at rest."""
     from femb.analysis.simulate import started
     from femb.base.options import Run
-    from femb.system.system import System
 
-    system = model if isinstance(model, System) else System(model, assemble=start == "assembled")
+    run = Run(duration=1.0, start=start)  # refuses unknown starts
+    system = system_of(model, start == "assembled")
     loaded = start == "equilibrium"
     if loaded:
-        system = started(system, Run(duration=1.0, start=start))
-    motion = EigenProblem.of(system, loaded, own_axes)
-    layout = motion.system.layout
-    if held is not None:
-        if held not in layout.bodies:
-            names = ", ".join(layout.bodies)
-            wanted = f"wanted one of {names}" if names else "but there are no bodies"
-            raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
-        motion = motion.holding(layout.bodies[held])
-    free = free_motions(motion)
+        system = started(system, run)
+    if held is not None and held not in system.layout.bodies:
+        names = ", ".join(system.layout.bodies)
+        wanted = f"wanted one of {names}" if names else "but there are no bodies"
+        raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
+    motion = EigenProblem.of(system, loaded, own_axes, held)
+    free, rigid = free_motions(motion), None
     if motion.spinning or damped:
-        eigenvalues, shapes = complex_modes(motion, free.undamped(motion), count, _shift(motion, free))
+        square = abs(float(lowest(motion, free, 1)[0][0]))
+        rigid = rigid_states(motion, free, square)
+        shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
+        eigenvalues, shapes = complex_modes(motion, rigid, count, shift)
     else:
         squares, real = real_modes(motion, free, count)
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
-    return Solution(
-        motion, free, "spinning" if motion.spinning else "loaded" if loaded else "unloaded", eigenvalues, shapes
-    )
+    state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
+    return Solution(motion, free, state, eigenvalues, shapes, rigid)
 
 
 def leading(items: tuple[str, ...], energy: Floats) -> tuple[str, ...]:
     """The item with the largest share (k, items) of each mode; of equal ones, as in symmetric structures, the first."""
     return tuple(items[k] for k in np.argmax(np.round(energy, 4), axis=1))
-
-
-def _shift(motion: EigenProblem, free: FreeMotions) -> float:
-    """A shift for complex modes, rad/s: below the lowest frequency that stiffness and mass alone have."""
-    squares, _ = lowest(motion, free, 1)
-    return max(BELOW * float(np.sqrt(abs(squares[0]))), np.finfo(float).tiny)
 
 
 def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Floats]:
@@ -109,10 +118,16 @@ def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Flo
     names = [f"bodies.{name}" for name in layout.bodies] + [f"beams.{name}" for name in layout.beams]
     frames = [[frame] for frame in layout.bodies.values()]
     frames += [[station.frame for station in beam.stations] for beam in layout.beams.values()]
+    for name, body in layout.flexible_bodies.items():
+        if f"bodies.{name}" not in names:
+            names.append(f"bodies.{name}")
+            frames.append([station.frame for station in body.stations.values()])
     for k, own in enumerate(frames):
         for frame in own:
             where = motion.velocities_of(frame)
             owner[where] = np.where(owner[where] < 0, k, owner[where])
+    for name, body in layout.flexible_bodies.items():
+        owner[np.asarray(layout.internal_v)[body.modes]] = names.index(f"bodies.{name}")
     share = np.zeros((shapes.shape[1], len(names)))
     for part in (np.real(shapes), np.imag(shapes)):
         for j, phi in enumerate(np.ascontiguousarray(part.T)):

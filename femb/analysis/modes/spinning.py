@@ -16,6 +16,8 @@ from femb.system.system import System
 
 # m/s2 and rad/s2, relative to the accelerations of the state: what counts as steady.
 STEADY = 1e-6
+# Rounding of accelerations: of positions (1 m), times the stiffness per mass of a node.
+ROUNDING = 16.0 * np.finfo(float).eps
 
 
 def in_own_axes(
@@ -33,9 +35,10 @@ def in_own_axes(
     mass, damping, stiffness, jacobian : block data in the System's coordinates. Raises ModelError where the state is
     not steady.
     """
-    H, eta_p, alpha_p, alpha_w, E = _derivatives(system, q, v, a)
     pattern, n = system.pattern, system.n_v
     M, C, K = (pattern.to_csc(data)[:n, :n] for data in (mass, damping, stiffness))
+    rounding = ROUNDING * np.abs(K.diagonal()) / np.maximum(M.diagonal(), np.finfo(float).tiny)
+    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(system, q, v, a, rounding)
     matrices = (
         H.T @ M @ H,
         H.T @ (M @ (alpha_w - H @ E) + C @ H),
@@ -53,8 +56,8 @@ def _widened(matrix: csc_array, n: int) -> csc_array:
     return csc_array((part.data, (part.row, part.col)), shape=(n, n))
 
 
-def _derivatives(system: System, q: Floats, v: Floats, a: Floats) -> tuple[csc_array, ...]:
-    """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.analysis.linear.chart``, sparse."""
+def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, rounding: Floats) -> tuple[csc_array, ...]:
+    """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.analysis.linear.chart``, sparse; rounding (n_v,) : of a."""
     layout = system.layout
     points = [frame.label for frame in layout.frames if frame.freedom == 3]
     if points and np.any(v):
@@ -69,7 +72,8 @@ def _derivatives(system: System, q: Floats, v: Floats, a: Floats) -> tuple[csc_a
     omega, speeds = v[own + 3], np.einsum("fji,fj->fi", R, v[own])
     A = np.einsum("fji,fj->fi", R, a[own])
     steady = np.concatenate([A - np.cross(omega, speeds), a[own + 3]], axis=1)
-    if np.max(np.abs(steady)) > STEADY * max(1.0, float(np.max(np.abs(a)))):
+    allowed = STEADY * max(1.0, float(np.max(np.abs(a)))) + np.concatenate([rounding[own], rounding[own + 3]], axis=1)
+    if np.any(np.abs(steady) > allowed):
         frame = int(np.argmax(np.max(np.abs(steady), axis=1)))
         raise ModelError(
             f"modes: the state is not steady: {layout.frames[frame].label!r} accelerates in its own axes by "

@@ -18,6 +18,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered
 from femb.model.model import Model
+from femb.numerics.blas_threads import one_blas_thread
 
 # Below this value of the criterion a match is doubtful, and the step of the parameter is halved, so many times.
 DOUBTFUL, HALVINGS = 0.7, 6
@@ -91,6 +92,7 @@ def sweep_values(text: str) -> tuple[str, list[float]]:
     return key.strip(), [float(value) for value in values]
 
 
+@one_blas_thread()
 def mode_sweep(
     build: Callable[[float], Model],
     values: Sequence[float],

@@ -9,12 +9,11 @@ A figure is a table of `Panel`, and a panel is data; only `femb.export.drawing` 
 ``plot``.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,18 +21,28 @@ import numpy as np
 from femb.base.errors import ModelError, ResultError
 from femb.export.animation import animate
 from femb.export.drawing import draw_table
+from femb.export.mode_picture import draw_modes
 from femb.export.picture import picture
 from femb.export.plots.choice import SIDE_BY_SIDE, check_items, problem_of, rows_of, split
+from femb.export.plots.frequency import RESPONSES, draw_linear
 from femb.export.plots.rounding import Scales
 from femb.export.plots.sheets import FIGURES
+from femb.export.plots.study import STUDY_FIGURES, default_figure
 from femb.export.plots.subject import Rows, Subject
 from femb.export.plots.words import WORDS
 from femb.model.figure import INERTIAL, Figure
 from femb.results.results import Results
+from femb.results.sweep import METHOD
 
 __all__ = ["FIGURES", "WORDS", "Figure", "animate", "figures_of", "picture", "plot"]
 
 Span = tuple[float | None, float | None]
+
+DRAWINGS: dict[str, Callable[..., Path]] = {
+    "modes": draw_modes,
+    **{name: partial(draw_linear, what=name) for name in RESPONSES},
+}
+"""Figures that are not histories: name -> function of results, path and dpi that draws it."""
 
 ROW_LIMIT = 6  # rows that fit on one readable page
 
@@ -55,9 +64,10 @@ def plot(
     results : a run with output times.
     path : path of the picture
         The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
-    what : content of the figure, one text or several below one another; None is ``"overview"``
-        A figure of the case, a name in `FIGURES` or `WORDS`, with ``" of ITEM, ITEM"`` for some items only, or the
-        path of an array; see `femb.export.plots.choice`.
+    what : content of the figure, one text or several below one another; None is ``"overview"``, of modes ``"modes"``
+        A figure of the case, a name in `FIGURES`, `DRAWINGS` or `WORDS`, with ``" of ITEM, ITEM"`` for some items
+        only, or the path of an array; see `femb.export.plots.choice`. Of a study a name in `STUDY_FIGURES`, with
+        ``" of OUTPUT, OUTPUT"`` for some outputs only; by default the one that shows its design.
     items : patterns of the items to show, see `femb.export.plots.subject.Subject`; None for all.
     frame : frame that the motion is relative to, see `Results.in_frame`; None for that of the results.
     times : first and last instant, s; None for the first or last of the results.
@@ -66,10 +76,22 @@ def plot(
     Raises ResultError for an unknown name, for results without the quantities requested, and where the file cannot be
     written.
     """
+    if what is None and results.method in DRAWINGS:
+        what = results.method
+    if results.method == METHOD:
+        word, names = split(what if isinstance(what, str) else (what or (default_figure(results),))[0])
+        if word not in STUDY_FIGURES:
+            raise ResultError(f"no figure {word!r} of a study; there are: {', '.join(STUDY_FIGURES)}")
+        return STUDY_FIGURES[word](results, path, names, dpi=dpi)
+    name = what if isinstance(what, str) else what[0] if what and len(what) == 1 else ""
+    if name in DRAWINGS and name not in figures_of(results):
+        return DRAWINGS[name](results, path, dpi=dpi)
     figure = request(results, what, items, frame, times)
     shown = rows(results, figure)
     if not shown:
-        raise ResultError(f"these results have nothing to show in the figure {figure.name!r}: {results!r}")
+        raise ResultError(
+            f"these results have nothing to show in the figure {figure.name!r}: {results!r}{_instead(results)}"
+        )
     title = f"{_title(results)}: {figure.name.replace('_', ' ')}"
     if figure.frame != INERTIAL:
         title += f", seen from {figure.frame}"
@@ -130,7 +152,7 @@ def rows(results: Results, figure: Request) -> Rows:
     check_items(subject)
     between = _between(results, figure.times)
     all_rows = [row for text in figure.what for row in rows_of(subject, text)]
-    return [[panel.between(between) for panel in row] for row in all_rows if row]
+    return [[replace(panel, values=panel.values[between]) for panel in row] for row in all_rows if row]
 
 
 def figures_of(results: Results) -> dict[str, Figure]:
@@ -140,6 +162,13 @@ def figures_of(results: Results) -> dict[str, Figure]:
         return {name: Figure(name, **words) for name, words in json.loads(text).items()}
     except (ValueError, TypeError, AttributeError, ModelError) as error:
         raise ResultError(f"attribute figures of the results: {error}; wanted the figures of a case as JSON") from error
+
+
+def _instead(results: Results) -> str:
+    """What to ask for of results that are no histories."""
+    if all(f"linear/{name}" in results.arrays for name in "ABCD"):
+        return f"; of a linear model ask for {' or '.join(RESPONSES)}: --what bode"
+    return ""
 
 
 def _between(results: Results, times: Span) -> np.ndarray:

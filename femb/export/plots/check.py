@@ -1,11 +1,10 @@
 """Checks of figures against a model, without results: unknown figures, quantities, items and frames."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError, Problem
+from femb.elements import FlexibleBody
 from femb.export.plots.choice import listed, problem_of, split
 from femb.export.plots.subject import KINDS, matches
 from femb.export.plots.words import WORDS
@@ -15,14 +14,14 @@ if TYPE_CHECKING:
     from femb.model.model import Model
 
 
-def check_figures(model: Model) -> None:
+def check_figures(model: "Model") -> None:
     """Raise ModelError with every problem of a model's figures."""
     problems = figure_problems(model)
     if problems:
         raise ModelError(*problems)
 
 
-def figure_problems(model: Model) -> list[Problem]:
+def figure_problems(model: "Model") -> list[Problem]:
     """Unknown figures, quantities, items and frames in the figures of a model."""
     result: list[Problem] = []
     for figure in model.figures.values():
@@ -38,7 +37,7 @@ def figure_problems(model: Model) -> list[Problem]:
     return result
 
 
-def what_problem(model: Model, text: str) -> str | None:
+def what_problem(model: "Model", text: str) -> str | None:
     """Why a text of a figure shows nothing of a model; None if it is valid."""
     for part in text.split(" | "):
         name, items = split(part)
@@ -52,7 +51,7 @@ def what_problem(model: Model, text: str) -> str | None:
     return None
 
 
-def item_problem(model: Model, pattern: str) -> str | None:
+def item_problem(model: "Model", pattern: str) -> str | None:
     """Why a pattern matches no item of a model; None if it matches."""
     items = list(_items(model))
     if any(matches(pattern, kind, name, count)[0] for kind, name, count in items):
@@ -60,7 +59,7 @@ def item_problem(model: Model, pattern: str) -> str | None:
     return f"no such item; there are: {listed(dict.fromkeys(name for _, name, _ in items))}"
 
 
-def frame_problem(model: Model, frame: str) -> str | None:
+def frame_problem(model: "Model", frame: str) -> str | None:
     """Why a frame does not exist in a model; None if it exists."""
     bodies = ["inertial", "ground", *model.bodies]
     name, node = node_of(frame)
@@ -72,7 +71,7 @@ def frame_problem(model: Model, frame: str) -> str | None:
     return f"no such frame; there are: {listed([*bodies, *(f'{beam}[NODE]' for beam in model.beams)])}"
 
 
-def _path_problem(model: Model, path: str) -> str | None:
+def _path_problem(model: "Model", path: str) -> str | None:
     parts = path.split("/")
     kind, word = parts[0], parts[-1].partition("[")[0]
     if kind == "audit" and len(parts) == 2:
@@ -88,9 +87,13 @@ def _words(kind: str) -> list[str]:
     return [word for word, known in WORDS.items() if kind in known.kinds]
 
 
-def _items(model: Model) -> Iterator[tuple[str, str, int]]:
+def _items(model: "Model") -> Iterator[tuple[str, str, int]]:
     """Kind, name and number of nodes of every item that results may contain."""
     yield "bodies", "ground", 0
     for kind in KINDS:
-        for name, item in model.tables[kind].items():
+        for name, item in model.tables.get(kind, {}).items():
             yield kind, name, item.elements + 1 if kind == "beams" else 0
+    for kind in ("beams", "bodies", "joints", "springs"):  # an appendage has the name of what connects it
+        for name, item in model.tables.get(kind, {}).items():
+            if kind != "bodies" or isinstance(item, FlexibleBody):
+                yield "appendages", name, 0

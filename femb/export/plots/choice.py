@@ -9,8 +9,6 @@ The text is one of::
     TEXT | TEXT             two or more texts side by side
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -34,7 +32,10 @@ def rows_of(subject: Subject, text: str) -> Rows:
 def split(text: str) -> tuple[str, tuple[str, ...]]:
     """Name or path, and patterns of items, of a text without ``|``."""
     name, of, items = text.partition(" of ")
-    return name.strip(), tuple(item.strip() for item in items.split(",")) if of else ()
+    name = name.strip()
+    if name.replace("-", "_") in FIGURES:
+        name = name.replace("-", "_")
+    return name, tuple(item.strip() for item in items.split(",")) if of else ()
 
 
 def problem_of(name: str, of_case: Iterable[str] = (), paths: Sequence[str] = ()) -> str | None:
@@ -82,21 +83,16 @@ def _by_path(subject: Subject, path: str) -> Rows:
         return []
     word, bracket, node = word.partition("[")
     rows: Rows = []
-    words = _words_of(subject, kind, word)
+    known = [name for name, entry in WORDS.items() if kind in entry.kinds]
+    recorded = [name for group in groups_of(subject.results, kind).values() for name in group.arrays]
+    over_time = [name for name in recorded if any(path.endswith(f"/{name}") for path in subject.results.series)]
+    words = [name for name in dict.fromkeys([*known, *over_time]) if fnmatchcase(name, word)]
     for name in groups_of(subject.results, kind):
         if fits(name, pattern):
             item = f"{kind}/{name}{bracket}{node}"
             for quantity in words:
                 rows += subject.only((item,)).rows(quantity)
     return rows
-
-
-def _words_of(subject: Subject, kind: str, pattern: str) -> list[str]:
-    """Quantities of a kind that match a pattern: those of the catalogue and others in the results."""
-    known = [name for name, word in WORDS.items() if kind in word.kinds]
-    recorded = [word for group in groups_of(subject.results, kind).values() for word in group.arrays]
-    over_time = [word for word in recorded if any(path.endswith(f"/{word}") for path in subject.results.series)]
-    return [word for word in dict.fromkeys([*known, *over_time]) if fnmatchcase(word, pattern)]
 
 
 def check_items(subject: Subject) -> None:

@@ -4,9 +4,7 @@ The difference of numbers of size m has an error of eps m at least; a run accumu
 that never exceed `LIMIT` times that size are drawn as zero.
 """
 
-from __future__ import annotations
-
-from functools import cached_property
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,84 +19,48 @@ class Scales:
 
     def __init__(self, results: Results) -> None:
         self._results = results
+        self._sizes: dict[str, float] = {}
 
     def of(self, name: str, values: Floats) -> float:
         """The size by name, at least that of the ``values`` to be drawn, which is the scale of an empty name."""
         size = _largest(values)
-        return max(size, float(getattr(self, name))) if name else size
+        return max(size, self[name]) if name else size
 
-    @cached_property
-    def one(self) -> float:
-        """Of pure numbers and angles."""
-        return 1.0
+    def __getitem__(self, name: str) -> float:
+        if name not in self._sizes:
+            endings = tuple(f"/{word}" for word in RECORDED.get(name, ()))
+            arrays = self._results.arrays
+            recorded = (_largest(arrays[path]) for path in arrays if path.endswith(endings))
+            self._sizes[name] = max(COMBINED[name](self) if name in COMBINED else 0.0, *recorded, 0.0)
+        return self._sizes[name]
 
-    @cached_property
-    def length(self) -> float:
-        """m: of coordinates of points."""
-        return max(self._over("position"), self._over("element_length"))
 
-    @cached_property
-    def speed(self) -> float:
-        """m/s: of velocities of points."""
-        return self._over("velocity")
-
-    @cached_property
-    def angular_speed(self) -> float:
-        """rad/s: of angular velocities."""
-        return self._over("angular_velocity")
-
-    @cached_property
-    def acceleration(self) -> float:
-        """m/s2."""
-        return self._over("acceleration")
-
-    @cached_property
-    def angular_acceleration(self) -> float:
-        """rad/s2."""
-        return self._over("angular_acceleration")
-
-    @cached_property
-    def force(self) -> float:
-        """N: of forces of joints, springs and loads, which balance one another."""
-        return max(self._over("force"), self._over("section_force"))
-
-    @cached_property
-    def torque(self) -> float:
-        """N m: of torques, and of moments of forces."""
-        return max(self._over("torque"), self._over("section_moment"), self.force * self.length)
-
-    @cached_property
-    def energy(self) -> float:
-        """J: of the terms of the energy balance."""
-        return max(self._over(word) for word in ("kinetic_energy", "potential_energy", "work"))
-
-    @cached_property
-    def momentum(self) -> float:
-        """N s: a lower bound of the sum of the magnitudes of the momenta of all parts.
-
-        With v for the largest speed, m v_i >= m v_i^2 / v for each part, so that the sum is at least 2 T / v.
-        """
-        moving = 2.0 * self._over("kinetic_energy") / self.speed if self.speed > 0.0 else 0.0
-        return max(self._over("linear_momentum"), moving)
-
-    @cached_property
-    def angular_momentum(self) -> float:
-        """N m s: the same about the origin."""
-        return max(self._over("angular_momentum"), self.momentum * self.length)
-
-    @cached_property
-    def constraint(self) -> float:
-        """Of equations of constraint: positions in m, directions in 1."""
-        return max(1.0, self.length)
-
-    @cached_property
-    def constraint_rate(self) -> float:
-        """Of their rates."""
-        return max(self.speed, self.angular_speed * max(1.0, self.length))
-
-    def _over(self, word: str) -> float:
-        arrays = self._results.arrays
-        return max((_largest(arrays[path]) for path in arrays if path.endswith(f"/{word}")), default=0.0)
+# Scales: the largest of recorded quantities, and of combinations of other scales.
+RECORDED = {
+    "length": ("position", "element_length"),
+    "speed": ("velocity",),
+    "angular_speed": ("angular_velocity",),
+    "acceleration": ("acceleration",),
+    "angular_acceleration": ("angular_acceleration",),
+    # forces of joints, springs and loads balance one another
+    "force": ("force", "section_force"),
+    "torque": ("torque", "section_moment"),
+    "kinetic": ("kinetic_energy",),
+    "energy": ("kinetic_energy", "potential_energy", "work"),
+    "momentum": ("linear_momentum",),
+    "angular_momentum": ("angular_momentum",),
+}
+COMBINED: dict[str, Callable[[Scales], float]] = {
+    "one": lambda scales: 1.0,  # pure numbers and angles
+    "torque": lambda scales: scales["force"] * scales["length"],
+    # A lower bound of the sum of the magnitudes of the momenta of all parts: with v for the largest speed,
+    # m v_i >= m v_i^2 / v for each part, so that the sum is at least 2 T / v.
+    "momentum": lambda scales: 2.0 * scales["kinetic"] / scales["speed"] if scales["speed"] > 0.0 else 0.0,
+    "angular_momentum": lambda scales: scales["momentum"] * scales["length"],
+    # equations of constraint: positions in m, directions in 1
+    "constraint": lambda scales: max(1.0, scales["length"]),
+    "constraint_rate": lambda scales: max(scales["speed"], scales["angular_speed"] * scales["constraint"]),
+}
 
 
 def without_noise(values: Floats, scale: float) -> Floats:

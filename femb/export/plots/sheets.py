@@ -1,19 +1,20 @@
 """Sheets: named figures, functions from a `Subject` to rows of panels; no rows without data.
 
-To add one, write the function and name it in `FIGURES`; the command line and case files then know it.
+To add one, write the function and name it in `SHEETS`; the command line and case files then know it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.export.drawing import Panel
+from femb.export.plots.load_sheets import root_loads, section_forces, stress
 from femb.export.plots.subject import Rows, Subject, some
 from femb.export.plots.words import ANGLES, WORDS, XYZ, channels
-from femb.results.groups import Beam, Body
+from femb.results.beam import Beam
+from femb.results.groups import Body
 from femb.results.quantity import Group
 
 LATCHES = "events/latches."
@@ -78,8 +79,7 @@ def section_loads(subject: Subject) -> Rows:
 
 def joints(subject: Subject) -> Rows:
     """A row for each joint: force and torque on its second body, axes of the first one's frame."""
-    rows = [_of_one(subject, "joints", joint, "force", "torque") for joint in subject.of("joints")]
-    return [row for row in rows if row]
+    return _of_items(subject, "joints", "force", "torque")
 
 
 def drivers(subject: Subject) -> Rows:
@@ -94,8 +94,7 @@ def springs(subject: Subject) -> Rows:
 
 def loads(subject: Subject) -> Rows:
     """A row for each load: its force and its torque; of a load along a beam its factor."""
-    rows = [_of_one(subject, "loads", load, "force", "torque", "factor") for load in subject.of("loads")]
-    return [row for row in rows if row]
+    return _of_items(subject, "loads", "force", "torque", "factor")
 
 
 def latches(subject: Subject) -> Rows:
@@ -109,7 +108,7 @@ def latches(subject: Subject) -> Rows:
         return []
     instants = tuple(sorted({t for times in marks.values() for t in times}))
     rows = [*subject.rows("coordinates"), *subject.rows("rates")]
-    return [[panel.marked(instants) for panel in row] for row in rows]
+    return [[replace(panel, marks=instants) for panel in row] for row in rows]
 
 
 def energy(subject: Subject) -> Rows:
@@ -152,23 +151,18 @@ def overview(subject: Subject) -> Rows:
     return rows or bodies(subject) or audit(subject)
 
 
-FIGURES: dict[str, Callable[[Subject], Rows]] = {
-    "overview": overview,
-    "bodies": bodies,
-    "tips": tips,
-    "rotations": rotations,
-    "strains": strains,
-    "section_loads": section_loads,
-    "joints": joints,
-    "drivers": drivers,
-    "springs": springs,
-    "loads": loads,
-    "latches": latches,
-    "energy": energy,
-    "momentum": momentum,
-    "audit": audit,
-}
+SHEETS = (
+    overview, bodies, tips, rotations, strains, section_loads, section_forces, stress, root_loads, joints, drivers,
+    springs, loads, latches, energy, momentum, audit,
+)  # fmt: skip
+FIGURES: dict[str, Callable[[Subject], Rows]] = {sheet.__name__: sheet for sheet in SHEETS}
 """Name of a figure -> function from a subject to its rows of panels, which may be empty."""
+
+
+def _of_items(subject: Subject, kind: str, *words: str) -> Rows:
+    """A row of some quantities for each item of a kind that has them."""
+    rows = (_of_one(subject, kind, item, *words) for item in subject.of(kind))
+    return [row for row in rows if row]
 
 
 def _of_one(subject: Subject, kind: str, group: Group, *words: str) -> list[Panel]:

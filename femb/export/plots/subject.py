@@ -1,7 +1,5 @@
 """Subject: the results of a figure, the items it shows, and their rows of panels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -11,7 +9,8 @@ from femb.base.types import Floats, Ints
 from femb.export.drawing import LEGEND_LIMIT, Panel
 from femb.export.plots.rounding import Scales, without_noise
 from femb.export.plots.words import POINTS, WORDS, Channel, channels
-from femb.results.groups import GROUPS, Beam, Body
+from femb.results.beam import Beam
+from femb.results.groups import GROUPS, Body
 from femb.results.quantity import Group
 from femb.results.results import Results
 from femb.results.view import node_of
@@ -38,7 +37,7 @@ class Subject:
         self.items = tuple(items)
         self.scales = scales or Scales(results)
 
-    def only(self, items: Sequence[str]) -> Subject:
+    def only(self, items: Sequence[str]) -> "Subject":
         """The same with other items."""
         return Subject(self.results, items, self.scales)
 

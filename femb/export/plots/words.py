@@ -3,16 +3,14 @@
 `WORDS` is the catalogue. A word may exist for several kinds of items: ``force`` for joints, drivers, springs and loads.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.results.groups import GROUPS, Beam, Body
+from femb.results.groups import GROUPS
 from femb.results.quantity import Group, Quantity
 
 XYZ = ("x", "y", "z")
@@ -27,15 +25,15 @@ DEGREES = float(np.degrees(1.0))
 class Word:
     """A quantity: the label of its axis, unit in the figure, components, and the kinds of items that have it.
 
-    read : function from the group to values (T, ...), None for the array of the word's name. factor : from the unit of
-    the results to that of the figure. scale : name of its size in `femb.export.plots.rounding.Scales`.
+    derived : whether the values are an attribute or a method of the group, not its array. factor : from the unit of the
+    results to that of the figure. scale : name of its size in `femb.export.plots.rounding.Scales`.
     """
 
     label: str
     unit: str
     components: Sequence[str] = ("",)
     kinds: Sequence[str] = POINTS
-    read: Callable[[Group], Floats] | None = None
+    derived: bool = False
     factor: float = 1.0
     scale: str = ""
 
@@ -60,7 +58,7 @@ class Channel:
         """The item, and the component if it is one of several."""
         return ", ".join(filter(None, (self.item, self.part)))
 
-    def only(self, component: str) -> Channel | None:
+    def only(self, component: str) -> "Channel | None":
         """One component alone, None if there is none of that name."""
         names = [component_name(label) for label in self.components]
         if component not in names:
@@ -76,48 +74,36 @@ def component_name(label: str) -> str:
     return label[label.rfind("(") + 1 : -1] if label.endswith(")") else label.replace(" ", "_")
 
 
-def _derived(name: str) -> Callable[[Group], Floats]:
-    """Function that reads an attribute, which the group may compute."""
-    return lambda group: np.asarray(getattr(group, name))
-
-
-def _angles(group: Group) -> Floats:
-    assert isinstance(group, Body | Beam)
-    return group.euler_angles()
-
-
-def _angle_rates(group: Group) -> Floats:
-    assert isinstance(group, Body | Beam)
-    return group.euler_rates()
-
-
 WORDS: dict[str, Word] = {
     "position": Word("position", "m", XYZ, scale="length"),
-    "displacement": Word("displacement", "m", XYZ, read=_derived("displacement"), scale="length"),
-    "deflection": Word("deflection", "m", XYZ, ("beams",), read=_derived("deflection"), scale="length"),
+    "displacement": Word("displacement", "m", XYZ, derived=True, scale="length"),
+    "deflection": Word("deflection", "m", XYZ, ("beams",), derived=True, scale="length"),
     "velocity": Word("velocity", "m/s", XYZ, scale="speed"),
     "acceleration": Word("acceleration", "m/s²", XYZ, scale="acceleration"),
     "quaternion": Word("quaternion", "", WXYZ, scale="one"),
-    "quaternion_rate": Word("quaternion rate", "1/s", WXYZ, read=_derived("quaternion_rate"), scale="angular_speed"),
-    "rotation": Word("rotation", "", WXYZ, read=_derived("rotation"), scale="one"),
-    "rotation_rate": Word("rate of rotation", "1/s", WXYZ, read=_derived("rotation_rate"), scale="angular_speed"),
-    "euler_angles": Word("Euler angle", "deg", ANGLES, read=_angles, factor=DEGREES, scale="one"),
-    "euler_rates": Word("Euler rate", "deg/s", ANGLES, read=_angle_rates, factor=DEGREES, scale="angular_speed"),
+    "quaternion_rate": Word("quaternion rate", "1/s", WXYZ, derived=True, scale="angular_speed"),
+    "rotation": Word("rotation", "", WXYZ, derived=True, scale="one"),
+    "rotation_rate": Word("rate of rotation", "1/s", WXYZ, derived=True, scale="angular_speed"),
+    "euler_angles": Word("Euler angle", "deg", ANGLES, derived=True, factor=DEGREES, scale="one"),
+    "euler_rates": Word("Euler rate", "deg/s", ANGLES, derived=True, factor=DEGREES, scale="angular_speed"),
     "angular_velocity": Word("angular velocity", "rad/s", XYZ, scale="angular_speed"),
     "angular_acceleration": Word("angular acceleration", "rad/s²", XYZ, scale="angular_acceleration"),
+    "modal_coordinates": Word("modal coordinate", "m", (), ("bodies",)),
+    "deformation": Word("deformation", "", (), ("bodies",)),
     "strain": Word("axial strain", "", ("start", "end"), ("beams",), scale="one"),
     "section_force": Word("section force", "N", XYZ, ("beams",), scale="force"),
     "section_moment": Word("section moment", "N m", XYZ, ("beams",), scale="torque"),
     "coordinates": Word("", "", (), ("joints",)),
     "rates": Word("", "", (), ("joints",)),
     "accelerations": Word("", "", (), ("joints",)),
-    "force": Word("force", "N", XYZ, ("joints", "drivers", "springs", "loads"), scale="force"),
-    "torque": Word("torque", "N m", XYZ, ("joints", "loads"), scale="torque"),
+    "force": Word("force", "N", XYZ, ("joints", "drivers", "springs", "loads", "appendages"), scale="force"),
+    "torque": Word("torque", "N m", XYZ, ("joints", "loads", "appendages"), scale="torque"),
     "value": Word("", "", (), ("drivers",)),
     "rate": Word("rate", "", (), ("drivers", "springs", "loads")),
     "factor": Word("factor", "", ("",), ("loads",)),
     "length": Word("length", "m", ("",), ("springs", "loads"), scale="length"),
     "angle": Word("angle", "deg", ("",), ("springs", "loads"), factor=DEGREES, scale="one"),
+    "power": Word("power", "W", ("",), ("modal_damping",)),
     "kinetic_energy": Word("energy", "J", ("kinetic",), ("audit",), scale="energy"),
     "potential_energy": Word("energy", "J", ("potential",), ("audit",), scale="energy"),
     "work": Word("energy", "J", ("work",), ("audit",), scale="energy"),
@@ -147,25 +133,27 @@ for _kind, _group in GROUPS.items():
         if _quantity.recorded and _kind != "audit":
             _add(_kind, _name, _quantity)
 
-DEGREES_OF = {
-    "coordinates": ("angle", "deg", "stroke", "m"),
-    "value": ("angle", "deg", "distance", "m"),
-    "rates": ("angular rate", "deg/s", "speed", "m/s"),
-    "rate": ("angular rate", "deg/s", "speed", "m/s"),
-    "accelerations": ("angular acceleration", "deg/s²", "acceleration", "m/s²"),
+MEASURES = {
+    "coordinates": (("angle", "deg", "one"), ("stroke", "m", "length")),
+    "value": (("angle", "deg", "one"), ("distance", "m", "length")),
+    "rates": (("angular rate", "deg/s", "angular_speed"), ("speed", "m/s", "speed")),
+    "rate": (("angular rate", "deg/s", "angular_speed"), ("speed", "m/s", "speed")),
+    "accelerations": (
+        ("angular acceleration", "deg/s²", "angular_acceleration"),
+        ("acceleration", "m/s²", "acceleration"),
+    ),
+    "force": (("torque", "N m", "torque"), ("force", "N", "force")),
 }
-"""Words of coordinates: label and unit of angles, label and unit of lengths."""
-
-LENGTH_SCALES = {"m": "length", "m/s": "speed", "m/s²": "acceleration"}
-ANGLE_SCALES = {"deg": "one", "deg/s": "angular_speed", "deg/s²": "angular_acceleration"}
+"""Words of coordinates and their forces: label, unit and scale of angles, and of lengths."""
 
 
 def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
     """Channels of a quantity of one item, or of the node ``node`` of a beam; none where it is not recorded."""
     word = WORDS.get(name) or Word(name.replace("_", " "), "", ())
-    if word.read is None and name not in group:
+    if not word.derived and name not in group:
         return []
-    values = group[name] if word.read is None else word.read(group)
+    value = getattr(group, name) if word.derived else group[name]
+    values = np.asarray(value() if callable(value) else value)
     if not values.shape[-1:] or not values.size:
         return []
     item = group.name
@@ -173,7 +161,7 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
         item = name.replace("_", " ")
     if node is not None:
         values, item = values[:, node], f"{group.name}[{node}]"
-    if kind in ("joints", "drivers", "springs", "loads") and (name in DEGREES_OF or name == "force"):
+    if kind in ("joints", "drivers", "springs", "loads") and name in MEASURES:
         return _coordinates(kind, group, name, values)
     flat = values.reshape(len(values), -1)
     components = word.components if len(word.components) == flat.shape[1] else _numbered(values.shape[1:])
@@ -186,20 +174,16 @@ def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Cha
     if kind == "drivers" and name == "value" and _is_orientation(group):
         return [Channel(group.name, "quaternion", "", WXYZ, values, "one")]
     names = _names(group, values.shape[1])
-    if name == "force" and (kind == "joints" or (values.shape[1] == 3 and not _has_motion(group) and kind == "loads")):
+    of_point = kind == "loads" and values.shape[1] == 3 and "length" not in group and "angle" not in group
+    if name == "force" and (kind == "joints" or of_point):
         return [Channel(group.name, "force", "N", XYZ, values, "force")]
     columns_of: dict[bool, list[int]] = {}
     for k, coordinate in enumerate(names):
         columns_of.setdefault(_is_length(kind, group, coordinate), []).append(k)
     result = []
     for length, columns in columns_of.items():
-        if name == "force":
-            label, unit, factor, scale = ("force", "N", 1.0, "force") if length else ("torque", "N m", 1.0, "torque")
-        else:
-            angle, angle_unit, stroke, stroke_unit = DEGREES_OF[name]
-            label, unit = (stroke, stroke_unit) if length else (angle, angle_unit)
-            factor = 1.0 if length else DEGREES
-            scale = LENGTH_SCALES[unit] if length else ANGLE_SCALES[unit]
+        label, unit, scale = MEASURES[name][length]
+        factor = DEGREES if unit.startswith("deg") else 1.0
         shown = [names[k].replace("_", " ") for k in columns]
         result.append(Channel(group.name, label, unit, shown, factor * values[:, columns], scale))
     return result
@@ -214,10 +198,6 @@ def _names(group: Group, count: int) -> list[str]:
     if len(names) == count:
         return names
     return list(ANGLES) if count == 3 else [""] if count == 1 else [str(k) for k in range(count)]
-
-
-def _has_motion(group: Group) -> bool:
-    return "length" in group or "angle" in group
 
 
 def _is_length(kind: str, group: Group, name: str) -> bool:

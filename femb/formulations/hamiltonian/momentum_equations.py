@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.formulations.hamiltonian.acceleration_kernels import accelerations
+from femb.formulations.hamiltonian.momentum_kernels import accelerations
 from femb.formulations.hamiltonian.motion import TreeAccelerations, TreeMotion
 from femb.formulations.hamiltonian.rate_kernels import state_rates, wrenches
-from femb.formulations.hamiltonian.sweep_kernels import motion_rate
+from femb.formulations.hamiltonian.sweep_kernels import convective_rates
 from femb.formulations.hamiltonian.tree import Tree
 from femb.layout.element import TrialError
 from femb.numerics import rotations
@@ -116,14 +116,12 @@ class MomentumEquations:
         """Accelerations of a state with v' = a (n_v,)."""
         tree, hinges, motion = self.tree, a[self.first_v :], self.motion(q, v)
         # p' less h . (v x S) is the generalized force, equation (13)
-        S_rate, force = np.empty(6), np.empty(tree.n)
-        for k in range(tree.n):
-            motion_rate(motion.S, motion.v, k + 1, S_rate)
-            force[k] = hinges[k] - motion.h[k + 1] @ S_rate
+        convective = np.empty(tree.n)
+        convective_rates(motion.S, motion.v, motion.h, convective)
         W = np.zeros((tree.n + 1, 6))
         if tree.floating:
             W[0] = np.concatenate([a[:3] - np.cross(q[:3], a[3:6]), a[3:6]])
-        return self._solved(motion, np.where(self.driven, hinges, 0.0), force, W)
+        return self._solved(motion, np.where(self.driven, hinges, 0.0), hinges - convective, W)
 
     def second_rate(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (n_q,) for v' = a (n_v,)."""

@@ -12,7 +12,6 @@ from copy import copy
 
 import numpy as np
 
-from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.elements.body.mass_batch import MassBatch
@@ -21,7 +20,7 @@ from femb.formulations.hamiltonian.held import driven_hinges, prescribed_motions
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
-from femb.formulations.transformed import Transformed
+from femb.formulations.transformed import Transformed, refused
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, TrialError
 from femb.numerics import kinematics, rotations
@@ -53,23 +52,17 @@ class MomentumForm(Transformed):
             other = _without(batch, tree_springs) if isinstance(batch, JointForceBatch) else batch
             if not isinstance(other, MassBatch) and other is not None:
                 self._others.append(other)
-                self._check_massless(other)
+                mass = np.zeros(self.system.pattern.size)
+                batch.mass(self.system.q0, mass)
+                if mass.any():
+                    name = type(batch).__name__
+                    raise refused(f"'hamiltonian' knows the masses of bodies alone, got some of {name}; use 'velocity'")
         self._works = any(_does_work(batch) for batch in self.system.batches)
         carried = [(frame, position) for frame, position in self.map.frames.items() if position.moves]
         frames = np.array([frame for frame, _ in carried], dtype=np.int64)
         self._frames = self.layout.frame_q[frames], self.layout.frame_v[frames]
         self._rows = np.array([position.segment + 1 for _, position in carried], dtype=np.int64)
         self._points = np.array([position.origin for _, position in carried]).reshape(-1, 3)
-
-    def _check_massless(self, batch: Batch) -> None:
-        """Raise ModelError for elements with mass other than bodies."""
-        mass = np.zeros(self.system.pattern.size)
-        batch.mass(self.system.q0, mass)
-        if mass.any():
-            raise ModelError.at(
-                ("run", "formulation"),
-                f"'hamiltonian' knows the masses of bodies alone, got some of {type(batch).__name__}; use 'velocity'",
-            )
 
     def _list_driven(self) -> None:
         self._driven = driven_hinges(self.system, self.map.hinge_of)
@@ -84,7 +77,7 @@ class MomentumForm(Transformed):
         try:
             self.momentum_equations.speeds(self.q0[None], self.v0[None])
         except TrialError as problem:
-            raise ModelError.at(("run", "formulation"), f"'hamiltonian': at the start, {problem}") from problem
+            raise refused(f"'hamiltonian': at the start, {problem}") from problem
 
     # The equations
 

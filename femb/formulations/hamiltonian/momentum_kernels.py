@@ -1,11 +1,13 @@
-"""Velocities from momenta by a recursion of cost O(n), and the energy matrix from composite inertias.
+"""Velocities from momenta and accelerations from forces by one recursion of cost O(n), and the energy matrix.
 
-Source: docs/theory/hamiltonian.md, sections 4 and 5.
+Sources: docs/theory/hamiltonian.md, sections 4, 5 and 7; Featherstone, Rigid Body Dynamics Algorithms, Springer 2008,
+section 7.3 (there in link axes).
 """
 
 import numpy as np
 
 from femb.formulations.hamiltonian.sweep_kernels import cholesky_solve
+from femb.formulations.spatial_kernels import add_cross, transform
 from femb.numerics.compile import inlined, kernel
 
 # Smallest ratio of a pivot to the inertia with all outboard hinges locked; a smaller one is a rounding error.
@@ -13,17 +15,17 @@ ROUNDING = 1e-13
 
 
 @inlined
-def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, h):
-    """Articulated recursion, equations (9) to (11); on return M (rows, 6, 6) are the articulated inertias.
+def articulated(parent, floating, driven, given, S, M, c, bias, p, h0, rate, v, h):
+    """Articulated recursion, equations (9) to (11), for v_k = v_parent + c_k + S_k rate_k and h_k = M_k v_k + bias_k
+    plus the h of the segments outboard, with S_k . h_k = p_k and, for a free base, h_0 = h0.
 
-    p (n,) : momenta of the hinges. h0 (6,) : momentum of the tree about the base. Sets the rates (n,) of the
-    hinges, the velocities v (rows, 6) of the segments and the momenta h (rows, 6) of the hinges. A driven hinge
-    (``driven[k]``) has the rate ``given[k]``; its p is not read. Returns the number of the first segment whose pivot
-    is a rounding error, or zero.
+    p (n,), h0 (6,) : momenta of the hinges and of the tree about the base; or, for accelerations, the forces. Sets the
+    rates (n,) of the hinges, v and h (rows, 6). c (rows, 6), or (0, 6) for zero. A driven hinge (``driven[k]``) has
+    the rate ``given[k]``; its p is not read. On return M (rows, 6, 6) are the articulated inertias and bias (rows, 6)
+    the articulated ones. Returns the number of the first segment whose pivot is a rounding error, or zero.
     """
-    rows = parent.size
-    U, W, composite = np.empty((rows, 6)), np.empty(rows), np.empty((rows, 3))
-    D, bias = np.empty(rows), np.zeros((rows, 6))
+    rows, moving = parent.size, c.shape[0] > 0
+    U, W, D, composite = np.empty((rows, 6)), np.empty(rows), np.empty(rows), np.empty((rows, 2))
     for k in range(rows):  # mass, and twice the mean of the second moments: a bound of the inertia about any axis
         composite[k, 0] = M[k, 3, 3]
         composite[k, 1] = M[k, 0, 0] + M[k, 1, 1] + M[k, 2, 2]
@@ -36,13 +38,14 @@ def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, 
             total = 0.0
             for j in range(6):
                 total += M[k, i, j] * S[k, j]
+                if moving:
+                    bias[k, i] += M[k, i, j] * c[k, j]
             U[k, i] = total
         if driven[k - 1]:
-            r = given[k - 1]
             for i in range(6):
                 for j in range(6):
                     M[g, i, j] += M[k, i, j]
-                bias[g, i] += bias[k, i] + U[k, i] * r
+                bias[g, i] += bias[k, i] + U[k, i] * given[k - 1]
             continue
         d, w = 0.0, p[k - 1]
         for i in range(6):
@@ -60,18 +63,10 @@ def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, 
             for j in range(6):
                 M[g, i, j] += M[k, i, j] - e * U[k, j]
             bias[g, i] += bias[k, i] + U[k, i] * f
+    for i in range(6):
+        v[0, i] = h0[i] - bias[0, i] if floating else 0.0
     if floating:
-        A, x = np.empty((6, 6)), np.empty(6)
-        for i in range(6):
-            x[i] = h0[i] - bias[0, i]
-            for j in range(6):
-                A[i, j] = M[0, i, j]
-        cholesky_solve(A, x)
-        for i in range(6):
-            v[0, i] = x[i]
-    else:
-        for i in range(6):
-            v[0, i] = 0.0
+        cholesky_solve(M[0].copy(), v[0])
     for k in range(rows):
         if k > 0:
             g = parent[k]
@@ -85,11 +80,36 @@ def recursive_velocities(parent, floating, driven, given, S, M, p, h0, rate, v, 
             for i in range(6):
                 v[k, i] = v[g, i] + S[k, i] * rate[k - 1]
         for i in range(6):
-            total = bias[k, i]
+            total = bias[k, i]  # with the momentum of c
             for j in range(6):
                 total += M[k, i, j] * v[k, j]
             h[k, i] = total
+        if moving:
+            for i in range(6):
+                v[k, i] += c[k, i]
     return failed
+
+
+@kernel
+def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, second, a, f):
+    """Hinge accelerations ``second`` (n,), segments' a (rows, 6) and the forces f (rows, 6) through their hinges.
+
+    The integration of momenta does not need them; results and drive torques do. a is the rate of v at the common point,
+    fixed in space. force (n,): spring, damper and other generalized forces; W (rows, 6): external wrenches of each
+    segment. A driven hinge has the acceleration ``given[k]``. M is overwritten. f[0] is zero for a free base;
+    otherwise it is the force of the ground.
+    """
+    rows = parent.size
+    bias, c, h = np.empty((rows, 6)), np.zeros((rows, 6)), np.empty(6)
+    for k in range(rows):
+        transform(M[k], v[k], h)
+        for i in range(3):  # v x* (M v) less the external wrench, equation (16)
+            m, n = (i + 1) % 3, (i + 2) % 3
+            bias[k, i] = v[k, m] * h[n] - v[k, n] * h[m] + v[k, 3 + m] * h[3 + n] - v[k, 3 + n] * h[3 + m] - W[k, i]
+            bias[k, 3 + i] = v[k, m] * h[3 + n] - v[k, n] * h[3 + m] - W[k, 3 + i]
+        if k > 0:
+            add_cross(v[k], S[k], rate[k - 1], c[k])
+    articulated(parent, floating, driven, given, S, M, c, bias, force, np.zeros(6), second, a, f)
 
 
 @kernel
@@ -101,12 +121,10 @@ def energy_matrix(parent, S, M, A):
     rows = parent.size
     F = np.empty(6)
     for k in range(rows - 1, 0, -1):
+        transform(M[k], S[k], F)
         for i in range(6):
-            total = 0.0
             for j in range(6):
-                total += M[k, i, j] * S[k, j]
                 M[parent[k], i, j] += M[k, i, j]
-            F[i] = total
         i = k
         while i > 0:
             total = 0.0

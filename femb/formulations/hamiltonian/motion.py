@@ -6,7 +6,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix
-from femb.formulations.hamiltonian.sweep_kernels import multiply, poses, spatial_inertias, sum_outboard, velocities
+from femb.formulations.hamiltonian.sweep_kernels import momenta, poses, spatial_inertias
 from femb.formulations.hamiltonian.tree import Tree
 from femb.numerics.rotations import normalise, rotation_matrix
 
@@ -42,9 +42,7 @@ class TreeMotion:
         poses(tree.parent_rows, tree.data, q, R, hinge, c, S)
         spatial_inertias(tree.data, R, c, M)
         v[0] = base
-        velocities(tree.parent_rows, S, rate, v)
-        multiply(M, v, h)
-        sum_outboard(tree.parent_rows, h)
+        momenta(tree.parent_rows, S, M, rate, v, h)
         return cls(tree, q, rate, R, hinge, c, S, M, v, h, np.zeros(3) if pose is None else pose[:3].copy())
 
     @property

@@ -1,27 +1,78 @@
-"""Equations of a Model for small motions of some joint coordinates during large motions of the others.
+"""The energy matrix of a Model, and its equations for small motions of some joint coordinates during large motions of
+the others.
 
 Coordinates are named 'joint.coordinate', such as 'yoke.angle' or 'flap.second_angle'; those of a ball joint are
-'joint.turn_x', 'joint.turn_y' and 'joint.turn_z'. Source: docs/theory/hamiltonian.md, sections 8 and 11.
+'joint.turn_x', 'joint.turn_y' and 'joint.turn_z'. Source: docs/theory/hamiltonian.md, sections 4, 8 and 11.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import given_numbers, shown
 from femb.elements import Ground, JointDriver, JointSpringDamper, Latch, PointMass, RigidBody, Section
 from femb.elements.joint.joint import Joint
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
-from femb.formulations.hamiltonian.small import Law, SmallMotion, linearise
+from femb.formulations.hamiltonian.small import Law, SmallMotion, expanded_energy_matrix, linearise
 from femb.formulations.hamiltonian.tree import Tree
 from femb.model.model import Model
 from femb.system.system import System
 
+BASE = tuple(f"{word}_{axis}" for word in ("turn", "velocity") for axis in "xyz")
 # The items that partial linearisation supports, besides springs and dashpots of joints.
 LINEARISABLE = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch)
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyMatrix:
+    """T = 1/2 q'^T A q': A (N, N) at the joint coordinates q (n,), and names (N,) of the rates q'.
+
+    Rates are those of joint coordinates, 'joint.angle'. For a free base six precede them: its angular velocity (rad/s)
+    and the velocity of its origin (m/s), inertial axes. Momenta are A q'.
+    """
+
+    names: tuple[str, ...]
+    matrix: Floats
+    q: Floats
+
+    def momenta(self, rates: ArrayLike) -> Floats:
+        """p (N,) = A q' of rates (N,)."""
+        return self.matrix @ given_numbers(rates, len(self.names), "energy matrix: rates")
+
+    def kinetic_energy(self, rates: ArrayLike) -> float:
+        """J, of rates (N,)."""
+        p = self.momenta(rates)
+        return float(0.5 * np.asarray(rates) @ p)
+
+
+def energy_matrix(
+    model: Model, q: ArrayLike | Mapping[str, float] | None = None, *, small: Sequence[str] = ()
+) -> EnergyMatrix:
+    """The energy matrix of a tree of rigid bodies at joint coordinates q, by equation (7).
+
+    q : values by name, others as at the model's start, or an array (n,). small : names of small coordinates: A is
+    expanded to the orders needed for equations linear in them; only for a tree on the ground.
+
+    Raises ModelError for beams, closed loops, several trees, an unknown coordinate, small coordinates on a free base.
+    """
+    form = MomentumForm(System(model))
+    tree = form.tree
+    start = form.momentum_equations.motion(form.q0, form.v0).q
+    at = completed(tree, q, start)
+    names = tuple(tree.names)
+    if small:
+        return EnergyMatrix(names, expanded_energy_matrix(tree, at, small), at)
+    pose = form.q0.copy()
+    pose[form.momentum_equations.first :] = at
+    A = form.momentum_equations.moving(pose, np.zeros(tree.n), np.zeros(6)).energy_matrix
+    if tree.base is None:
+        return EnergyMatrix(names, A[6:, 6:], at)
+    return EnergyMatrix((*(f"{tree.base.name}.{word}" for word in BASE), *names), A, at)
 
 
 def small_motion(
@@ -43,7 +94,8 @@ def small_motion(
     laws: list[tuple[int, Law]] = []
     for item in model.items():
         if isinstance(item, JointSpringDamper):
-            laws += _laws(form, item)
+            if item.force is not None:
+                laws.append((int(form.map.hinge_of[item.coordinate_number(form.layout)]), _law(item, item.force)))
         elif not isinstance(item, LINEARISABLE):
             raise ModelError.at(
                 (item.table, item.name),
@@ -54,11 +106,8 @@ def small_motion(
     return linearise(tree, small, completed(tree, q, start.q), completed(tree, rate, start.rate), laws)
 
 
-def _laws(form: MomentumForm, item: JointSpringDamper) -> list[tuple[int, Law]]:
-    """The hinge and the law of a spring with a user's law; empty for a linear spring, which the tree includes."""
-    user_law = item.force
-    if user_law is None:
-        return []
+def _law(item: JointSpringDamper, user_law: Callable[[float, float], Any]) -> Law:
+    """The law of a spring with a user's law; the tree includes linear springs."""
 
     def law(coordinate: float, rate: float) -> tuple[float, float, float]:
         value = user_law(coordinate, rate)
@@ -72,7 +121,7 @@ def _laws(form: MomentumForm, item: JointSpringDamper) -> list[tuple[int, Law]]:
         linear = item.stiffness * (coordinate - item.free) + item.damping * rate
         return force + linear, by_coordinate + item.stiffness, by_rate + item.damping
 
-    return [(int(form.map.hinge_of[item.coordinate_number(form.layout)]), law)]
+    return law
 
 
 def completed(tree: Tree, values: ArrayLike | Mapping[str, float] | None, start: Floats) -> Floats:

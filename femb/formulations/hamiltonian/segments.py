@@ -1,7 +1,13 @@
 """Segments of a tree with hinges of one degree of freedom, built from the frames of a joint tree, and their masses.
 
 Frames connected by rigid joints form one segment. Topology and axes are those of ``femb.formulations.joint_tree``,
-masses those of the System's own elements. Source: docs/theory/hamiltonian.md, section 11.
+masses those of the System's own elements. From its first to its second end a joint is a translation, then a rotation:
+
+    x_second = x_first + A_first d,      A_second = A_first C,      C = 1, Z, R_z(a) Z, R_z(a) Z R_z(b) or spherical
+
+A ball joint becomes three hinges, C = C_0 R_x(a) R_y(b) R_z(c), with C_0 its attitude at the start, which is farthest
+from the attitudes at which the three axes are dependent. From the second end, every motion is reversed, in reverse
+order. Source: docs/theory/hamiltonian.md, section 11.
 """
 
 from dataclasses import dataclass
@@ -11,14 +17,30 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.body.mass_batch import MassBatch
-from femb.formulations.hamiltonian.composite_body import CompositeBody
-from femb.formulations.hamiltonian.hinges import hinges_of, steps_of
 from femb.formulations.hamiltonian.tree import GROUND
 from femb.formulations.joint_tree import JointTree
-from femb.formulations.joint_tree_kernels import SPHERICAL
+from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.tree_frame import TreeFrame
-from femb.numerics import rotations
+from femb.formulations.tree_names import joint_words
+from femb.numerics.rotations import rotation_matrix
 from femb.system.system import System
+
+UNIT_VECTORS = np.eye(3)
+
+
+class CompositeBody:
+    """Mass (kg), mass centre (3,) m and inertia (3, 3) kg m2 about it of the bodies added so far, at first none."""
+
+    def __init__(self) -> None:
+        self.mass, self.center, self.inertia = 0.0, np.zeros(3), np.zeros((3, 3))
+
+    def add(self, mass: float, center: Floats, inertia: Floats) -> None:
+        """Add a body in the same axes: mass (kg), center (3,) m, inertia (3, 3) kg m2 about its mass centre."""
+        total, d = self.mass + mass, center - self.center
+        reduced_mass = self.mass * mass / total
+        self.inertia = self.inertia + inertia + reduced_mass * ((d @ d) * np.eye(3) - np.outer(d, d))
+        self.center = (self.mass * self.center + mass * center) / total
+        self.mass = total
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +87,15 @@ class Segments:
             else:
                 self._add_segments(frame)
         self._bodies = [CompositeBody() for _ in range(len(self._rows) + 1)]
+        at = {int(self.layout.frame_v[frame]): on for frame, on in self.frames.items()}
         for batch in system.batches:
             if isinstance(batch, MassBatch):
-                self._add_masses(batch)
+                for (_, frame_v), data in zip(batch.index, batch.data, strict=True):
+                    on = at[int(frame_v)]
+                    if on.moves:
+                        inertia = on.axes @ data[4:13].reshape(3, 3) @ on.axes.T
+                        center = on.origin + on.axes @ data[1:4]
+                        self._bodies[on.segment].add(data[0], center, inertia)
 
     @property
     def base(self) -> CompositeBody:
@@ -91,7 +119,7 @@ class Segments:
         """Add the segments between a frame and its parent."""
         parent = self._frame(frame.above.frame)
         ball = self.start[frame.angles] if frame.rotation == SPHERICAL else np.array([1.0, 0.0, 0.0, 0.0])
-        chain, rotation = hinges_of(steps_of(frame, ball))
+        chain, rotation = hinges_of(frame, ball)
         at = parent.origin + parent.axes @ frame.above.offset
         if not chain:
             axes = parent.axes @ rotation
@@ -99,53 +127,70 @@ class Segments:
                 parent.segment, axes, at - axes @ frame.below.offset, parent.moves
             )
             return
-        names, row, numbers = self._names(frame), parent.segment, {}
-        for d, hinge_data in enumerate(chain):
-            self._rows.append(
-                {
-                    "name": names[hinge_data.coordinate],
-                    "parent": row,
-                    "axis": hinge_data.axis,
-                    "sliding": hinge_data.sliding,
-                    "at": at if d == 0 else np.zeros(3),
-                    "mounting": parent.axes @ hinge_data.mounting if d == 0 else hinge_data.mounting,
-                }
-            )
-            row = numbers[hinge_data.coordinate] = len(self._rows) - 1
+        names, row, numbers = joint_words(self.layout, frame), parent.segment, {}
+        if frame.rotation == SPHERICAL:
+            names += ["turn_x", "turn_y", "turn_z"]
+        mounting = parent.axes
+        for hinge in chain:
+            new = {"name": f"{frame.joint}.{names[hinge.coordinate]}", "parent": row, "at": at, "axis": hinge.axis}
+            self._rows.append(new | {"sliding": hinge.sliding, "mounting": mounting @ hinge.mounting})
+            at, mounting = np.zeros(3), np.eye(3)
+            row = numbers[hinge.coordinate] = len(self._rows) - 1
         self.frames[frame.frame] = FrameOnSegment(row, np.eye(3), -frame.below.offset)
         q, u, first = frame.q.start, frame.u.start, len(frame.strokes)
         if frame.rotation == SPHERICAL:
             self.balls.append(Ball(q + first, u + first, [numbers.pop(first + k) for k in range(3)], ball))
-        self.single_dof_hinges += [(hinge, q + k, u + k) for k, hinge in numbers.items()]
+        self.single_dof_hinges += [(number, q + k, u + k) for k, number in numbers.items()]
 
     def _frame(self, frame: int) -> FrameOnSegment:
         if frame not in self.frames:
             fixed = self.layout.frames[frame]
-            return FrameOnSegment(
-                GROUND, rotations.rotation_matrix(fixed.quaternion), np.asarray(fixed.position), False
-            )
+            return FrameOnSegment(GROUND, rotation_matrix(fixed.quaternion), np.asarray(fixed.position), False)
         return self.frames[frame]
 
-    def _names(self, frame: TreeFrame) -> list[str]:
-        """'joint.coordinate' of a joint's hinges, strokes first."""
-        assert frame.joint is not None
-        coordinates = self.layout.joints[frame.joint].coordinates
-        strokes = {coordinate.first[0]: coordinate.name for coordinate in coordinates if not coordinate.is_angle}
-        words = [strokes.get(axis, "xyz"[axis]) for axis in frame.strokes]
-        if frame.rotation == SPHERICAL:
-            words += ["turn_x", "turn_y", "turn_z"]
-        else:
-            words += [coordinate.name for coordinate in coordinates if coordinate.is_angle] or [
-                "first_angle",
-                "second_angle",
-            ]
-        return [f"{frame.joint}.{word}" for word in words]
 
-    def _add_masses(self, batch: MassBatch) -> None:
-        at = {int(self.layout.frame_v[frame]): on for frame, on in self.frames.items()}
-        for (_, frame_v), data in zip(batch.index, batch.data, strict=True):
-            on = at[int(frame_v)]
-            if on.moves:
-                inertia = on.axes @ data[4:13].reshape(3, 3) @ on.axes.T
-                center = on.origin + on.axes @ data[1:4]
-                self._bodies[on.segment].add(data[0], center, inertia)
+@dataclass(frozen=True, eq=False)
+class Hinge:
+    """One hinge: mounting (3, 3) of its segment's axes in those of the parent segment, axis (3,) in segment axes.
+
+    coordinate : index of its coordinate in those of the joint, strokes first, then angles.
+    """
+
+    mounting: Floats
+    axis: Floats
+    sliding: bool
+    coordinate: int
+
+
+Step = Floats | tuple[Floats, bool, int]
+"""A constant rotation (3, 3), or a motion: its axis (3,), whether it slides, and its coordinate."""
+
+
+def hinges_of(frame: TreeFrame, ball: Floats) -> tuple[list[Hinge], Floats]:
+    """The hinges from the parent's axes to those of a frame, and the constant rotation (3, 3) if there is none.
+
+    The axes of the last segment are those of the frame. ball (4,) : start attitude of a ball joint.
+    """
+    k = len(frame.strokes)
+    steps: list[Step] = [(UNIT_VECTORS[axis], True, number) for number, axis in enumerate(frame.strokes)]
+    if frame.rotation == SPHERICAL:
+        steps += [rotation_matrix(ball), *((UNIT_VECTORS[axis], False, k + axis) for axis in range(3))]
+    else:
+        count = {REVOLUTE: 1, UNIVERSAL: 2}.get(frame.rotation, 0)
+        turns = [(UNIT_VECTORS[2], False, k + number) for number in range(count)]
+        steps += [*turns[:1], frame.zero, *turns[1:]]
+    if frame.backward:
+        steps = [(-step[0], *step[1:]) if isinstance(step, tuple) else step.T for step in reversed(steps)]
+    hinges: list[Hinge] = []
+    rotation = rotation_matrix(frame.above.rotation)
+    for step in steps:
+        if isinstance(step, tuple):
+            hinges.append(Hinge(rotation, *step))
+            rotation = np.eye(3)
+        else:
+            rotation = rotation @ step
+    rotation = rotation @ rotation_matrix(frame.below.rotation).T
+    if not hinges:
+        return [], rotation
+    last = hinges.pop()
+    return [*hinges, Hinge(last.mounting @ rotation, rotation.T @ last.axis, last.sliding, last.coordinate)], np.eye(3)

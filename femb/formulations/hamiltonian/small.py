@@ -17,6 +17,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.formulations.hamiltonian.motion import TreeMotion
 from femb.formulations.hamiltonian.tree import Tree
+from femb.numerics.rotations import cross_matrix
 
 Law = Callable[[float, float], tuple[float, float, float]]
 """(coordinate, rate) -> the resisting torque or force, N m or N, and its derivatives by coordinate and rate."""
@@ -62,15 +63,16 @@ class Derivatives:
                 " Hold the body, or linearise the velocity form"
             )
         motion = TreeMotion.of(tree, q, np.zeros(tree.n), np.zeros(6))
-        self.tree, self.motion, self.S = tree, motion, motion.S[1:]
+        self.tree, self.S = tree, motion.S[1:]
         self._inboard = tree.ancestors
-        self._composite = np.array(motion.M[1:])
-        for k in range(tree.n - 1, 0, -1):
-            if tree.parent[k] >= 0:
-                self._composite[tree.parent[k]] += self._composite[k]
+        self._composite = np.einsum("ki,iab->kab", self._inboard, motion.M[1:])
         self._F = np.einsum("kij,kj->ki", self._composite, self.S)
-        self._X = np.array([_motion_cross(s) for s in self.S])
+        self._X = np.zeros((tree.n, 6, 6))
+        self._X[:, :3, :3] = self._X[:, 3:, 3:] = cross_matrix(self.S[:, :3])
+        self._X[:, 3:, :3] = cross_matrix(self.S[:, 3:])
         self._composite_changes = -np.swapaxes(self._X, 1, 2) @ self._composite - self._composite @ self._X
+        # mass outboard of every hinge, and its first moment
+        self._mass, self._moment = self._inboard @ tree.mass, self._inboard @ (tree.mass[:, None] * motion.center[1:])
 
     def entry(self, i: int, j: int) -> float:
         """Entry a_ij of the energy matrix."""
@@ -108,18 +110,13 @@ class Derivatives:
         m, k = self._sorted(m, k)
         if not self._inboard[m, k]:
             return 0.0
-        outboard = self._inboard[k]
-        mass = self.tree.mass[outboard]
-        moment = mass @ self.motion.center[1:][outboard]
-        shift = np.cross(self.S[k, :3], moment) + mass.sum() * self.S[k, 3:]
+        shift = np.cross(self.S[k, :3], self._moment[k]) + self._mass[k] * self.S[k, 3:]
         return -float(self.S[m, :3] @ np.cross(shift, self.tree.gravity))
 
     def pull(self, m: int) -> float:
         """First derivative of the potential of gravity by q_m."""
-        outboard = self._inboard[m]
-        mass = self.tree.mass[outboard]
-        moment = np.cross(mass @ self.motion.center[1:][outboard], self.tree.gravity)
-        return -float(self.S[m, :3] @ moment + self.S[m, 3:] @ self.tree.gravity * mass.sum())
+        moment = np.cross(self._moment[m], self.tree.gravity)
+        return -float(self.S[m, :3] @ moment + self.S[m, 3:] @ self.tree.gravity * self._mass[m])
 
     def _sorted(self, i: int, j: int) -> tuple[int, int]:
         return (i, j) if i <= j else (j, i)  # parents come first
@@ -191,11 +188,3 @@ def linearise(
             stiffness[a, a] += by_coordinate
             damping[a, a] += by_rate
     return SmallMotion(tuple(small), mass, damping, stiffness, force)
-
-
-def _motion_cross(S: Floats) -> Floats:
-    """X (6, 6) with X v = S x v for motions v."""
-    a, b, c, d, e, f = S
-    angular = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
-    linear = np.array([[0.0, -f, e], [f, 0.0, -d], [-e, d, 0.0]])
-    return np.block([[angular, np.zeros((3, 3))], [linear, angular]])

@@ -15,11 +15,10 @@ from femb.elements.joint.spring import JointSpringDamper
 from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Base, Tree
 from femb.formulations.joint_tree import JointTree
+from femb.formulations.transformed import refused
 from femb.formulations.tree_frame import TreeFrame
 from femb.numerics import euler, rotations
 from femb.system.system import System
-
-FIELD = ("run", "formulation")
 
 
 class SystemTree:
@@ -43,7 +42,8 @@ class SystemTree:
         hinges = np.full(self.joints.n_q, -1)
         hinges[self._single_dof_hinges[1]] = self._single_dof_hinges[0]
         self.hinge_of: Ints = np.where(self.joints.coordinate_index >= 0, hinges[self.joints.coordinate_index], -1)
-        self.tree_springs = _linear_springs(system)
+        items = [item for batch in system.batches if isinstance(batch, JointForceBatch) for item in batch.items]
+        self.tree_springs = [item for item in items if isinstance(item, JointSpringDamper) and item.force is None]
         base = None
         if self._root is not None:
             body, name = segments.base, self.layout.frames[self._root.frame].label
@@ -51,10 +51,9 @@ class SystemTree:
         columns = segments.columns()
         stiffness, damping, rest = self._springs(len(columns["names"]))
         if base is None and not columns["names"]:
-            raise ModelError.at(
-                FIELD,
+            raise refused(
                 "'hamiltonian' is for bodies that move in joints: got none, wanted at least one joint with a "
-                "coordinate; use 'velocity'",
+                "coordinate; use 'velocity'"
             )
         gravity = frozen_array(system.model.gravity)
         self.tree = Tree(**columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=base)
@@ -65,10 +64,9 @@ class SystemTree:
         grounded = [frame for frame in self.joints.frames if frame.joint is not None and frame.parent < 0]
         if len(roots) > 1 or (roots and grounded):
             names = [self.layout.frames[root.frame].label for root in (roots[0], (grounded or roots[1:])[0])]
-            raise ModelError.at(
-                FIELD,
+            raise refused(
                 f"'hamiltonian' is for one tree: no joints lead from bodies.{names[0]} to bodies.{names[1]}; join "
-                "them, or use 'velocity'",
+                "them, or use 'velocity'"
             )
         return roots[0] if roots else None
 
@@ -125,30 +123,22 @@ class SystemTree:
         return pose, q, rate, base
 
 
-def _linear_springs(system: System) -> list[JointSpringDamper]:
-    result = []
-    for batch in system.batches:
-        if isinstance(batch, JointForceBatch):
-            result += [item for item in batch.items if isinstance(item, JointSpringDamper) and item.force is None]
-    return result
-
-
 def _check_rigid(system: System) -> None:
     """Raise ModelError for items that are not rigid segments, and for drivers of other than joint coordinates."""
     layout, model = system.layout, system.model
 
-    def refused(item: str, why: str) -> ModelError:
-        return ModelError.at(
-            ("run", "formulation"), f"'hamiltonian' is for trees of rigid bodies: {item} {why}; use 'velocity'"
-        )
+    def problem(item: str, why: str) -> ModelError:
+        return refused(f"'hamiltonian' is for trees of rigid bodies: {item} {why}; use 'velocity'")
 
     for name in model.beams:
-        raise refused(f"beams.{name}", "bends")
+        raise problem(f"beams.{name}", "bends")
+    for name in layout.flexible_bodies:
+        raise problem(f"bodies.{name}", "is flexible")
     for unknown in layout.internal:
-        raise refused(f"{unknown.table}.{unknown.label}", f"has an unknown of its own, {unknown.quantity.name}")
+        raise problem(f"{unknown.table}.{unknown.label}", f"has an unknown of its own, {unknown.quantity.name}")
     for frame in layout.frames:
         if frame.freedom == 3:
-            raise refused(f"bodies.{frame.label}", "is a free point mass, which has no axes to turn")
+            raise problem(f"bodies.{frame.label}", "is a free point mass, which has no axes to turn")
     for name, driver in layout.drivers.items():
         if driver.coordinate < 0:
-            raise refused(f"drivers.{name}", "drives something else than a coordinate of a joint")
+            raise problem(f"drivers.{name}", "drives something else than a coordinate of a joint")

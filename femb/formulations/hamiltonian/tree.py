@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.base.values import as_numbers, frozen_array, number_problem, shown
+from femb.base.values import frozen_array, given_numbers, number_problem, shown
 from femb.formulations.hamiltonian.columns import pack
 
 GROUND = -1
@@ -96,10 +96,7 @@ class Tree:
                     raise ModelError(f"{what}, {name!r}: {text}")
                 named[self.index(name)] = value
             return named
-        out: Floats | None = np.zeros(self.n) if values is None else as_numbers(values)
-        if out is None or out.shape != (self.n,):
-            raise ModelError(f"{what}: got {shown(values)}, wanted {self.n} numbers, one a hinge coordinate")
-        return out
+        return given_numbers(np.zeros(self.n) if values is None else values, self.n, what, ", one a hinge coordinate")
 
     @cached_property
     def parent_rows(self) -> Ints:

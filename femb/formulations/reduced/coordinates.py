@@ -12,8 +12,8 @@ from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.formulations.tree_frame import TreeFrame
-from femb.layout.dof_index import corotated_vectors, internal_tolerances
 from femb.numerics import kinematics, rotations
+from femb.system.velocity_coordinates import corotated_vectors
 
 
 class TreeCoordinates:
@@ -101,7 +101,7 @@ class TreeCoordinates:
         position, quaternion, _ = atol.values(rtol)
         lengths, angles, quaternions, internal = self._groups
         scale = [position] * len(lengths) + [quaternion] * (len(angles) + len(quaternions))
-        scale += internal_tolerances(self.tree.layout, atol, rtol)[0].tolist()
+        scale += self.tree.layout.internal_tolerances(atol, rtol)[0].tolist()
         groups = [*lengths, *angles, *quaternions, *internal]
         starts = [(q, u) for q, u, _ in groups]
         sizes = [(size, min(abs(size), 3)) for _, _, size in groups]

@@ -15,55 +15,49 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.formulations.bordered import BorderedSolver
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.coordinates import TreeCoordinates
-from femb.formulations.reduced.dense import DenseSolver, bordered, solve_positive
 from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.null_space import NullSpace
+from femb.formulations.reduced.solvers import BorderedSolver, DenseSolver, bordered, solve_positive
 from femb.formulations.reduced.tangent import Tangent
-from femb.formulations.transformed import Transformed
+from femb.formulations.transformed import refused
+from femb.formulations.tree_form import TreeForm
 from femb.formulations.tree_frame import Root
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.system.block_lu import SingularError
-from femb.system.linear_solver import Factors, Matrix, Solver
+from femb.system.linear_solver import Matrix, Solver
 from femb.system.reaction_stiffness import reaction_stiffness
 from femb.system.system import System
 
 # Up to this many unknowns dense matrices are faster, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
 # Projection onto the retained rows: tolerance in the units of the rows, and number of iterations.
-PROJECTION_TOLERANCE, PROJECTION_ITERATIONS = 1e-13, 10
 
 
-class ReducedForm(TreeCoordinates, Transformed):
+class ReducedForm(TreeCoordinates, TreeForm):
     """A System in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
 
-    root : coordinates of free bodies. retained : indices of the n_c retained rows in the System's multipliers.
-    Raises ModelError if the joints do not form trees (see JointTree), or retained rows depend on each other.
+    root : coordinates of free bodies. Raises ModelError if the joints do not form trees (see JointTree), or retained
+    rows depend on each other.
     """
 
     def __init__(self, system: System, root: Root | None = None) -> None:
-        Transformed.__init__(self, system)
+        TreeForm.__init__(self, system)
         TreeCoordinates.__init__(self, JointTree(system, "reduced", root))
         if not self.n_v:
-            raise ModelError.at(("run", "formulation"), "'reduced': the joints leave nothing free to move")
+            raise refused("'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
         self._tangent = Tangent(self.tree, self.null_space)
-        self._select_rows()
+        self._choose_rows()
         self.q0, self.v0 = self.from_system(system.q0, system.v0)
         self._check_retained()
 
-    def _select_rows(self) -> None:
-        engaged = self.system.discrete.engaged
-        idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
-        rows = [row for row in self.tree.retained_rows if row not in idle]
-        self.retained: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
-        self.n_c = len(rows)
+    def _choose_rows(self) -> None:
+        self._select_rows(self.tree)
         self.dense = self.n_v + self.n_c <= DENSE or not self.layout.couplings
         self.solver: Solver = DenseSolver() if self.dense else BorderedSolver()
 
@@ -74,10 +68,9 @@ class ReducedForm(TreeCoordinates, Transformed):
         J = self._retained_rows(u, self.tree.sweep(self.q0[None], np.zeros((1, self.n_v))))
         if np.linalg.matrix_rank(J, tol=1e-9 * np.linalg.norm(J)) < self.n_c:
             labels = [layout.row_labels[k] for k in self.tree.retained_rows if layout.row_c[k] in self.retained]
-            raise ModelError.at(
-                ("run", "formulation"),
+            raise refused(
                 f"'reduced' needs drivers that are independent of each other and of the joints, got "
-                f"{', '.join(labels)}; use 'velocity', or drive less",
+                f"{', '.join(labels)}; use 'velocity', or drive less"
             )
 
     # The equations
@@ -112,12 +105,6 @@ class ReducedForm(TreeCoordinates, Transformed):
         both = self.system.equations(u, Q, V, A, self._all_multipliers(multipliers))
         force = self.pulled(swept, np.ascontiguousarray(both[:, : self.system.n_v]))
         return np.concatenate([force, both[:, self.system.n_v + self.retained]], axis=1)
-
-    def _all_multipliers(self, multipliers: Floats) -> Floats:
-        """The System's multipliers (s, system.n_c), with zero for the rows of joints."""
-        result = np.zeros((len(multipliers), self.system.n_c))
-        result[:, self.retained] = multipliers
-        return result
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """v' (n_v,) and the multipliers (n_c,) of retained rows at one state: (10). Raises TrialError."""
@@ -165,7 +152,10 @@ class ReducedForm(TreeCoordinates, Transformed):
         return mass.toarray() if self.dense else mass
 
     def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Matrix, Matrix, Matrix]:
-        """Mass, damping and stiffness of the ``equations`` at one state, exact: (14) and (15)."""
+        """Mass, damping and stiffness of the ``equations`` at one state, exact: (14) and (15).
+
+        Sparse matrices are without the part of ``low_rank_tangent``, which would fill them.
+        """
         swept = self.tree.sweep(q[None], v[None])
         a, _ = self.forward(u, q, v)
         A = self.velocity_rates(swept, v[None], a[None])
@@ -174,6 +164,11 @@ class ReducedForm(TreeCoordinates, Transformed):
         Q, V = swept[0][0], swept[1][0]
         both = self.system.tangent(u, Q, V, A[0], constraints=self.n_c > 0)
         parts = [self.system.pattern.to_csc(part) for part in (self.system.mass_data(Q), *both)]
+        low_rank = self.system.low_rank_tangent(Q, V)
+        if self.dense and low_rank.rank:
+            for k, part in enumerate(low_rank.sparse(), start=1):
+                part.resize(parts[k].shape)
+                parts[k] = parts[k] + part
         reactions = reaction_stiffness(self.system, u, Q, V, full[0]) if self.n_c else None
         changes = self._tangent.changes(swept, force, q, v, a)
         reduced = self._tangent.pulled_back(changes, parts, self.retained, reactions)
@@ -185,22 +180,6 @@ class ReducedForm(TreeCoordinates, Transformed):
         """C H2 (n_c, n_v) at one swept state."""
         result: Floats = (self.system.jacobian(u, swept[0][0])[self.retained] @ self.null_space.of(swept)).toarray()
         return result
-
-    def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
-        """q (n_q,), v (n_v,) projected onto the retained rows in the metric of the mass matrix. Raises TrialError."""
-        if not self.n_c:
-            return q, v
-        for _ in range(PROJECTION_ITERATIONS):
-            gap = self.system.constraints(u[None], *self.to_system(q[None], v[None]))[0][0, self.retained]
-            if np.max(np.abs(gap)) <= PROJECTION_TOLERANCE:
-                break
-            q = q + self.rates(q[None], self._correction(u, q, gap)[None])[0]
-            self.normalise(q)
-        else:
-            if not np.max(np.abs(gap)) <= 100.0 * PROJECTION_TOLERANCE:
-                raise TrialError("the drivers could not be followed")
-        rates = self.system.constraint_rates(u[None], *self.to_system(q[None], v[None]))[0, self.retained]
-        return q, v + self._correction(u, q, rates)
 
     def _correction(self, u: Floats, q: Floats, gap: Floats) -> Floats:
         """The smallest change of speeds, in the metric of the mass, that changes the retained rows by -gap."""
@@ -218,7 +197,7 @@ class ReducedForm(TreeCoordinates, Transformed):
     def _update_discrete(self, previous: DiscreteState) -> None:
         """Select the retained rows again: engaged latches are among them."""
         if np.any(previous.engaged != self.system.discrete.engaged):
-            self._select_rows()
+            self._choose_rows()
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of the System at s states."""
@@ -243,8 +222,3 @@ class ReducedForm(TreeCoordinates, Transformed):
             return self.system
         angles = np.where(self.tree.coordinate_index >= 0, q[self.tree.coordinate_index], self.system.discrete.angles)
         return self.system.with_discrete(replace(self.system.discrete, angles=angles))
-
-    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
-        """(s,) W: power of loads, dampers and drivers."""
-        full = None if multipliers is None else self._all_multipliers(multipliers)
-        return self.system.power(u, *self.to_system(q, v), full)

@@ -19,8 +19,9 @@ from femb.formulations.joint_tree_kernels import (
     SPHERICAL,
     STROKES,
 )
-from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import rotation, turn, turn_back
+from femb.formulations.spatial_kernels import add_cross, shift_motion
+from femb.numerics.compile import kernel
+from femb.numerics.vector3 import rotate, rotate_back, rotation
 
 
 @kernel
@@ -145,23 +146,6 @@ def composite(index, T, B, M, out):
                         M[h, m, o] += T[k, n, m] * G[n, o]
 
 
-@inlined
-def add_cross(a, b, factor, out):
-    """out += factor a x b of motions (6,), angular part first; out must differ from a and b."""
-    for m in range(3):
-        f, g = (m + 1) % 3, (m + 2) % 3
-        out[m] += factor * (a[f] * b[g] - a[g] * b[f])
-        out[3 + m] += factor * (a[f] * b[3 + g] - a[g] * b[3 + f] + a[3 + f] * b[g] - a[3 + g] * b[f])
-
-
-@inlined
-def shift_motion(x, rho, out):
-    """out = the motion x (6,) at the point rho."""
-    for m in range(3):
-        f, g = (m + 1) % 3, (m + 2) % 3
-        out[m], out[3 + m] = x[m], x[3 + m] + x[f] * rho[g] - x[g] * rho[f]
-
-
 @kernel
 def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
     """W, alpha: columns D_j v and D_j v' at one state, v = H2 u and v' = H2 a + H2' u, at constant u and a; flat as
@@ -202,7 +186,7 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
             for m in range(3):
                 S[o, m], S[o, 3 + m] = 0.0, B[k, m, o]
             if o >= strokes:
-                turn(R, B[k, 3:6, o], S[o])
+                rotate(R, B[k, 3:6, o], S[o])
             P[first_own + o, :3] = S[o, :3]
         # the motions of the joint from the parent on: single columns, three of a spherical joint, or all in body axes
         done = 0
@@ -250,8 +234,8 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
             for m in range(3):
                 alpha[entry + m * width[k]] = out[3 + m]
             if size == 6:
-                turn_back(R, y, x)
-                turn_back(R, z, out)
+                rotate_back(R, y, x)
+                rotate_back(R, z, out)
                 for m in range(3):
                     W[entry + (3 + m) * width[k]], alpha[entry + (3 + m) * width[k]] = x[m], out[m]
             else:

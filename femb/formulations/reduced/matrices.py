@@ -223,7 +223,7 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
     q = q.copy()
     form.normalise(q)
     velocity_rows = rows(form, q, u)
-    H2, H2_rate = velocity_rows.H2()
+    H2, H2_rate = (matrix.toarray() for matrix in form.H2(q, u))
     Q, V = form.to_system(q[None], u[None])
     inputs = form.inputs_at(t, q, u)
     order = np.argsort(layout.row_c) if system.n_c else np.zeros(0, dtype=int)
@@ -237,10 +237,7 @@ def matrices_of(form: ReducedForm, q: Floats, u: Floats, t: float = 0.0) -> Redu
         M=system.mass_matrix(Q[0]).toarray(),
         Q=-system.residual(inputs[None], Q, V, np.zeros_like(V))[0],
         Phi_q=system.jacobian(inputs, Q[0]).toarray(),
-        Ha=velocity_rows.Ha.toarray(),
-        Hb=velocity_rows.Hb.toarray(),
-        Ha_rate=velocity_rows.Ha_rate.toarray(),
-        Hb_rate=velocity_rows.Hb_rate.toarray(),
+        **vars(velocity_rows),
         H2=H2,
         H2_rate=H2_rate,
         H2_inverse=velocity_rows.H2_inverse(),

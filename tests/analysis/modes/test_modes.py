@@ -15,6 +15,7 @@ from femb import (
     Revolute,
     RigidBody,
     Section,
+    hybrid_coordinates,
     linearize,
     static,
 )
@@ -297,8 +298,33 @@ def test_an_unknown_body():
         modes(of_parts(hub(), boom()), 3, held="bus")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"start": "sideways"}, "start: got 'sideways', must be one of 'as_given', 'assembled', 'equilibrium'"),
+        ({"damping": 2.0}, "damping: got 2.0, wanted a ratio from 0 to below 1"),
+        ({"damping": -0.1}, "damping: got -0.1, wanted a ratio"),
+    ],
+)
+def test_an_unknown_start_and_ratios_that_are_none(words, message):
+    model = of_parts(hub(), boom())
+    with pytest.raises(ModelError, match=message):
+        modes(model, 1, held="hub", **words)
+    with pytest.raises(ModelError, match=message):
+        hybrid_coordinates(model, 1, held="hub", **words)
+
+
 def test_an_unstable_state_is_named():
     model = of_parts(boom(root="ground"))
     model.add(Load("tip", beam="boom", node=-1, force=(-3.0, 0.0, 0.0)))
     with pytest.raises(ModelError, match="unstable: 1 of its motions have a negative stiffness"):
         modes(model, 2, start="equilibrium")
+
+
+def test_a_body_connected_with_nothing():
+    """Free, it has its own rigid motions; with a held hub it is named."""
+    stone = RigidBody("stone", mass=1.0, inertia=1.0, position=(3.0, 0.0, 0.0))
+    model = of_parts(hub(), boom(elements=2), stone)
+    assert modes(model, 1).rigid == 12
+    with pytest.raises(ModelError, match="'stone' can move without stiffness beside the held frame, in 6 ways"):
+        modes(model, 1, held="hub")

@@ -6,6 +6,8 @@ import pytest
 from femb import Beam, Ground, Model, Path, PointMass, RigidBody, Section
 from femb.system.system import System
 
+NONE = np.zeros(0)  # inputs
+
 
 def bent(strain="exact"):
     """A system of a body and a curved beam with attachments, at a random state."""
@@ -24,7 +26,7 @@ def bent(strain="exact"):
 
 
 def beams(system):
-    (batch,) = [batch for batch in system.batches if batch.own_strains(system.q0, np.zeros(system.n_v)).size]
+    (batch,) = [batch for batch in system.batches if batch.own_strains(NONE, system.q0, np.zeros(system.n_v)).size]
     return batch
 
 
@@ -32,17 +34,17 @@ def beams(system):
 def test_first_order(strain):
     system, q, x = bent(strain)
     batch, still, h = beams(system), np.zeros(system.n_v), 1e-6
-    assert batch.own_strains(q, still).shape == (5, 12)
-    np.testing.assert_allclose(batch.own_strains(system.q0, still), 0.0, atol=1e-13)
-    ahead, behind = (batch.own_strains(system.retract(q, sign * h * x), still) for sign in (1.0, -1.0))
-    change = batch.own_strains(q, x) - batch.own_strains(q, still)
+    assert batch.own_strains(NONE, q, still).shape == (5, 12)
+    np.testing.assert_allclose(batch.own_strains(NONE, system.q0, still), 0.0, atol=1e-13)
+    ahead, behind = (batch.own_strains(NONE, system.retract(q, sign * h * x), still) for sign in (1.0, -1.0))
+    change = batch.own_strains(NONE, q, x) - batch.own_strains(NONE, q, still)
     np.testing.assert_allclose(change, (ahead - behind) / (2.0 * h), atol=1e-6)
 
 
 def test_tangent_with_the_strains_of_the_coordinates_is_the_tangent():
     system, q, _ = bent()
     still = np.zeros(system.n_v)
-    own = [batch.own_strains(q, still) for batch in system.batches]
+    own = [batch.own_strains(NONE, q, still) for batch in system.batches]
     u = system.inputs_at(0.0, q, still)
     wanted = system.tangent(u, q, still, still)[1]
     given = system.with_own_strains(q, own).tangent(u, q, still, still)[1]

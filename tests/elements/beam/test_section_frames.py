@@ -6,11 +6,12 @@ import pytest
 from femb.base.errors import ResultError
 from femb.elements.beam import strain as beam_strain
 from femb.elements.beam.interpolation import section_at
+from femb.elements.beam.natural import natural_coordinates
 from femb.elements.beam.section_frames import beam_sections, section_frames
 from femb.export.parts import BeamLine
 from femb.numerics import rotations
 from femb.numerics.compile import kernel
-from femb.results.groups import Beam
+from femb.results.beam import Beam
 
 LENGTH = 0.7
 POSITION = np.array([[0.3, -0.2, 1.0], [0.75, 0.2, 1.3]])
@@ -39,7 +40,7 @@ def test_sections_are_those_of_the_kernels():
     """At the strain points, where loads act along beams and strains are taken."""
     R = rotations.rotation_matrix(QUATERNION)
     Q, X, S = np.empty((3, 3)), np.empty(8), np.empty((3, 3))
-    beam_strain.natural_coordinates(POSITION[0], R[0], STRAIN[0], POSITION[1], R[1], STRAIN[1], LENGTH, Q, X)
+    natural_coordinates(POSITION[0], R[0], STRAIN[0], POSITION[1], R[1], STRAIN[1], LENGTH, Q, X)
     turned, e = np.empty(4), np.empty((3, 4))
     beam_strain.strains(X, LENGTH, False, turned, np.empty((4, 8)), e, np.empty((3, 4, 8)))
     _, axes = frames(beam_strain.POINTS)
@@ -59,7 +60,7 @@ def test_twist_and_curvatures_are_the_strains():
     Q, X, turned, e = np.empty((3, 3)), np.empty(8), np.empty(4), np.empty((3, 4))
     axes = rotations.rotation_matrix(QUATERNION)
     ends = POSITION[0], axes[0], STRAIN[0], POSITION[1], axes[1], STRAIN[1]
-    beam_strain.natural_coordinates(*ends, LENGTH, Q, X)
+    natural_coordinates(*ends, LENGTH, Q, X)
     beam_strain.strains(X, LENGTH, False, turned, np.empty((4, 8)), e, np.empty((3, 4, 8)))
     np.testing.assert_allclose(stretch - 1.0, e[:, 0], atol=1e-6)
     np.testing.assert_allclose(twist, e[:, 1], atol=1e-5)

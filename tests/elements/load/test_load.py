@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, SolveError
 from femb.analysis.simulate import mass_properties, simulate
@@ -389,7 +390,7 @@ def test_potential_energy_of_gravity():
 # Damping
 
 
-@pytest.mark.parametrize("options", [{"rtol": 1e-7}, {"method": "rk", "rtol": 1e-8}])
+@pytest.mark.parametrize("options", [{"rtol": 1e-7}, slow({"method": "rk", "rtol": 1e-8})])
 def test_damping_dissipates_the_work_booked(options):
     """What is lost of kinetic and strain energy is the (negative) work, at every output; momenta stay."""
     model = satellite(damping=0.02, angular_velocity=(2.0, 1.0, -1.5))

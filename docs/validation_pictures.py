@@ -1,0 +1,182 @@
+"""Pictures of docs/validation.md: errors over the parameter of each group of docs/validation_problems.py."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+import validation_linear as linear
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from validation_problems import GROUPS, table
+
+# Smaller differences are drawn here: rounding.
+FLOOR = 1e-16
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def errors_of(
+    axes: Axes, curves: Mapping[str, Sequence[float]], values: Sequence[float], slopes: Sequence[int]
+) -> None:
+    """Curves over a parameter, with open marks of different sizes, which equal curves do not hide."""
+    for k, ((name, errors), mark) in enumerate(zip(curves.items(), cycle(MARKS))):
+        axes.loglog(values, np.maximum(errors, FLOOR), mark + ("-" if k % 2 == 0 else "--"), ms=9 - k % 5, mfc="none",
+                    lw=1.0, label=name)  # fmt: skip
+    slope_marks(axes, values, slopes)
+    axes.set_xticks(list(values), [f"{value:g}" for value in values])
+    axes.minorticks_off()
+    finish(axes)
+
+
+def slope_marks(axes: Axes, values: Sequence[float], slopes: Sequence[int]) -> None:
+    """Triangles of some slopes with their order, in the lower corner on the side of the large errors."""
+    errors = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()])
+    first, second = values[0], values[1]
+    for k, slope in enumerate(slopes):
+        # towards smaller errors: from the first value of the parameter to the next
+        x = first * (second / first) ** (np.array([0.0, 0.0, 0.45]) + 0.65 * k)
+        fall = max(x[2] / x[0], x[0] / x[2]) ** slope
+        y = 0.4 * np.min(errors) * np.array([1.0, fall, 1.0])
+        axes.loglog(x[[0, 1, 2, 0]], y[[0, 1, 2, 0]], "k-", lw=1.0)
+        axes.annotate(f"order {slope}", (x[1], y[1]), (0, 3), textcoords="offset points", fontsize=8,
+                      ha="left" if second > first else "right")  # fmt: skip
+    axes.set_ylim(0.2 * np.min(errors), 3.0 * np.max(errors))
+
+
+def finish(axes: Axes, columns: int = 2) -> None:
+    """The grid, and the legend below the axes."""
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, frameon=False)
+
+
+def panels(count: int, height: float = 5.2) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels in a row."""
+    figure = Figure(figsize=(max(6.5, 5.4 * count), height), dpi=80, layout="constrained")
+    return figure, list(np.atleast_1d(figure.subplots(1, count)))
+
+
+GROUPED: dict[str, dict[str, tuple[str, ...]]] = {
+    "STATICS": {
+        "in a plane": ("elastica", "cantilever", "Géradin", "roll-up"),
+        "in space": ("45-degree", "Princeton"),
+    },
+    "CRITICAL": {"critical and limit loads": ("",)},
+    "MODES": {
+        "roots of uniform beams": ("cantilever", "free-free", "pinned-free"),
+        "hubs, effective masses, rotation": ("effective", "hub", "rotating"),
+    },
+    "KINDS": {"both kinds of beams": ("",)},
+}
+SLOPES = {"STATICS": (4, 2), "CRITICAL": (4, 2), "MODES": (4,), "KINDS": (4, 2)}
+
+
+def draw_elements(path: Path, folder: Path) -> None:
+    """Errors over the number of elements, of the group that the picture is named after."""
+    word = path.stem.rpartition("_")[2].upper()
+    group = GROUPS[word]
+    found = table(group)
+    figure, all_axes = panels(len(GROUPED[word]))
+    for axes, (title, starts) in zip(all_axes, GROUPED[word].items(), strict=True):
+        errors_of(axes, {n: e for n, e in found.items() if n.startswith(starts)}, group.values, SLOPES[word])
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel("elements (n)")
+    all_axes[0].set_ylabel("relative error")
+    figure.savefig(path)
+
+
+def draw_pulse(path: Path, folder: Path) -> None:
+    """Differences from the simulation over the size of a pulse: of the linear model, and of its FMU."""
+    group = GROUPS["PULSE"]
+    found = table(group)
+    figure, (left, right) = panels(2)
+    errors_of(left, {n: e for n, e in found.items() if not n.startswith("FMU")}, group.values, (1, 2))
+    errors_of(right, {n: e for n, e in found.items() if n.startswith("FMU")}, group.values, (1,))
+    left.set_title("linear model", fontsize=10)
+    right.set_title("FMU, run by FMPy", fontsize=10)
+    for axes in (left, right):
+        axes.set_xlabel("torque on the hub (N m)")
+    left.set_ylabel("difference from the simulation, of the largest value")
+    figure.savefig(path)
+
+
+def draw_transfer(path: Path, folder: Path) -> None:
+    """The transfer function at 20 frequencies by simulations, and its difference from that of the linear model."""
+    figure, (left, right) = panels(2)
+    for amplitude, mark in zip(GROUPS["TRANSFER"].values, MARKS, strict=False):
+        frequencies, found, wanted = linear.simulated_transfer(amplitude)
+        if amplitude == GROUPS["TRANSFER"].values[-1]:
+            fine = np.geomspace(0.8 * frequencies[0], 1.2 * frequencies[-1], 400)
+            gain = np.abs(linear.space(linear.OFFSET).frequency_response(fine).values[:, 0, 0])
+            left.loglog(fine, gain, "-", lw=1.0, label="linear model")
+            left.loglog(frequencies, np.abs(found), "o", mfc="none", label=f"simulation, sines of {amplitude:g} N m")
+        right.loglog(frequencies, np.abs(found / wanted - 1.0), mark + "-", mfc="none", lw=0.8, ms=5,
+                     label=f"{amplitude:g} N m")  # fmt: skip
+    left.set_ylabel("hub torque to angle of the hinge (rad/(N m))")
+    right.set_ylabel("relative difference")
+    for axes, columns in ((left, 2), (right, 5)):
+        axes.set_xlabel("frequency (Hz)")
+        finish(axes, columns)
+    figure.savefig(path)
+
+
+def draw_truncation(path: Path, folder: Path) -> None:
+    """Error and bound of Craig-Bampton models over frequency, hub torque to turn, by the number of kept modes."""
+    frequencies = np.geomspace(0.02, 2.0, 241)
+    figure, all_axes = panels(2)
+    for axes, k in zip(all_axes, (0, 2), strict=True):
+        for count, colour, mark in zip((1, 3, 5, 8), ("C0", "C1", "C2", "C3"), MARKS, strict=False):
+            found = linear.truncation(count, frequencies)
+            axes.loglog(
+                frequencies,
+                found.error[:, k, k],
+                "-",
+                color=colour,
+                lw=1.2,
+                label=f"error, {count} mode{'s' * (count > 1)}",
+            )
+            axes.loglog(frequencies[::12], found.relative_bound[::12, k, k], mark, color=colour, mfc="none", ms=6,
+                        label=f"bound, {count} mode{'s' * (count > 1)}")  # fmt: skip
+        axes.set_title(f"turn about {'xyz'[k]} by torque about {'xyz'[k]}", fontsize=10)
+        axes.set_xlabel("frequency (Hz)")
+        axes.set_ylim(1e-10, 30.0)
+        finish(axes, 4)
+    all_axes[0].set_ylabel("difference from the full model, of its value")
+    figure.savefig(path)
+
+
+def draw_sums(path: Path, folder: Path) -> None:
+    """What sums over modes leave, over the number of kept modes, and differences from pyyeti."""
+    group = GROUPS["SUMS"]
+    counts = (1, 2, 3, 4, 6, 8, 12, 18, 24, 32, 40, 48, 56, 58, 59, 60)
+    found = table(group, counts)
+    figure, (left, right) = panels(2)
+    for k, ((name, errors), mark) in enumerate(zip(found.items(), cycle(MARKS))):
+        axes = right if "root moment" in name or "pyyeti" in name else left
+        axes.semilogy(counts, np.maximum(errors, FLOOR), mark + "-", mfc="none", lw=1.0, ms=8 - k % 4, label=name)
+    left.set_ylabel("rigid mass less clamped share less sum, of the rigid mass")
+    right.set_ylabel("relative difference (1e-16: that or less)")
+    for axes in (left, right):
+        axes.set_xlabel("kept modes of the array, of 60")
+        finish(axes)
+    figure.savefig(path)
+
+
+def draw_loads(path: Path, folder: Path) -> None:
+    """Errors of base shakes and of a peak load over the number of elements."""
+    figure, all_axes = panels(2)
+    for axes, word, title in zip(all_axes, ("SHAKE", "PEAKS"), ("base shake", "peak load of a run"), strict=True):
+        errors_of(axes, table(GROUPS[word]), GROUPS[word].values, (4,))
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel("elements (n)")
+    all_axes[0].set_ylabel("relative error")
+    figure.savefig(path)
+
+
+DRAWN: dict[str, Callable[[Path, Path], None]] = {
+    **{f"convergence_{word.lower()}": draw_elements for word in GROUPED},
+    "convergence_pulse": draw_pulse,
+    "convergence_transfer": draw_transfer,
+    "convergence_truncation": draw_truncation,
+    "convergence_sums": draw_sums,
+    "convergence_loads": draw_loads,
+}

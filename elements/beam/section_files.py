@@ -1,0 +1,205 @@
+"""Matrices of sections from the files of other programs: VABS, BECAS, BeamDyn, and tables of stations.
+
+Matrices are 6 x 6; those of BECAS and BeamDyn have z along the beam, and are brought to the order of ``Section``, which
+is that of VABS. Source: docs/theory/exact_beam.md, section 3.
+"""
+
+import csv
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements.beam.section_matrices import mass_problem, stiffness_problem
+
+# Of (x, y, z, Mx, My, Mz) with z along the beam, the rows that are ours: 1 = z, 2 = x, 3 = y.
+FROM_Z_ALONG = [2, 0, 1, 5, 3, 4]
+FORMATS = ("vabs", "becas", "beamdyn", "csv")
+
+
+@dataclass(frozen=True, eq=False)
+class SectionMatrices:
+    """Stations (k,) of a file; stiffness and mass (k, 6, 6) there, and damping (k,) s.
+
+    relative : whether stations are parts of the length of the beam, not lengths in m.
+    """
+
+    stations: Floats
+    stiffness: Floats
+    mass: Floats
+    damping: Floats
+    relative: bool = False
+
+
+def read_matrices(
+    path: str | os.PathLike[str], format: str | None = None, length: float | None = None
+) -> SectionMatrices:
+    """The matrices in a file; format, length : as of ``femb.read_sections``, without a length relative stations.
+
+    Raises ModelError: a file that cannot be read or is not of the format, or stations out of order.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+    found = format or _format_of(file, text)
+    if found not in FORMATS:
+        raise ModelError(f"{path}: got the format {found!r}, wanted one of {', '.join(map(repr, FORMATS))}")
+    relative = found == "beamdyn"
+    if found == "csv":
+        stations, matrices, damping = _table(file, text)
+    elif found == "beamdyn":
+        stations, matrices, damping = _beamdyn(file, text)
+        if length is not None:
+            stations, relative = stations * length, False
+    else:
+        stations, damping = np.zeros(1), [0.0]
+        matrices = [_vabs(file, text) if found == "vabs" else _becas(file, text)]
+    steps = np.diff(stations)
+    if not np.all(steps > 0.0):
+        k = int(np.argmin(steps > 0.0))
+        unit = "of the length" if relative else "m"
+        order = f"{stations[k + 1]:.6g} {unit} follows {stations[k]:.6g} {unit}"
+        raise ModelError(f"{path}: stations out of order: {order}; wanted lengths from the start in ascending order")
+    stiffness, mass = (np.array([_symmetric(pair[k]) for pair in matrices]) for k in range(2))
+    return SectionMatrices(stations, stiffness, mass, np.array(damping), relative)
+
+
+def one_section(path: str | os.PathLike[str]) -> tuple[Floats, Floats, float]:
+    """Stiffness and mass (6, 6) and damping (s) of a file of one section. Raises ModelError."""
+    found = read_matrices(path)
+    if len(found.stations) > 1:
+        raise ModelError(
+            f"{path}: has {len(found.stations)} stations, wanted one section: give the file as 'sections' of a beam"
+        )
+    matrices = (
+        ("stiffness_matrix", found.stiffness[0], stiffness_problem),
+        ("mass_matrix", found.mass[0], mass_problem),
+    )
+    for name, matrix, problem_of in matrices:
+        if problem := problem_of(matrix):
+            raise ModelError(f"{path}: {name}: {problem}")
+    return found.stiffness[0], found.mass[0], float(found.damping[0])
+
+
+def _format_of(file: Path, text: str) -> str:
+    if file.suffix.lower() == ".csv":
+        return "csv"
+    if file.suffix == ".K" or "Timoshenko Stiffness Matrix" in text:
+        return "vabs"
+    return "beamdyn" if "BEAMDYN" in text.upper() else "becas"
+
+
+def _symmetric(matrix: Floats) -> Floats:
+    """Without the differences of the digits written."""
+    if np.allclose(matrix, matrix.T, rtol=1e-4, atol=1e-6 * float(np.max(np.abs(matrix)))):
+        return 0.5 * (matrix + matrix.T)
+    return matrix
+
+
+def _rows(lines: list[str]) -> list[list[float]]:
+    """The lines that consist of six numbers."""
+    rows = []
+    for line in lines:
+        try:
+            values = [float(re.sub("[dD]", "e", word)) for word in line.replace(",", " ").split()]
+        except ValueError:
+            continue
+        if len(values) == 6:
+            rows.append(values)
+    return rows
+
+
+def _block(file: Path, text: str, title: str) -> Floats:
+    """The 6 x 6 matrix below a title."""
+    _, found, rest = text.partition(title)
+    rows = _rows(rest.splitlines()[:20])[:6]
+    if not found or len(rows) < 6:
+        raise ModelError(f"{file}: there is no {title!r} with six rows of six numbers: is it an output file of VABS?")
+    return np.array(rows)
+
+
+def _vabs(file: Path, text: str) -> tuple[Floats, Floats]:
+    title = next((line.strip() for line in text.splitlines() if "6X6 Mass Matrix" in line), "6X6 Mass Matrix")
+    return _block(file, text, "Timoshenko Stiffness Matrix"), _block(file, text, title)
+
+
+def _becas(file: Path, text: str) -> tuple[Floats, Floats]:
+    rows = _rows(text.splitlines())
+    if len(rows) != 12:
+        raise ModelError(
+            f"{file}: got {len(rows)} rows of six numbers, wanted 12: a stiffness and a mass matrix of BECAS"
+        )
+    matrices = np.array(rows).reshape(2, 6, 6)
+    return _turned(matrices[0]), _turned(matrices[1])
+
+
+def _turned(matrix: Floats) -> Floats:
+    return matrix[np.ix_(FROM_Z_ALONG, FROM_Z_ALONG)]
+
+
+def _switch(head: str, word: str) -> list[int]:
+    """The whole number before a word, where there is one."""
+    return [int(number) for number in re.findall(rf"^\s*(\d+)\s+{word}\b", head, re.MULTILINE | re.IGNORECASE)]
+
+
+def _beamdyn(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], list[float]]:
+    # the title is in capitals or not, by the version of BeamDyn
+    head, *bodies = re.split("distributed properties", text, maxsplit=1, flags=re.IGNORECASE)
+    body = "".join(bodies)
+    lines = [line for line in body.splitlines()[1:] if line.strip()]
+    counts, damped = _switch(head, "station_total"), _switch(head, "damp_type")
+    if not counts or len(lines) < 13 * counts[0]:
+        raise ModelError(f"{file}: wanted station_total, and for each station its place and 12 rows of six numbers")
+    mu = _rows(head.splitlines())
+    damping = 0.0
+    if damped and damped[0] not in (0, 1):
+        raise ModelError(f"{file}: damp_type {damped[0]} is not of the sections: make it 0, and give [modal_damping]")
+    if damped and damped[0] and mu:
+        if max(mu[-1]) > min(mu[-1]):
+            raise ModelError(f"{file}: the damping coefficients differ, {mu[-1]}; a section has one: make them equal")
+        damping = mu[-1][0]
+    stations, matrices = [], []
+    for k in range(counts[0]):
+        block = lines[13 * k : 13 * k + 13]
+        rows, place = np.array(_rows(block[1:])), re.fullmatch(r"\s*([-+.\deE]+)\s*", block[0])
+        if rows.shape != (12, 6) or not place:
+            raise ModelError(f"{file}: station {k + 1}: wanted its place, then 12 rows of six numbers")
+        stations.append(float(place[1]))
+        matrices.append((_turned(rows[:6]), _turned(rows[6:])))
+    return np.array(stations), matrices, [damping] * len(stations)
+
+
+def _table(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], list[float]]:
+    lines = csv.reader(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    columns = [column.strip() for column in next(lines, [])]
+    unknown = [column for column in columns if not re.fullmatch("station|damping|[KM][1-6][1-6]", column)]
+    twice = [column for column in columns if columns.count(column) > 1]
+    if {"station", "K11", "M11"} - set(columns) or unknown or twice:
+        wrong = f"columns {', '.join(columns) or 'none'}"
+        wrong = (
+            f"unknown column {unknown[0]!r}" if unknown else f"column {twice[0]!r} is given twice" if twice else wrong
+        )
+        raise ModelError(f"{file}: {wrong}; wanted station, K11 to K66, M11 to M66 and, if any, damping")
+    stations, matrices, dampings = [], [], []
+    for k, row in enumerate(lines):
+        try:
+            values = {column: float(value) for column, value in zip(columns, row, strict=True)}
+        except ValueError as error:
+            raise ModelError(f"{file}: row {k + 1}: wanted a number in each of {len(columns)} columns") from error
+        K, M = np.zeros((2, 6, 6))
+        for i, j in np.ndindex(6, 6):
+            for word, matrix in (("K", K), ("M", M)):
+                other = values.get(f"{word}{j + 1}{i + 1}", 0.0)
+                matrix[i, j] = values.get(f"{word}{i + 1}{j + 1}", other)
+        stations.append(values["station"])
+        dampings.append(values.get("damping", 0.0))
+        matrices.append((K, M))
+    if not stations:
+        raise ModelError(f"{file}: there are no rows below the columns, wanted one for each station")
+    return np.array(stations), matrices, dampings

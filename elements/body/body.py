@@ -1,0 +1,68 @@
+"""Base classes of bodies: what all record, and the attitude of those with axes."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.types import Floats
+from femb.elements.body.records import body_records
+from femb.elements.item import Item, StartPose
+from femb.elements.marker import Attachment
+from femb.elements.records import RecordedSystem, Records
+from femb.numerics.euler import from_euler
+from femb.numerics.turns import axes_problem
+
+
+class Body(Item):
+    """Base class of rigid bodies, point masses and grounds."""
+
+    table: ClassVar[str] = "bodies"
+    has_dofs: ClassVar[bool] = True
+
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return body_records([item.name for item in items], system)
+
+
+class OrientedBody(Body):
+    """Base class of bodies with axes: their attitude is ``quaternion``, or ``euler_angles`` in ``euler_sequence``."""
+
+    position: Floats | None
+    quaternion: Floats | None
+    euler_angles: Floats | None
+    euler_sequence: Any
+
+    def check(self, check: Checks) -> None:
+        check_sequence(check, "euler_sequence")
+        check.at_most_one("quaternion", "euler_angles")
+        check_unit(check, "quaternion")
+
+    def start_pose(self) -> StartPose:
+        given = self.euler_angles
+        return StartPose(self.position, self.quaternion if given is None else from_euler(given, self.euler_sequence))
+
+    def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A point of the body for the end of a beam: ``at`` (m) and the beam's tangent ``direction``, body axes."""
+        return Attachment(body=self.name, at=at, direction=direction, up=up)
+
+
+def check_sequence(check: Checks, name: str) -> None:
+    """Report a field that is neither one of the twelve sequences nor three rotation axes."""
+    value = getattr(check.item, name)
+    if not isinstance(value, str) and name not in check.bad:
+        problem = axes_problem(value)
+        if problem:
+            check.fail(name, problem)
+
+
+def check_unit(check: Checks, name: str) -> None:
+    """Report a quaternion whose length differs from 1 by more than 1e-6; normalise it otherwise."""
+    value = getattr(check.item, name)
+    if value is None or name in check.bad:
+        return
+    length = float(np.linalg.norm(value))
+    if abs(length - 1.0) > 1e-6:
+        check.fail(name, f"got {value.tolist()} of length {length:.6g}, wanted length 1 (scalar part first)")
+    else:
+        object.__setattr__(check.item, name, value / length)

@@ -1,0 +1,207 @@
+"""The elements of exact beams, evaluated together."""
+
+from copy import copy
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.exact import tangent as kernels
+from femb.elements.exact.columns import DAMPING, LENGTH, MEAN
+from femb.elements.exact.energy_momentum import energy_momentum
+from femb.elements.exact.force import forces
+from femb.elements.private_blocks import PrivateBlocks
+from femb.elements.records import load_factors
+from femb.layout.element import Batch, FoldedError, Input
+from femb.layout.layout import Layout
+from femb.layout.views import BlockPattern, ModelView, OutputStates
+
+NO_SECTION = np.zeros((0, 0, 0, 0))
+# Axial strain, twist and curvatures among the six strains.
+STRAINS = [0, 3, 4, 5]
+VELOCITIES = slice(2, 4)
+# Elastic, damping and inertia forces.
+ALL, ELASTIC = (True, True, True), (True, False, False)
+# Compliance of an element whose elastic force vanishes beside all others.
+SOFT = 1e30
+
+
+class LoadsAlong(Protocol):
+    """Loads along exact beams."""
+
+    def add_to_sections(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, n, 2, 6) += their section forces at both ends of all elements."""
+        ...
+
+
+class ExactBatch(Batch):
+    """Exact beam elements as a structure of arrays; see ``femb.elements.exact.columns`` for their columns.
+
+    slices[name] : the rows of the elements of a beam, in their order along it. heating : the thermal loads on the
+    beams, one input each, since their free strains enter the force of the elements.
+    """
+
+    slow_to_compile = True
+    largest_rotation = 0.5
+
+    def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
+        index: list[Ints] = []
+        ends: list[Floats] = []
+        data: list[Floats] = []
+        self.labels: list[str] = []
+        self.slices: dict[str, slice] = {}
+        for beam in beams:
+            stations = layout.beams[beam.name].stations
+            self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
+            rows = beam.rows(stations, model)
+            for k in range(beam.elements):
+                frames = [stations[k].frame, stations[k + 1].frame]
+                index.append(np.concatenate([layout.frame_q[frames], layout.frame_v[frames]]))
+                self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
+            ends.extend(rows[0])
+            data.extend(rows[1])
+        self.index: Ints = np.array(index, dtype=np.int64)
+        self.ends: Floats = np.array(ends)
+        self.data: Floats = np.array(data)
+        self.own: Floats = np.full((len(index), 6), np.nan)
+        self.undamped = not np.all(self.data[:, DAMPING])
+        self.damped = bool(np.any(self.data[:, DAMPING]))
+        self.fixed = layout.fixed
+        self.gravity = np.array(model.gravity)
+        self.along: list[LoadsAlong] = []
+        self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
+        self._shares: Floats = np.zeros((len(heating), len(index), 6))
+        for k, load in enumerate(heating):
+            beam, rows = model.beams[load.beam], self.slices[load.beam]
+            for j, expansion in enumerate(beam.expansions(model)):
+                self._shares[k, rows.start + j, STRAINS] = load.free_strain(expansion)
+        self._shares *= self.data[:, LENGTH, None]
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
+
+    def check(self, folded: int) -> None:
+        """Raise FoldedError for the element that a kernel returned, unless it is -1."""
+        if folded >= 0:
+            raise FoldedError(
+                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
+            )
+
+    def free(self, u: Floats) -> Floats:
+        """(s, n, 6) free strains times the lengths, of inputs u (s, n_u)."""
+        factors = u[:, self.first_input : self.first_input + len(self.inputs)]
+        return np.tensordot(factors, self._shares, 1) if self.inputs else np.zeros((len(u), *self.own.shape))
+
+    def _forces(self, free: Floats, state: tuple[Any, ...], parts: tuple[bool, bool, bool], *out: Any) -> None:
+        """Of the states (q, v, a): elastic, damping and inertia forces; out : sign, array and section forces."""
+        elements = (self.index, self.ends, self.data, free, self.own)
+        self.check(forces(*elements, *state, self.fixed, self.gravity, *parts, *out))
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self._forces(self.free(u), (q, v, a), ALL, 1.0, out, NO_SECTION)
+
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        free, state = self.free(u), (q, v, v)
+        if self.damped:
+            self._forces(free, state, (False, True, False), -1.0, out, NO_SECTION)
+        if self.inputs:
+            # what the heating changes: its power is work of the inputs
+            self._forces(free, state, ELASTIC, -1.0, out, NO_SECTION)
+            self._forces(0.0 * free, state, ELASTIC, 1.0, out, NO_SECTION)
+
+    def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
+        elements = (self.index, self.ends, self.data, free, self.own)
+        state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
+        self.check(kernels.tangents(*elements, *state, exact, *blocks, *matrices))
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._tangents(self.free(u[None])[0], q, v, v, False, mass, damping, stiffness)
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._tangents(self.free(u[None])[0], q, v, a, True, damping, damping, stiffness)
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        kernels.masses(self.index, self.ends, self.data, q, self.fixed, self.offset, self.stride, mass)
+
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
+        out = np.zeros(private.count * private.n**2)
+        kernels.masses(self.index, self.ends, self.data, q, self.fixed, private.offset, private.stride, out)
+        return [(private.indices, private.matrices(out))]
+
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        # the exact tangent at rest without stiffness and gravity, where the residual is M a
+        data = self.data.copy()
+        data[:, DAMPING] = 0.0
+        data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
+        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
+        index = self.index.copy()
+        index[:, VELOCITIES] = private.starts
+        elements = (index, self.ends, data, np.zeros(self.own.shape), np.full(self.own.shape, np.nan))
+
+        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+            places = (private.offset, private.stride)
+            state = (q, v, a, self.fixed, np.zeros(3))
+            self.check(kernels.tangents(*elements, *state, True, *places, damping, damping, stiffness))
+
+        return [(private.indices, private.by_columns(change))]
+
+    def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
+        """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
+        out = np.empty(self.own.shape)
+        elements = (self.index, self.ends, self.data, self.free(u[None])[0], self.own if own is None else own)
+        self.check(kernels.predicted_stresses(*elements, q, self.fixed, x, out))
+        return out
+
+    def strained(self, q: Floats, own: Floats) -> Self:
+        other = copy(self)
+        other.own = own
+        return other
+
+    def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
+        free, still, both = self.free(u[None]), np.zeros((1, len(out))), np.zeros((1, len(out)))
+        for batch, sign in ((self.strained(q, own), 1.0), (self, -1.0)):
+            batch._forces(free, (q[None], still, still), ELASTIC, sign, both, NO_SECTION)
+        out += both[0]
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        self._energies(np.zeros((len(q), *self.own.shape)), q, v, out)
+
+    def _energies(self, free: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        energy_momentum(self.index, self.ends, self.data, free, q, v, self.fixed, self.gravity, out)
+
+    def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
+        if self.inputs:
+            warm, cold, still = (
+                *np.zeros((2, len(q), 8)),
+                np.zeros((len(q), 6 + int(self.index[:, VELOCITIES].max(initial=-6)))),
+            )
+            self._energies(self.free(u), q, still, warm)
+            self._energies(self.free(0.0 * u), q, still, cold)
+            out += warm[:, 1] - cold[:, 1]
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
+        section = np.empty((len(frames.q), len(self.index), 2, 6))
+        out = np.zeros(frames.v.shape)
+        self._forces(self.free(frames.u), (frames.q, frames.v, frames.a), ALL, 1.0, out, section)
+        for load in self.along:
+            load.add_to_sections(frames.u, frames.q, frames.v, section)
+        middle = self._middle(frames)
+        block = load_factors(self, frames)
+        for name, rows in self.slices.items():
+            block[f"beams/{name}/section_force"] = section[:, rows, :, :3]
+            block[f"beams/{name}/section_moment"] = section[:, rows, :, 3:]
+            block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
+            block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
+        return block
+
+    def _middle(self, frames: OutputStates) -> Floats:
+        """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
+        out = np.empty((len(frames.q), *self.own.shape))
+        still = np.zeros(frames.v.shape[1])
+        for k, (u, q, v) in enumerate(zip(frames.u, frames.q, frames.v, strict=True)):
+            out[k] = self.own_strains(u, q, still)
+            if self.damped:
+                out[k] += self.data[:, DAMPING, None] * (self.own_strains(u, q, v) - out[k])
+        return out

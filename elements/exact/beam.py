@@ -1,0 +1,247 @@
+"""Geometrically exact beam, flexible in shear."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Forms, Numbers, Vector
+from femb.base.values import as_numbers, finite_problem, frozen_array, shown
+from femb.elements.beam.path import Path
+from femb.elements.beam.section import Section
+from femb.elements.beam.section_frames import Sections, element_ends, end_sections
+from femb.elements.beam.section_table import sections_of
+from femb.elements.beam.shaped_beam import ShapedBeam
+from femb.elements.exact.element_data import compliances, element_row, natural_coordinates, reference_changes
+from femb.elements.exact.spanwise import Spanwise
+from femb.elements.marker import Attachment
+from femb.layout.element import Batch
+from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView, StartPoses
+from femb.numerics import rotations
+
+# Distance of the Gauss points from the middle, in lengths of the element.
+GAUSS = 0.5 / np.sqrt(3.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactBeam(ShapedBeam):
+    """A beam of equal elements that bends, twists, stretches and shears, for any rotation between its nodes.
+
+    section : a Section, or its name in the model; one without shear stiffness makes a beam that does not shear.
+    sections and stations : instead, two or more Sections or names, and their lengths from the start (m), from 0 to the
+    length of the beam; stiffness, mass, damping and expansion are linear between them. Or sections is a file with the
+    sections and their stations, a blade file of BeamDyn or a table (.csv), or with one section, of VABS or BECAS, as
+    ``femb.read_sections`` reads it; in a case file relative to its folder. The other fields are those of ``Beam``,
+    without its axial strains.
+
+    Raises ModelError: beside the problems of a Beam, stations out of order or not from the start to the end, sections
+    of which some shear and some do not, a file that cannot be read or whose matrices are not those of sections.
+    Source: docs/theory/exact_beam.md.
+    """
+
+    kind: ClassVar[str] = "exact"
+    slow_to_compile: ClassVar[bool] = True
+    carries_loads: ClassVar[bool] = True
+
+    name: str
+    section: Section | str | None = None  # type: ignore[assignment]
+    length: float | None = None
+    elements: int = 1
+    start: Attachment | None = None
+    end: Attachment | None = None
+    curvature: Vector | None = None
+    velocity: Vector | None = None
+    angular_velocity: Vector | None = None
+    path: Path | None = None
+    stations: Numbers = None
+    sections: Annotated[Any, Forms((list[str], str))] = None
+
+    def check(self, check: Checks) -> None:
+        relative = False
+        if isinstance(self.sections, str | os.PathLike):
+            relative = self._read_sections(check, self.sections)
+        else:
+            self._check_sections(check)
+        self.check_line(check)
+        self.check_shape(check)
+        if not check.bad:
+            if relative:
+                object.__setattr__(self, "stations", frozen_array(self.stations * self.shape.length))
+            self._check_stations(check)
+        if not check.bad:
+            self.check_ends(check)
+
+    def _read_sections(self, check: Checks, file: str | os.PathLike[str]) -> bool:
+        """Take the sections of a file, and their stations; whether these are parts of the length."""
+        for word in ("section", "stations"):
+            if getattr(self, word) is not None:
+                check.fail(word, f"given beside the file {str(file)!r} of sections, which says it: give one of them")
+        known = "length" not in check.bad and (self.length or 0.0) > 0.0  # that of a path is not, yet
+        try:
+            table, relative = sections_of(file, None, self.name, self.length if known else None)
+        except ModelError as error:
+            check.fail("sections", str(error))
+            check.bad.add("section")
+            return False
+        object.__setattr__(self, "section", table.sections[0])
+        uniform = len(table.sections) == 1
+        object.__setattr__(self, "sections", None if uniform else table.sections)
+        object.__setattr__(self, "stations", None if uniform else frozen_array(table.stations))
+        return relative and not uniform
+
+    def _check_sections(self, check: Checks) -> None:
+        given = self.sections
+        if given is None:
+            if self.stations is not None:
+                check.fail("stations", "given without 'sections' at them")
+            return
+        if not isinstance(given, Sequence) or len(given) < 2 or not all(isinstance(x, Section | str) for x in given):
+            check.fail("sections", f"got {shown(given)}, wanted two or more sections or names of sections")
+            return
+        if self.section is not None and self.section is not given[0]:
+            check.fail("section", "given beside 'sections': give one of them")
+        # what needs one section, for pictures, takes that of the start
+        object.__setattr__(self, "section", given[0])
+        object.__setattr__(self, "sections", tuple(given))
+        stations = as_numbers(self.stations)
+        if stations is None or stations.shape != (len(given),) or not np.all(np.isfinite(stations)):
+            check.fail("stations", f"got {shown(self.stations)}, wanted a length (m) for each of {len(given)} sections")
+            return
+        if problem := finite_problem(self.stations, stations):
+            check.fail("stations", problem)
+            return
+        steps = np.diff(stations)
+        if np.any(steps <= 0.0):
+            k = int(np.argmin(steps > 0.0))
+            order = f"{stations[k + 1]:.6g} m follows {stations[k]:.6g} m"
+            check.fail("stations", f"out of order: {order}; wanted lengths from the start in ascending order")
+        object.__setattr__(self, "stations", frozen_array(stations))
+
+    def _check_stations(self, check: Checks) -> None:
+        if self.sections is not None:
+            first, last, length = self.stations[0], self.stations[-1], self.shape.length
+            covered = abs(first) <= 1e-9 * length and abs(last - length) <= 1e-6 * length
+            if not covered:
+                wanted = f"wanted from 0 to {length:.6g} m, the length of the beam"
+                check.fail("stations", f"got stations from {first:.6g} to {last:.6g} m, {wanted}")
+
+    @property
+    def uniform(self) -> bool:
+        return self.sections is None
+
+    @property
+    def _given(self) -> tuple[Section | str | None, ...]:
+        """Its sections, or their names; of a file that is not read, none."""
+        return tuple(self.sections) if isinstance(self.sections, tuple | list) else (self.section,)
+
+    @property
+    def section_names(self) -> tuple[str, ...]:
+        return tuple(each for each in self._given if isinstance(each, str))
+
+    def parts(self) -> tuple[Section, ...]:
+        """Its sections, but those that are names; one that is given twice is one."""
+        return tuple({id(each): each for each in self._given if isinstance(each, Section)}.values())
+
+    def spanwise(self, model: ModelView) -> Spanwise:
+        """Its sections along it."""
+        if self.sections is None:
+            return Spanwise(np.zeros(1), (model.section_of(self),))
+        named = {item.name: item for item in model.items() if isinstance(item, Section)}
+        return Spanwise(self.stations, [named[x] if isinstance(x, str) else x for x in self.sections])
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """The nodes. Raises ModelError if some of its sections shear and some do not."""
+        sections = self.spanwise(model).sections
+        rigid = [each.name for each in sections if not each.shears]
+        if 0 < len(rigid) < len(sections):
+            what = f"{rigid[0]!r} has no shear stiffness and others have one: give it to all or to none"
+            raise ModelError.at((self.table, self.name, "sections"), what)
+        super().declare_dofs(layout, placement, model)
+
+    def middles(self) -> Floats:
+        """(e,) lengths from the start to the middles of the elements, m."""
+        lengths = self.shape.lengths
+        result: Floats = np.cumsum(lengths) - 0.5 * lengths
+        return result
+
+    def expansions(self, model: ModelView) -> list[float | None]:
+        """The coefficient of thermal expansion of every element, 1/K."""
+        spanwise = self.spanwise(model)
+        return [spanwise.expansion(float(s)) for s in self.middles()]
+
+    def rows(self, stations: list[Station], model: ModelView) -> tuple[Floats, Floats]:
+        """Rows (e, 2, 17) of ends and of data of its elements, in the order of ``femb.elements.exact.columns``."""
+        spanwise, shape = self.spanwise(model), self.shape
+        ends, data = [], []
+        changes = reference_changes(shape)
+        for k, s in enumerate(self.middles()):
+            length, corner = float(shape.lengths[k]), shape.corners[k]
+            first, last = (spanwise.compliance(float(s) + sign * GAUSS * length) for sign in (-1.0, 1.0))
+            compliance = compliances(first, last, changes[k], length)
+            reference = natural_coordinates(*shape.element(k))
+            pair = (stations[k], stations[k + 1])
+            of_section = (spanwise.damping(float(s)), spanwise.mass(float(s)))
+            data.append(element_row(length, *of_section, reference, compliance, pair, corner))
+            turned = (rotations.multiply(pair[0].rotation, corner), pair[1].rotation)
+            ends.append([_end_row(station, turn) for station, turn in zip(pair, turned, strict=True)])
+        return np.array(ends), np.array(data)
+
+    @staticmethod
+    def batches(items: list["ExactBeam"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all elements of all beams, and one of the distributed loads on them."""
+        from femb.elements.exact.batch import ExactBatch
+        from femb.elements.exact.line_load_batch import ExactLineLoadBatch
+        from femb.elements.load.line_load import DistributedLoad
+        from femb.elements.load.thermal import ThermalLoad
+
+        names = {beam.name for beam in items}
+        heating = [item for item in model.items() if isinstance(item, ThermalLoad) and item.beam in names]
+        loads = [item for item in model.items() if isinstance(item, DistributedLoad) and item.beam in names]
+        beams = ExactBatch(items, heating, layout, model)
+        return [beams, ExactLineLoadBatch(loads, beams)] if loads else [beams]
+
+    @staticmethod
+    def sections_between(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
+        return helix_sections(recorded, xi)
+
+
+def _end_row(station: Station, rotation: Floats) -> Floats:
+    plain = not station.offset.any() and bool(np.all(rotation == (1.0, 0.0, 0.0, 0.0)))
+    return np.array([0.0 if plain else 1.0, *station.offset, *rotations.rotation_matrix(rotation).ravel(), *rotation])
+
+
+def helix_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
+    """Sections at xi (s,) on the helix of constant strain through both ends: section 11 of the theory."""
+    quaternions, position = end_sections(recorded), element_ends(recorded["position"])
+    first = quaternions[..., 0, :]
+    theta = rotations.logarithm(rotations.multiply(rotations.conjugate(first), quaternions[..., 1, :]))
+    x = rotations.rotate_back(first, position[..., 1, :] - position[..., 0, :])
+    inverse = np.linalg.inv(_helix_map(theta))
+    u = np.einsum("...ij,...j->...i", inverse, x)
+    turn = xi[:, None] * theta[..., None, :]
+    arm = xi[:, None] * np.einsum("...ij,...j->...i", _helix_map(turn), np.broadcast_to(u[..., None, :], turn.shape))
+    axes = rotations.rotation_matrix(rotations.multiply(first[..., None, :], rotations.exponential(turn)))
+    spins = rotations.rotate(recorded["quaternion"], recorded["angular_velocity"])
+    ends = element_ends(spins)
+    velocity = element_ends(recorded["velocity"])
+    linear = velocity[..., :1, :] + xi[:, None] * (velocity[..., 1:, :] - velocity[..., :1, :])
+    spin = ends[..., :1, :] + xi[:, None] * (ends[..., 1:, :] - ends[..., :1, :])
+    place = position[..., :1, :] + rotations.rotate(first[..., None, :], arm)
+    return Sections(place, axes, linear, spin)
+
+
+def _helix_map(theta: Floats) -> Any:
+    """A(theta) (..., 3, 3): the mean of the rotations from none to theta, equation (27)."""
+    t = np.sum(theta * theta, axis=-1)[..., None, None]
+    small = t < 1e-6
+    safe = np.where(small, 1.0, t)
+    size = np.sqrt(safe)
+    a = np.where(small, 0.5 - t / 24.0, (1.0 - np.cos(size)) / safe)
+    b = np.where(small, 1.0 / 6.0 - t / 120.0, (size - np.sin(size)) / (safe * size))
+    tilde = rotations.cross_matrix(theta)
+    return np.eye(3) + a * tilde + b * (tilde @ tilde)

@@ -1,0 +1,23 @@
+"""Columns of the array arguments of the kernels over exact beam elements.
+
+The parameters of an element are rows of three arrays:
+
+    index (n, 4) int    index of both frames in q, of both frames in v; a negative frame index i means row -1-i of
+                        ``fixed`` in q and a fixed frame in v
+    ends (n, 2, 17)     per end: 1 if it has an offset or a rotation, offset (3) in the frame, section axes (9) in it,
+                        their quaternion (4)
+    data (n, 141)       length, damping, mass of the element, reference coordinates d0 (6), compliances Fm (36), Fq (36)
+                        and G (36) as of ``COUPLED``, points y (4 x 3) and inertias J11, J12, J22 (27) in frame axes
+
+Source: docs/theory/exact_beam.md, section 12.
+"""
+
+import numpy as np
+
+LENGTH, DAMPING, MASS, REFERENCE, MEAN, QUADRATIC, SLOPE, POINTS, ROTARY = 0, 1, 2, 3, 9, 45, 81, 117, 129
+COLUMNS = ROTARY + 27
+# Consistency of the inertia of the four vectors: equation (22).
+H = (
+    np.array([[100.0, 17.0, 20.0, -3.0], [17.0, 4.0, 3.0, 0.0], [20.0, 3.0, 100.0, -17.0], [-3.0, 0.0, -17.0, 4.0]])
+    / 240.0
+)

@@ -1,0 +1,247 @@
+"""Residual of exact beam elements: elastic, damping, inertia and gyroscopic forces; arguments as in ``columns``.
+
+Source: docs/theory/exact_beam.md, sections 5 and 9.
+"""
+
+import numpy as np
+
+from femb.elements.exact.columns import DAMPING, LENGTH, MASS
+from femb.elements.exact.coordinates import (
+    coefficients,
+    end_attitude,
+    map_derivative,
+    map_of,
+    rotation_between,
+)
+from femb.elements.exact.energy import compliance, linear_stress_force, solve, strain, stress_force
+from femb.elements.exact.inertia import add_point_forces, add_rotary_force, point_accelerations, point_forces
+from femb.numerics.compile import inlined, kernel
+from femb.numerics.vector3 import cross, pose, rotate, rotate_back, rotation
+
+
+@inlined
+def element_coordinates(index, ends, q, fixed, p, R, r, small, d, P, W):
+    """Axes R (4, 3, 3) of frame I, end I, frame II, end II, positions r (2, 3) of the ends, d (6,), P, W(theta, x).
+
+    p (2, 4), small (4, 3) : work arrays; small[0] is x. Returns k0, k1, k2 and whether the element is not folded.
+    """
+    for e in range(2):
+        pose(index[e], q, fixed, r[e], R[2 * e])
+        end_attitude(index[e], ends[e], q, fixed, p[e])
+        rotation(p[e], R[2 * e + 1])
+        if ends[e, 0] != 0.0:
+            rotate(R[2 * e], ends[e, 1:4], small[1])
+            for i in range(3):
+                r[e, i] += small[1, i]
+    for i in range(3):
+        small[1, i] = r[1, i] - r[0, i]
+    rotate_back(R[1], small[1], small[0])
+    theta, x = d[3:6], small[0]
+    whole = rotation_between(p[0], p[1], theta)
+    k0, k1, k2 = coefficients(theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2])
+    map_of(theta, k0, P)
+    rotate(P, x, d[0:3])
+    map_derivative(theta, x, 0.5, k0, k1, W)
+    return k0, k1, k2, whole
+
+
+@inlined
+def ends_rates(index, ends, v, R, omega, small, z):
+    """z (9,): motion (v, omega_I, omega_II) of the ends; omega (2, 3) : of the frames, own axes; small (4, 3): work."""
+    for e in range(2):
+        j = index[2 + e]
+        for i in range(3):
+            omega[e, i] = v[j + 3 + i] if j >= 0 else 0.0
+            small[2 + e, i] = v[j + i] if j >= 0 else 0.0
+            z[3 + 3 * e + i] = omega[e, i]
+        if ends[e, 0] != 0.0:
+            end = ends[e]
+            cross(omega[e], end[1:4], small[1])
+            for i in range(3):
+                small[2 + e, i] += (
+                    R[2 * e, i, 0] * small[1, 0] + R[2 * e, i, 1] * small[1, 1] + R[2 * e, i, 2] * small[1, 2]
+                )
+                z[3 + 3 * e + i] = end[4 + i] * omega[e, 0] + end[7 + i] * omega[e, 1] + end[10 + i] * omega[e, 2]
+    for i in range(3):
+        z[i] = 0.0
+        for k in range(3):
+            z[i] += R[1, k, i] * (small[3, k] - small[2, k])
+
+
+@inlined
+def ends_force(x, P, W, n, g):
+    """g (9,): f on end II and the moments on both ends, of the force n (6,) on d: equation (12)."""
+    for i in range(3):
+        g[i] = P[0, i] * n[0] + P[1, i] * n[1] + P[2, i] * n[2]
+    m0 = n[3] + W[0, 0] * n[0] + W[1, 0] * n[1] + W[2, 0] * n[2]
+    m1 = n[4] + W[0, 1] * n[0] + W[1, 1] * n[1] + W[2, 1] * n[2]
+    m2 = n[5] + W[0, 2] * n[0] + W[1, 2] * n[1] + W[2, 2] * n[2]
+    for i in range(3):
+        g[3 + i] = -(P[0, i] * m0 + P[1, i] * m1 + P[2, i] * m2)
+        g[6 + i] = P[i, 0] * m0 + P[i, 1] * m1 + P[i, 2] * m2
+    g[3] -= x[1] * g[2] - x[2] * g[1]
+    g[4] -= x[2] * g[0] - x[0] * g[2]
+    g[5] -= x[0] * g[1] - x[1] * g[0]
+    return m0, m1, m2
+
+
+@inlined
+def add_to_frames(ends, R, g, small, f):
+    """f (12,) += the forces g (9,) of ``ends_force`` on the frames of both ends."""
+    rotate(R[1], g[0:3], small[1])
+    for e in range(2):
+        sign = 2.0 * e - 1.0
+        m = 3 + 3 * e
+        for i in range(3):
+            small[2, i] = sign * small[1, i]
+            f[6 * e + i] += small[2, i]
+        if ends[e, 0] == 0.0:
+            for i in range(3):
+                f[6 * e + 3 + i] += g[m + i]
+            continue
+        end = ends[e]
+        rotate_back(R[2 * e], small[2], small[3])
+        for i in range(3):
+            f[6 * e + 3 + i] += end[4 + 3 * i] * g[m] + end[5 + 3 * i] * g[m + 1] + end[6 + 3 * i] * g[m + 2]
+        f[6 * e + 3] += end[2] * small[3, 2] - end[3] * small[3, 1]
+        f[6 * e + 4] += end[3] * small[3, 0] - end[1] * small[3, 2]
+        f[6 * e + 5] += end[1] * small[3, 1] - end[2] * small[3, 0]
+
+
+@inlined
+def frame_accelerations(index, v, a, gravity, alpha, acc):
+    """alpha (2, 3), own axes, and acc (2, 3), less gravity, of the frames."""
+    for e in range(2):
+        j = index[2 + e]
+        for i in range(3):
+            alpha[e, i] = a[j + 3 + i] if j >= 0 else 0.0
+            acc[e, i] = (a[j + i] if j >= 0 else 0.0) - gravity[i]
+
+
+@inlined
+def element_force(
+    index,
+    ends,
+    data,
+    free,
+    own,
+    q,
+    v,
+    a,
+    fixed,
+    gravity,
+    elastic,
+    damped,
+    inertial,
+    p,
+    R,
+    r,
+    small,
+    six,
+    mats,
+    three,
+    nine,
+    f,
+):
+    """f (12,): residual of one element on its frames; returns whether it is not folded.
+
+    own (6,) : a stress about which the force is linear, equation (19), or an array of nan. six (8, 6), mats (2, 6, 6),
+    three (2, 3, 3), nine (2, 9), and the arrays of ``element_coordinates`` : work.
+    """
+    d, e6, w, y, n, rate = six[0], six[1], six[2], six[3], six[4], six[5]
+    P, W = three[0], three[1]
+    f[:] = 0.0
+    _, _, _, whole = element_coordinates(index, ends, q, fixed, p, R, r, small, d, P, W)
+    if not whole:
+        return False
+    omega = r[2:4]
+    ends_rates(index, ends, v, R, omega, small[2:6], nine[0])
+    if elastic or (damped and data[DAMPING] > 0.0):
+        X, C = mats[0], mats[1]
+        compliance(data, d, X, C)
+        n[:] = 0.0
+        if elastic:
+            strain(data, d, free, e6)
+            solve(C, e6)
+            for i in range(6):
+                e6[i] /= data[LENGTH]
+            if own[0] == own[0]:
+                linear_stress_force(data, d, X, e6, own, w, y, rate, n)
+            else:
+                stress_force(data, d, e6, w, y, n)
+        if damped and data[DAMPING] > 0.0:
+            deformation_rate(nine[0], small[0], P, W, rate)
+            solve(C, rate)
+            factor = data[DAMPING] / data[LENGTH]
+            for i in range(6):
+                n[i] += factor * rate[i]
+        ends_force(small[0], P, W, n, nine[1])
+        add_to_frames(ends, R, nine[1], small[2:6], f)
+    if inertial:
+        alpha, acc, h, g = r[4:6], r[6:8], r[8:10], r[10:12]
+        frame_accelerations(index, v, a, gravity, alpha, acc)
+        point_accelerations(data, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
+        point_forces(data[MASS], r[16:20], r[12:16])
+        add_point_forces(data, R[0], R[2], r[12:16], f)
+        add_rotary_force(data, omega, alpha, h, g, f)
+    return True
+
+
+@inlined
+def deformation_rate(z, x, P, W, rate):
+    """rate (6,) = B z: of d by the motion z (9,) of the ends, equation (7)."""
+    x0 = z[0] + x[1] * z[5] - x[2] * z[4]
+    x1 = z[1] + x[2] * z[3] - x[0] * z[5]
+    x2 = z[2] + x[0] * z[4] - x[1] * z[3]
+    for i in range(3):
+        rate[3 + i] = 0.0
+        for j in range(3):
+            rate[3 + i] += P[j, i] * z[6 + j] - P[i, j] * z[3 + j]
+    for i in range(3):
+        rate[i] = P[i, 0] * x0 + P[i, 1] * x1 + P[i, 2] * x2
+        for j in range(3):
+            rate[i] += W[i, j] * rate[3 + j]
+
+
+@inlined
+def end_sections(ends, R, small, f, section):
+    """section (2, 6): force and torque f (12,) on the frames as section forces: on the face with its normal along x."""
+    for e in range(2):
+        sign = 2.0 * e - 1.0
+        rotate_back(R[2 * e], f[6 * e : 6 * e + 3], small[1])
+        t = f[6 * e + 3 : 6 * e + 6]
+        end = ends[e]
+        cross(end[1:4], small[1], small[2])
+        rotate_back(R[2 * e + 1], f[6 * e : 6 * e + 3], small[3])
+        for i in range(3):
+            section[e, i] = sign * small[3, i]
+            section[e, 3 + i] = 0.0
+            for k in range(3):
+                section[e, 3 + i] += sign * end[4 + 3 * k + i] * (t[k] - small[2, k])
+
+
+@kernel
+def forces(index, ends, data, free, own, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section):
+    """out (s, n_v) += sign times the residual of all elements at s states; returns a folded element, or -1.
+
+    free (s, n, 6) : free strain times the length. own (n, 6) : of ``element_force``. section (s, n, 2, 6) : unless it
+    is empty, it is set to the section forces at both ends, section axes.
+    """
+    p, R, r, small = np.empty((2, 4)), np.empty((4, 3, 3)), np.empty((20, 3)), np.empty((6, 3))
+    six, mats, three = np.empty((8, 6)), np.empty((2, 6, 6)), np.empty((2, 3, 3))
+    nine, f = np.empty((2, 9)), np.empty(12)
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            if not element_force(
+                index[k], ends[k], data[k], free[s, k], own[k], q[s], v[s], a[s], fixed, gravity, elastic, damped,
+                inertial, p, R, r, small, six, mats, three, nine, f,
+            ):  # fmt: skip
+                return k
+            for e in range(2):
+                j = index[k, 2 + e]
+                if j >= 0:
+                    for i in range(6):
+                        out[s, j + i] += sign * f[6 * e + i]
+            if section.size:
+                end_sections(ends[k], R, small, f, section[s, k])
+    return -1

@@ -1,0 +1,147 @@
+"""Kernels of the inertia: four vectors that are fixed in the frames, and the rotary inertia.
+
+Source: docs/theory/exact_beam.md, section 9, equations (20) to (26).
+"""
+
+from femb.elements.exact.columns import MASS, POINTS, ROTARY, H
+from femb.numerics.compile import inlined
+
+# Columns of the inertias J11, J12, J22 in a row of data.
+J11, J12, J22 = ROTARY, ROTARY + 9, ROTARY + 18
+
+
+@inlined
+def point_accelerations(data, R1, R2, omega, alpha, acc, A, xdd):
+    """A (4, 3), frame axes, and the second derivatives (4, 3) of the four vectors, inertial axes: equation (24).
+
+    omega, alpha (2, 3) : angular velocities and accelerations of the frames, own axes. acc (2, 3) : accelerations of
+    the frames less gravity, inertial axes.
+    """
+    for k in range(4):
+        e = k // 2
+        o = POINTS + 3 * k
+        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
+        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
+        b0, b1, b2 = alpha[e, 0], alpha[e, 1], alpha[e, 2]
+        wy = w0 * y0 + w1 * y1 + w2 * y2
+        ww = w0 * w0 + w1 * w1 + w2 * w2
+        A[k, 0] = b1 * y2 - b2 * y1 + w0 * wy - y0 * ww
+        A[k, 1] = b2 * y0 - b0 * y2 + w1 * wy - y1 * ww
+        A[k, 2] = b0 * y1 - b1 * y0 + w2 * wy - y2 * ww
+        R = R1 if e == 0 else R2
+        for i in range(3):
+            xdd[k, i] = R[i, 0] * A[k, 0] + R[i, 1] * A[k, 1] + R[i, 2] * A[k, 2]
+            if k % 2 == 0:
+                xdd[k, i] += acc[e, i]
+
+
+@inlined
+def point_forces(mass, xdd, F):
+    """F (4, 3) = m L h xdd."""
+    for k in range(4):
+        for i in range(3):
+            x = 0.0
+            for m in range(4):
+                x += H[k, m] * xdd[m, i]
+            F[k, i] = mass * x
+
+
+@inlined
+def add_point_forces(data, R1, R2, F, f):
+    """f (12,) += the forces F (4, 3) of the four vectors on the frames: equation (25)."""
+    for k in range(4):
+        e = k // 2
+        R = R1 if e == 0 else R2
+        if k % 2 == 0:
+            for i in range(3):
+                f[6 * e + i] += F[k, i]
+        g0 = R[0, 0] * F[k, 0] + R[1, 0] * F[k, 1] + R[2, 0] * F[k, 2]
+        g1 = R[0, 1] * F[k, 0] + R[1, 1] * F[k, 1] + R[2, 1] * F[k, 2]
+        g2 = R[0, 2] * F[k, 0] + R[1, 2] * F[k, 1] + R[2, 2] * F[k, 2]
+        o = POINTS + 3 * k
+        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
+        f[6 * e + 3] += y1 * g2 - y2 * g1
+        f[6 * e + 4] += y2 * g0 - y0 * g2
+        f[6 * e + 5] += y0 * g1 - y1 * g0
+
+
+@inlined
+def angular_momenta(data, omega, h):
+    """h (2, 3): derivatives of the rotary energy by the angular velocities of both frames, own axes."""
+    for i in range(3):
+        x, y = 0.0, 0.0
+        for j in range(3):
+            x += data[J11 + 3 * i + j] * omega[0, j] + data[J12 + 3 * i + j] * omega[1, j]
+            y += data[J12 + 3 * j + i] * omega[0, j] + data[J22 + 3 * i + j] * omega[1, j]
+        h[0, i] = x
+        h[1, i] = y
+
+
+@inlined
+def add_rotary_force(data, omega, alpha, h, g, f):
+    """f (12,) += the torques of the rotary inertia; h, g (2, 3) work arrays."""
+    angular_momenta(data, omega, h)
+    angular_momenta(data, alpha, g)
+    for e in range(2):
+        w0, w1, w2 = omega[e, 0], omega[e, 1], omega[e, 2]
+        f[6 * e + 3] += g[e, 0] + w1 * h[e, 2] - w2 * h[e, 1]
+        f[6 * e + 4] += g[e, 1] + w2 * h[e, 0] - w0 * h[e, 2]
+        f[6 * e + 5] += g[e, 2] + w0 * h[e, 1] - w1 * h[e, 0]
+
+
+@inlined
+def add_mass(data, R1, R2, M):
+    """M (12, 12) += the mass matrix: equation (26)."""
+    mass = data[MASS]
+    for e in range(2):
+        for g in range(2):
+            Rg = R1 if g == 0 else R2
+            Re = R1 if e == 0 else R2
+            h = mass * H[2 * e, 2 * g]
+            for i in range(3):
+                M[6 * e + i, 6 * g + i] += h
+            # y_eg, and M = -m L R_g y~
+            o = POINTS + 6 * g
+            y0 = mass * (H[2 * e, 2 * g] * data[o] + H[2 * e, 2 * g + 1] * data[o + 3])
+            y1 = mass * (H[2 * e, 2 * g] * data[o + 1] + H[2 * e, 2 * g + 1] * data[o + 4])
+            y2 = mass * (H[2 * e, 2 * g] * data[o + 2] + H[2 * e, 2 * g + 1] * data[o + 5])
+            for i in range(3):
+                a, b, c = Rg[i, 0], Rg[i, 1], Rg[i, 2]
+                # row of R times y~ is the row x y
+                x0, x1, x2 = b * y2 - c * y1, c * y0 - a * y2, a * y1 - b * y0
+                M[6 * e + i, 6 * g + 3] -= x0
+                M[6 * e + i, 6 * g + 4] -= x1
+                M[6 * e + i, 6 * g + 5] -= x2
+                M[6 * g + 3, 6 * e + i] -= x0
+                M[6 * g + 4, 6 * e + i] -= x1
+                M[6 * g + 5, 6 * e + i] -= x2
+            for k in range(2 * e, 2 * e + 2):
+                ok = POINTS + 3 * k
+                a0, a1, a2 = data[ok], data[ok + 1], data[ok + 2]
+                for m in range(2 * g, 2 * g + 2):
+                    h = mass * H[k, m]
+                    if h == 0.0:
+                        continue
+                    om = POINTS + 3 * m
+                    b0, b1, b2 = data[om], data[om + 1], data[om + 2]
+                    for j in range(3):
+                        # column j of R_e^T R_g y~_m
+                        c0 = 0.0 if j == 0 else (-b2 if j == 1 else b1)
+                        c1 = b2 if j == 0 else (0.0 if j == 1 else -b0)
+                        c2 = -b1 if j == 0 else (b0 if j == 1 else 0.0)
+                        d0 = Rg[0, 0] * c0 + Rg[0, 1] * c1 + Rg[0, 2] * c2
+                        d1 = Rg[1, 0] * c0 + Rg[1, 1] * c1 + Rg[1, 2] * c2
+                        d2 = Rg[2, 0] * c0 + Rg[2, 1] * c1 + Rg[2, 2] * c2
+                        l0 = Re[0, 0] * d0 + Re[1, 0] * d1 + Re[2, 0] * d2
+                        l1 = Re[0, 1] * d0 + Re[1, 1] * d1 + Re[2, 1] * d2
+                        l2 = Re[0, 2] * d0 + Re[1, 2] * d1 + Re[2, 2] * d2
+                        # y~_k^T l = l x y_k
+                        M[6 * e + 3, 6 * g + 3 + j] += h * (l1 * a2 - l2 * a1)
+                        M[6 * e + 4, 6 * g + 3 + j] += h * (l2 * a0 - l0 * a2)
+                        M[6 * e + 5, 6 * g + 3 + j] += h * (l0 * a1 - l1 * a0)
+    for i in range(3):
+        for j in range(3):
+            M[3 + i, 3 + j] += data[J11 + 3 * i + j]
+            M[3 + i, 9 + j] += data[J12 + 3 * i + j]
+            M[9 + j, 3 + i] += data[J12 + 3 * i + j]
+            M[9 + i, 9 + j] += data[J22 + 3 * i + j]

@@ -1,0 +1,1 @@
+"""Bodies whose small deformation is a sum of shapes of a finite element model."""

@@ -1,0 +1,118 @@
+"""Files of reduced bodies, the format femb-modal-1: .npz, or a results file .h5 or a group of it.
+
+The arrays have the names of the fields of ``ReducedBody``; ``format`` holds "femb-modal-1". The nodes of cells are
+``cells/TYPE`` with the type's name in meshio, such as cells/tetra.
+"""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ModelError, Problem, ResultError
+from femb.elements.modal.data import FORMAT, ReducedBody
+
+SHAPES_FORMAT = "femb-shapes-1"  # of shapes of any reference, see docs/howto/finite_element_bodies.md
+CELLS = "cells/"
+NAMES = ("interface_names", "recovery_names")
+REQUIRED = (
+    "interfaces", "interface_axes", "interface_names", "mass", "first_moment", "inertia", "S1", "C0", "M", "K",
+)  # fmt: skip
+
+
+def write_reduced_body(path: str | Path, body: ReducedBody, group: str = "modal_body") -> Path:
+    """Write a reduced body to .npz, or to a group of an .h5 file; returns the path. Raises ResultError."""
+    path = Path(path)
+    arrays: dict[str, Any] = {"format": FORMAT}
+    for part in fields(ReducedBody):
+        value = getattr(body, part.name)
+        if part.name == "cells":
+            arrays |= {f"{CELLS}{kind}": nodes for kind, nodes in value.items()}
+        elif value is not None and not (part.name == "recovery_names" and not value):
+            arrays[part.name] = value
+    if path.suffix not in (".npz", ".h5"):
+        raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz or .h5")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".npz":
+        stored: dict[str, Any] = {name: np.array(value) for name, value in arrays.items()}
+        np.savez(path, **stored)
+        return path
+    import h5py
+
+    with h5py.File(path, "a") as file:
+        if group in file:
+            del file[group]
+        place = file.create_group(group)
+        for name, value in arrays.items():
+            place[name] = list(value) if name in NAMES else value
+    return path
+
+
+def read_reduced_body(path: str | Path, group: str = "modal_body") -> ReducedBody:
+    """Read a reduced body from .npz, or from a group of an .h5 file. Raises ResultError, ModelError."""
+    return body_of_arrays(path, read_body_arrays(path, group))
+
+
+def read_body_arrays(path: str | Path, group: str = "modal_body") -> dict[str, Any]:
+    """The arrays of a body in a file by name, with its ``format``, and ``cells`` by type. Raises ResultError."""
+    path = Path(path)
+    if path.suffix not in (".npz", ".h5"):
+        raise ResultError(
+            f"{path}: got the suffix {path.suffix!r}, wanted a reduced body, .npz or .h5; convert other files with "
+            "`femb reduce`"
+        )
+    try:
+        arrays = _npz(path) if path.suffix == ".npz" else _h5(path, group)
+    except (OSError, KeyError, ValueError) as error:
+        raise ResultError(f"{path}: cannot be read as a reduced body ({error})") from error
+    arrays["format"] = str(arrays.get("format", ""))
+    arrays["cells"] = {name.removeprefix(CELLS): arrays.pop(name) for name in list(arrays) if name.startswith(CELLS)}
+    for name in NAMES:
+        if name in arrays:
+            arrays[name] = tuple(x.decode() if isinstance(x, bytes) else str(x) for x in arrays[name])
+    return arrays
+
+
+def body_of_arrays(path: str | Path, arrays: dict[str, Any]) -> ReducedBody:
+    """The body of the arrays of the file at ``path``. Raises ResultError, ModelError."""
+    arrays = dict(arrays)
+    form = arrays.pop("format")
+    if form == SHAPES_FORMAT:
+        raise ResultError(f"{path}: its shapes are not those of a held root: `femb reduce {path}` makes a body of them")
+    if form != FORMAT:
+        raise ResultError(f"{path}: got format {form!r}, wanted {FORMAT!r}")
+    absent = [name for name in REQUIRED if name not in arrays]
+    if absent:
+        raise ResultError(f"{path}: lacks {', '.join(absent)}, which a reduced body needs")
+    unknown = sorted(set(arrays) - {part.name for part in fields(ReducedBody)})
+    if unknown:
+        raise ResultError(f"{path}: has {', '.join(unknown)}, which a reduced body does not know")
+    for name in ("mass", "included"):
+        if name in arrays:
+            arrays[name] = np.ravel(arrays[name])[0].item()
+    try:
+        return ReducedBody(**arrays)
+    except ModelError as error:
+        raise ModelError(*(Problem((str(path), *each.item), each.message) for each in error.problems)) from error
+
+
+def _npz(path: Path) -> dict[str, Any]:
+    with np.load(path) as file:
+        return dict(file)
+
+
+def _h5(path: Path, group: str) -> dict[str, Any]:
+    import h5py
+
+    arrays: dict[str, Any] = {}
+    with h5py.File(path) as file:
+        place = file[group]
+
+        def take(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset):
+                value = item[()]
+                arrays[name] = value.decode() if isinstance(value, bytes) else value
+
+        place.visititems(take)
+    return arrays

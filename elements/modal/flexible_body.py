@@ -1,0 +1,230 @@
+"""Flexible body: a finite element model reduced to interfaces and modes, in large motion."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import FembError, ModelError
+from femb.base.types import Floats, Forms, Matrix3, OneOf, Quaternion, Vector
+from femb.base.values import shown
+from femb.elements.body.body import OrientedBody
+from femb.elements.item import StartMotion
+from femb.elements.marker import Attachment
+from femb.elements.modal.attachments import check_interfaces, check_start
+from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.file import read_reduced_body
+from femb.elements.modal.interface import Interface
+from femb.elements.modal.records import flexible_records
+from femb.elements.records import RecordedSystem, Records
+from femb.layout.element import Batch
+from femb.layout.internal import InternalQuantity
+from femb.layout.layout import FlexibleLayout, Layout, Station
+from femb.layout.views import ModelView, StartPoses
+from femb.numerics import rotations
+from femb.numerics.turns import EulerSequence
+
+DAMPING_RATIO = 0.005
+File = Annotated[Any, Forms((str,))]
+
+
+@dataclass(frozen=True, eq=False)
+class FlexibleBody(OrientedBody):
+    """A flexible body from a finite element model, with small deformation in a frame that moves freely.
+
+    file : path of a reduced body, .npz or .h5, or in Python a ReducedBody. start : an Attachment on a body that carries
+    the root, its first interface: ``at`` the root, ``direction`` its x axis and ``up`` towards its y axis, by default
+    the axes of that body. Without it the root has a frame of its own with position (m), quaternion or euler_angles,
+    velocity (m/s, inertial axes) and angular_velocity (rad/s, body axes), as a RigidBody.
+    interfaces : by name, Attachments of other interfaces on bodies, with the axes of the interface in place of those of
+    the root. An interface that is not attached is a body of its own, NAME.INTERFACE, for joints, beams, springs and
+    loads.
+    modes or max_frequency (Hz) : how many modes with all interfaces held to keep; by default all.
+    damping_ratio : of the modes with the root held, a number; by default those of the file, else 0.005.
+    coupling : "full" for inertia of second order with geometric stiffening, "constant" without; by default "full" if
+    the file holds the arrays. nodal_displacements : record the displacement of every node that the file holds.
+
+    Raises ModelError: the file cannot be read or describes no body, an interface that it does not have, or "full"
+    without its arrays. Source: docs/theory/modal_body.md.
+    """
+
+    kind: ClassVar[str] = "modal"
+    slow_to_compile: ClassVar[bool] = True
+
+    name: str
+    file: File
+    start: Attachment | None = None
+    interfaces: dict[str, Any] | None = None
+    position: Vector | None = None
+    quaternion: Quaternion | None = None
+    euler_angles: Vector | None = None
+    euler_sequence: EulerSequence | Matrix3 = "xyz"
+    velocity: Vector | None = None
+    angular_velocity: Vector | None = None
+    modes: int | None = None
+    max_frequency: float | None = None
+    damping_ratio: float | None = None
+    coupling: Annotated[str, OneOf(("full", "constant"))] | None = None
+    nodal_displacements: bool = False
+
+    # Checks
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.not_negative("damping_ratio")
+        check.positive("max_frequency")
+        check.whole("modes", 0)
+        check.at_most_one("modes", "max_frequency")
+        check_start(check)
+        try:
+            whole = self.whole
+        except FembError as error:
+            check.fail("file", str(error))
+            return
+        check_interfaces(check, whole.interface_names[1:])
+        if "modes" not in check.bad:
+            check.require("modes", self.modes is None or self.modes <= whole.modes, f"the file has {whole.modes}")
+        if self.coupling == "full":
+            check.require(
+                "coupling", whole.second_order, "but the file has no J1, J2, Q and S2 with stiffening included"
+            )
+
+    # The model
+
+    @cached_property
+    def whole(self) -> ReducedBody:
+        """The body with all modes of the file. Raises FembError."""
+        if isinstance(self.file, ReducedBody):
+            return self.file
+        if not isinstance(self.file, str | Path):
+            raise ModelError(f"got {shown(self.file)}, wanted the path of a reduced body, .npz or .h5")
+        return read_reduced_body(self.file)
+
+    @cached_property
+    def reduced(self) -> ReducedBody:
+        """The body with the modes that are kept."""
+        body = self.whole
+        if self.modes is not None:
+            return body.kept(self.modes)
+        if self.max_frequency is None:
+            return body
+        first = body.size - body.modes
+        squares = np.diag(body.K)[first:] / np.diag(body.M)[first:]  # modes with all interfaces held
+        return body.kept(int(np.sum(squares <= (2.0 * np.pi * self.max_frequency) ** 2)))
+
+    @property
+    def attached(self) -> dict[str, Attachment]:
+        """The attachments by interface; that of the root by the name of the root."""
+        found = dict(self.interfaces or {})
+        if self.start is not None:
+            found[self.reduced.interface_names[0]] = self.start
+        return found
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Attachment]:
+        """Its attachments, by field."""
+        found = {("interfaces", name): end for name, end in (self.interfaces or {}).items()}
+        return found | ({} if self.start is None else {("start",): self.start})
+
+    @cached_property
+    def free_interfaces(self) -> dict[str, Interface]:
+        """The interfaces that are bodies of their own."""
+        attached = self.interfaces or {}
+        try:
+            names = self.whole.interface_names[1:]
+        except FembError:  # a body whose file is refused
+            return {}
+        return {name: Interface(f"{self.name}.{name}", self.name, name) for name in names if name not in attached}
+
+    def parts(self) -> tuple[Interface, ...]:
+        return tuple(self.free_interfaces.values())
+
+    def at_interface(self, name: str, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
+        """A point of a free interface for the end of a beam: ``at`` (m) and ``direction``, axes of the interface."""
+        if name not in self.free_interfaces:
+            listed = ", ".join(map(repr, self.free_interfaces)) or "none"
+            raise ModelError.at((self.table, self.name), f"got interface {name!r}; free interfaces: {listed}")
+        return Attachment(body=f"{self.name}.{name}", at=at, direction=direction, up=up)
+
+    def rest_pose(self, interface: str) -> tuple[Floats, Floats]:
+        """Position (3,) m and quaternion (4,) of an undeformed interface in the body frame."""
+        k = self.reduced.interface_names.index(interface)
+        return self.reduced.interfaces[k], rotations.from_matrix(self.reduced.interface_axes[k])
+
+    def start_motion(self, layout: Layout) -> StartMotion | None:
+        if self.velocity is None and self.angular_velocity is None:
+            return None
+        return StartMotion(Station(layout.bodies[self.name]), self.velocity, self.angular_velocity)
+
+    # The equations
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """A frame for the root and every interface that is not attached, and a block of the modes."""
+        if self.name in layout.flexible_bodies:
+            return  # declared before, as the host of another
+        root, *others = self.reduced.interface_names
+        stations: dict[str, Station] = {}
+        modes: list[int] = []
+        layout.flexible_bodies[self.name] = FlexibleLayout(stations, modes)
+        position, quaternion = placement.bodies[self.name]
+        poses = {name: _moved(position, quaternion, self.rest_pose(name)) for name in (root, *others)}
+        for name, pose in poses.items():
+            if name not in self.attached:
+                label = self.name if name == root else f"{self.name}.{name}"
+                layout.bodies[label] = layout.add_frame(label, *pose)
+                stations[name] = Station(layout.bodies[label])
+        for name, end in self.attached.items():
+            host = _host(layout, placement, model, str(end.body))
+            turned = rotations.multiply(rotations.conjugate(layout.frames[host].quaternion), poses[name][1])
+            stations[name] = Station(host, np.asarray(end.at), rotations.normalise(turned))
+        for k in range(self.reduced.modes):
+            quantity = InternalQuantity(f"mode {k + 1}", "m")
+            block = modes[0] if modes else None
+            modes.append(layout.add_internal(self.name, quantity, None, self.table, block=block))
+        layout.couple([station.frame for station in stations.values()], modes)
+
+    def damping_matrix(self) -> Floats:
+        """D (n, n) of the given ratio, of the file, or of the ratio 0.005."""
+        body: ReducedBody = self.reduced
+        if self.damping_ratio is not None:
+            return body.damping(self.damping_ratio)
+        if body.D is not None:
+            return body.D
+        return body.damping(DAMPING_RATIO if body.damping_ratio is None else body.damping_ratio)
+
+    @staticmethod
+    def batches(items: list["FlexibleBody"], layout: Layout, model: ModelView) -> list[Batch]:
+        """A batch for each."""
+        from femb.elements.modal.batch import ModalBatch
+
+        batches: list[Batch] = []
+        for item in items:
+            entry = layout.flexible_bodies[item.name]
+            full = item.coupling == "full" or (item.coupling is None and item.reduced.second_order)
+            first = entry.modes[0] if entry.modes else -1
+            stations = [entry.stations[name] for name in item.reduced.interface_names]
+            words = item.damping_matrix(), full, layout, model.gravity
+            batch = ModalBatch(item.name, item.reduced, stations, first, *words)
+            batch.node_shapes = item.reduced.node_shapes if item.nodal_displacements else None
+            batches.append(batch)
+        return batches
+
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return flexible_records(items, system)
+
+
+def _host(layout: Layout, placement: StartPoses, model: ModelView, name: str) -> int:
+    """The frame of a body that carries an interface; a flexible one may follow in the table of bodies."""
+    if name not in layout.bodies:
+        host = model.body(name)
+        (model.body(host.of) if isinstance(host, Interface) else host).declare_dofs(layout, placement, model)
+    return layout.bodies[name]
+
+
+def _moved(position: Floats, quaternion: Floats, pose: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """A pose in the axes of another as an inertial one."""
+    return position + rotations.rotate(quaternion, pose[0]), rotations.multiply(quaternion, pose[1])

@@ -1,0 +1,214 @@
+"""Modal damping of all appendages, evaluated together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.frame_index import frame_indices
+from femb.elements.spring import modal_damping_kernels as kernels
+from femb.elements.spring.damped_modes import DampedModes
+from femb.layout.element import Batch, ForceBatch
+from femb.layout.layout import Layout
+from femb.layout.low_rank import LowRank
+from femb.layout.views import BlockPattern, OutputStates
+from femb.numerics import rotations
+from femb.numerics.rotations import cross_matrix
+from femb.numerics.vector3 import HAS_AXES, IN_V
+
+# Ratio up to which more iterations cost less than a mode's damping in Newton's matrix.
+SLIGHT = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The modes of one appendage, as arguments of the kernel: see there."""
+
+    path: str
+    body: Ints
+    frames: Ints
+    internal: Ints
+    d: Floats
+    e: Floats
+    c: Floats
+
+    @property
+    def arguments(self) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats]:
+        return self.body, self.frames, self.internal, self.d, self.e, self.c
+
+
+class ModalDampingBatch(ForceBatch):
+    """Forces of modal damping. Their derivatives couple all frames of an appendage and are ``low_rank_tangent``.
+
+    Newton's matrix contains those of modes with a ratio above ``SLIGHT``; without them an iteration leaves about this
+    ratio of the error: docs/theory/modal_damping.md, section 3.
+    """
+
+    def __init__(self, layout: Layout, entries: Sequence[tuple[str, int, DampedModes]]) -> None:
+        """entries : of every appendage the path of its results, the frame of the held body, and the modes."""
+        self.layout, self.fixed = layout, layout.fixed
+        self.groups = [_group(layout, *entry) for entry in entries]
+        strong = [(path, held, modes.damped_above(SLIGHT)) for path, held, modes in entries]
+        self.strong_groups = [_group(layout, *entry) for entry in strong if len(entry[2].ratios)]
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        """Look up the blocks of the rotations of all frames."""
+        self.blocks = []
+        for group in self.groups:
+            starts = np.where(group.frames[:, HAS_AXES] == 1, group.frames[:, IN_V] + 3, -1)
+            self.blocks.append(tuple(part[:, 0, 0] for part in pattern.offsets(starts[:, None])))
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        for group in self.groups:
+            kernels.forces(*group.arguments, q, v, self.fixed, rest, np.empty((len(q), len(group.c))), out)
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Nothing: the derivatives of ``matrices`` leave these forces out."""
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        """The change of the torques in the axes of each frame with its own rotation."""
+        for group, (offset, stride) in zip(self.groups, self.blocks, strict=True):
+            state = _State(group, self.layout, q, v)
+            torque = np.einsum("nji,nj->ni", state.Q, state.w[:, 3:])
+            rows = np.arange(3)
+            entries = offset[:, None, None] + stride[:, None, None] * rows[:, None] + rows
+            moving = offset >= 0
+            np.add.at(stiffness, entries[moving], cross_matrix(torque)[moving])
+
+    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank:
+        parts = [_State(group, self.layout, q, v).low_rank() for group in self.groups]
+        return LowRank.joined(parts, len(v))
+
+    def low_rank_matrices(self, q: Floats, v: Floats) -> LowRank | None:
+        if not self.strong_groups:
+            return None
+        parts = [_State(group, self.layout, q, v).damping() for group in self.strong_groups]
+        return LowRank.joined(parts, len(v))
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        rates: dict[str, list[Floats]] = {}
+        powers: dict[str, Floats] = {}
+        for group in self.groups:
+            rate = np.empty((len(frames.q), len(group.c)))
+            kernels.forces(*group.arguments, frames.q, frames.v, self.fixed, 0.0, rate, np.zeros_like(frames.v))
+            rates.setdefault(group.path, []).append(rate)
+            powers[group.path] = powers.get(group.path, 0.0) + rate**2 @ group.c
+        block = {f"{path}/modal_rates": np.hstack(parts) for path, parts in rates.items()}
+        return block | {f"{path}/power": power for path, power in powers.items()}
+
+
+def _group(layout: Layout, path: str, held: int, modes: DampedModes) -> _Group:
+    body = np.array(frame_indices(layout, held), dtype=np.int64)
+    frames = np.array([frame_indices(layout, int(k)) for k in modes.frames], dtype=np.int64).reshape(-1, 3)
+    internal = np.asarray(layout.internal_v[modes.internal], dtype=np.int64)
+    c = 4.0 * np.pi * modes.ratios * modes.frequencies
+    return _Group(path, body, frames, internal, modes.d, modes.e, c)
+
+
+class _State:
+    """An appendage at one state: docs/theory/modal_damping.md, section 3, whose symbols are used."""
+
+    def __init__(self, group: _Group, layout: Layout, q: Floats, v: Floats) -> None:
+        self.group, self.n_v = group, len(v)
+        r_h, self.R, rate_h, self.omega_h = _motion(layout, group.body, q, v)
+        motions = [_motion(layout, frame, q, v) for frame in group.frames]
+        r, axes, rate, omega = (np.array([motion[k] for motion in motions]) for k in range(4))
+        self.place = (r - r_h) @ self.R
+        self.speed = (rate - rate_h) @ self.R
+        self.Q = self.R.T @ axes
+        self.spin = np.einsum("nij,nj->ni", self.Q, omega)
+        self.omega = omega
+        turning = self.spin - self.omega_h
+        self.has_axes = group.frames[:, HAS_AXES] == 1
+        turning[~self.has_axes] = 0.0
+        rates = np.hstack([self.speed - np.cross(self.omega_h, self.place), turning])
+        eta_rates = np.einsum("kni,ni->k", group.d, rates) + group.e @ v[group.internal]
+        self.w = np.einsum("k,kni->ni", group.c * eta_rates, group.d)
+        self.w[~self.has_axes, 3:] = 0.0
+
+    def damping(self) -> LowRank:
+        """The derivative by velocities alone."""
+        A, B = self._modal_rows()
+        return LowRank((A * self.group.c[:, None]).T, A.T, np.zeros_like(B.T))
+
+    def low_rank(self) -> LowRank:
+        """The derivatives without those of ``ModalDampingBatch.tangent``."""
+        A, B = self._modal_rows()
+        left, damping, stiffness = A * self.group.c[:, None], A, B
+        if np.any(self.w) and self.group.body[IN_V] >= 0:
+            body = np.arange(3) + self.group.body[IN_V] + 3
+            rotation = np.zeros((3, self.n_v))
+            rotation[np.arange(3), body] = 1.0
+            by_rotation, by_places = self._with_body(), self._torque_on_body()
+            left = np.vstack([left, by_rotation.T, rotation])
+            damping = np.vstack([damping, np.zeros((6, self.n_v))])
+            stiffness = np.vstack([stiffness, rotation, by_places])
+        return LowRank(left.T, damping.T, stiffness.T)
+
+    def _modal_rows(self) -> tuple[Floats, Floats]:
+        """A, B (k, n_v): derivatives of eta' by v, and along H by q."""
+        group, (d, theta) = self.group, (self.group.d[:, :, :3], self.group.d[:, :, 3:])
+        A, B = np.zeros((2, len(group.c), self.n_v))
+        theta = theta * self.has_axes[:, None]
+        A[:, group.internal] = group.e
+        lines, turns = self._places()
+        # d . (-omega_h x change of place) = (omega_h x d) . change
+        swept = np.cross(self.omega_h, d)
+        A[:, lines] = d @ self.R.T
+        B[:, lines] = swept @ self.R.T
+        A[:, turns] = np.einsum("kni,nij->knj", theta, self.Q)[:, self.has_axes]
+        # change of Q omega_k by a rotation of the frame k: Q (rotation x omega_k)
+        own = np.einsum("kni,nij->knj", theta, self.Q)
+        B[:, turns] = np.cross(self.omega, own)[:, self.has_axes]
+        at = self.group.body[IN_V]
+        if at >= 0:
+            line, turn = np.arange(at, at + 3), np.arange(at + 3, at + 6)
+            A[:, line] = -np.sum(d, axis=1) @ self.R.T
+            B[:, line] = -np.sum(swept, axis=1) @ self.R.T
+            # d . (-omega_h x place) = omega_h . (d x place)
+            A[:, turn] = np.sum(np.cross(d, self.place) - theta, axis=1)
+            # of R_h^T x by a rotation: -rotation x (R_h^T x)
+            B[:, turn] = np.sum(
+                np.cross(d, self.speed) + np.cross(theta, self.spin) + np.cross(swept, self.place), axis=1
+            )
+        return A, B
+
+    def _places(self) -> tuple[Ints, Ints]:
+        """Indices (n, 3) in v of the velocities, and (n', 3) of the angular velocities, of the frames."""
+        lines = self.group.frames[:, IN_V][:, None] + np.arange(3)
+        return lines, lines[self.has_axes] + 3
+
+    def _with_body(self) -> Floats:
+        """(n_v, 3): change of the forces w with a rotation of the body, in its axes."""
+        out = np.zeros((self.n_v, 3))
+        lines, turns = self._places()
+        force = -self.R @ cross_matrix(self.w[:, :3])
+        torque = -np.einsum("nji,njk->nik", self.Q, cross_matrix(self.w[:, 3:]))
+        out[lines] = force
+        out[turns] = torque[self.has_axes]
+        at = self.group.body[IN_V]
+        out[at : at + 3] = -np.sum(force, axis=0)
+        return out
+
+    def _torque_on_body(self) -> Floats:
+        """(3, n_v): change of the torque on the body by the places of the frames in its axes."""
+        out = np.zeros((3, self.n_v))
+        lines, _ = self._places()
+        # the torque is -sum place x w = sum w x place
+        arms = cross_matrix(self.w[:, :3])
+        out[:, lines] = np.swapaxes(arms @ self.R.T, 0, 1)
+        at = self.group.body[IN_V]
+        out[:, at : at + 3] = -np.sum(arms @ self.R.T, axis=0)
+        out[:, at + 3 : at + 6] = np.sum(arms @ cross_matrix(self.place), axis=0)
+        return out
+
+
+def _motion(layout: Layout, frame: Ints, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Position, axes (3, 3), velocity and angular velocity of a frame given by its columns."""
+    at_q, at_v, axes = frame
+    pose = q[at_q : at_q + 7] if at_q >= 0 else layout.fixed[-1 - at_q]
+    R = rotations.rotation_matrix(rotations.normalise(pose[3:7])) if axes else np.eye(3)
+    rate = v[at_v : at_v + 3] if at_v >= 0 else np.zeros(3)
+    omega = v[at_v + 3 : at_v + 6] if at_v >= 0 and axes else np.zeros(3)
+    return pose[:3], R, rate, omega

@@ -1,0 +1,200 @@
+"""Reduced bodies reduced further, and bodies from shapes of any reference, such as free-free modes.
+
+Shapes are referred to the frame of one interface, rigid motions among them are left out, and those that remain are
+combined to unit motions of the other interfaces, which strain the body least, and to modes with all interfaces held.
+Source: docs/theory/modal_body.md, section 8.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh, null_space
+
+from femb.analysis.fem.reduction import Keep, Reduction
+from femb.analysis.fem.reference import at_points, referred_arrays
+from femb.analysis.fem.turned import combined_arrays, turned_arrays
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats, Ints
+from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.file import SHAPES_FORMAT, body_of_arrays, read_body_arrays
+
+RIGID = 1e-4  # highest frequency of a rigid motion, of the lowest of a deformation
+INDEPENDENT = 1e-8  # least part of the largest motion of the interfaces
+
+
+@dataclass(frozen=True, eq=False)
+class ShapedBody:
+    """A body by n shapes of any reference. arrays : those of ReducedBody by name, about any origin. motions (k, 6, n) :
+    displacement and rotation of each interface by the shapes. names of the interfaces. held : whether the first
+    interface is at rest in all shapes, with the origin there."""
+
+    arrays: dict[str, Floats]
+    motions: Floats
+    names: tuple[str, ...]
+    cells: dict[str, Ints]
+    recovery_names: tuple[str, ...]
+    held: bool
+
+    @classmethod
+    def of(cls, body: ReducedBody) -> "ShapedBody":
+        """The shapes of a reduced body: its coordinates are motions of its interfaces, and modes."""
+        k, n = len(body.interfaces), body.size
+        motions = np.zeros((k, 6, n))
+        motions[1:, :, : 6 * (k - 1)] = np.eye(6 * (k - 1)).reshape(k - 1, 6, -1)
+        left_out = ("cells", "recovery_names", "interface_names", "damping_ratio")
+        values = {part.name: getattr(body, part.name) for part in fields(body) if part.name not in left_out}
+        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
+        if body.D is None and body.damping_ratio is not None:
+            arrays["D"] = body.damping(body.damping_ratio)
+        return cls(arrays, motions, body.interface_names, dict(body.cells), body.recovery_names, True)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "ShapedBody":
+        """From a file of format femb-modal-1 or femb-shapes-1. Raises ResultError, ModelError."""
+        found = read_body_arrays(path)
+        if found.get("format") != SHAPES_FORMAT:
+            return cls.of(body_of_arrays(path, found))
+        required = ("mass", "first_moment", "inertia", "S1", "C0", "M", "K", "interfaces", "interface_names",
+                    "interface_shapes")  # fmt: skip
+        absent = [name for name in required if name not in found]
+        if absent:
+            raise ResultError(f"{path}: lacks {', '.join(absent)}, which shapes of a body need")
+        names, n = found.pop("interface_names"), len(found["M"])
+        motions = np.asarray(found.pop("interface_shapes"), dtype=float)
+        if motions.shape != (len(names), 6, n):
+            raise ModelError(
+                f"{path}: interface_shapes: got an array of shape {motions.shape}, wanted {(len(names), 6, n)}: "
+                "displacement and rotation of each interface by each shape"
+            )
+        found.setdefault("interface_axes", np.tile(np.eye(3), (len(names), 1, 1)))
+        cells, recovered = found.pop("cells"), tuple(found.pop("recovery_names", ()))
+        known = {part.name for part in fields(ReducedBody)} - {"damping_ratio"}
+        arrays = {name: np.asarray(value, dtype=float) for name, value in found.items() if name in known}
+        return cls(arrays, motions, tuple(names), cells, recovered, False)
+
+
+def reduce_further(
+    source: str | Path | ReducedBody | ShapedBody,
+    interfaces: Sequence[str] = (),
+    modes: int | None = None,
+    *,
+    max_frequency: float | None = None,
+    damping_ratio: float | None = None,
+) -> Reduction:
+    """A body with fewer interfaces or modes, or with another root, of a reduced body or of shapes of any reference.
+
+    source : a file of format femb-modal-1 or femb-shapes-1, or a body. interfaces : names of those that are kept, the
+    root first; by default all. modes, max_frequency (Hz) : which modes with all interfaces held are kept; by default
+    all. damping_ratio : of every mode, in place of the damping of the source, or of 0.005 where it has none. With
+    another root the coupling becomes "constant". The account is against the source: truncation error, effective mass
+    left out. Raises ResultError, ModelError: an unknown interface; interfaces that shapes do not move independently.
+    """
+    keep = Keep(modes, max_frequency) if modes is not None or max_frequency is not None else None
+    whole = source
+    if not isinstance(whole, ShapedBody):
+        whole = ShapedBody.of(whole) if isinstance(whole, ReducedBody) else ShapedBody.read(whole)
+    places = _places(whole.names, interfaces)
+    arrays, motions = _at_root(whole, places[0])
+    others = motions[places[1:]].reshape(-1, motions.shape[2])
+    elastic = np.eye(len(arrays["M"])) if whole.held else _elastic(whole.arrays)
+    M, K = (elastic.T @ arrays[name] @ elastic for name in ("M", "K"))
+    T, held = _basis(M, K, others @ elastic, whole, keep)
+    T = elastic @ T
+    kept = combined_arrays(arrays, T)
+    for name in ("interfaces", "interface_axes"):
+        kept[name] = arrays[name][places]
+    if "psi2" in kept:
+        kept["psi2"] = kept["psi2"][places[1:] - 1]
+    axes = kept["interface_axes"][0]
+    kept = turned_arrays(kept, axes, len(others))
+    values: dict[str, Any] = dict(kept)
+    if damping_ratio is not None or "D" not in kept:
+        values.pop("D", None)
+        values["damping_ratio"] = np.full(T.shape[1], 0.005 if damping_ratio is None else damping_ratio)
+    values["mass"], values["included"] = float(kept["mass"]), bool(np.any(kept.get("included", False)))
+    body = ReducedBody(
+        interface_names=tuple(whole.names[k] for k in places), cells=whole.cells, recovery_names=whole.recovery_names,
+        **values,
+    )  # fmt: skip
+    return _account(body, turned_arrays(arrays, axes, 0), elastic, T, held)
+
+
+def _places(names: tuple[str, ...], wanted: Sequence[str]) -> Ints:
+    for name in wanted:
+        if name not in names:
+            raise ModelError.at(("interfaces", name), f"is not in the source, which has {', '.join(names)}")
+    if len(set(wanted)) < len(wanted):
+        raise ModelError.at(("interfaces",), "every interface is named once")
+    return np.array([names.index(name) for name in wanted] if wanted else np.arange(len(names)))
+
+
+def _at_root(whole: ShapedBody, root: int) -> tuple[dict[str, Floats], Floats]:
+    """Arrays and motions of the interfaces with an interface held, the origin there."""
+    if whole.held and root == 0:
+        return whole.arrays, whole.motions
+    motion, points = whole.motions[root], whole.arrays["interfaces"]
+    arrays = referred_arrays(whole.arrays, motion, points[root])
+    motions = whole.motions - motion
+    motions[:, :3] += motion[:3] - at_points(motion, points - points[root]).transpose(1, 2, 0)
+    return arrays, motions
+
+
+def _elastic(arrays: dict[str, Floats]) -> Floats:
+    """(n, m): combinations of the shapes without the rigid motions among them, which are six or fewer."""
+    squares, vectors = eigh(arrays["K"], arrays["M"])
+    frequencies = np.sqrt(np.maximum(squares, 0.0))
+    for count in range(min(6, len(squares) - 1), 0, -1):
+        if frequencies[count - 1] < RIGID * frequencies[count]:
+            return np.asarray(vectors[:, count:])
+    return np.eye(len(squares))
+
+
+def _basis(M: Floats, K: Floats, others: Floats, whole: ShapedBody, keep: Keep | None) -> tuple[Floats, Floats]:
+    """Combinations of shapes: unit motions of other interfaces, then modes, with the frequencies (m,) Hz of these."""
+    sizes = np.linalg.svd(others, compute_uv=False)
+    rank = int(np.sum(sizes > INDEPENDENT * np.max(sizes, initial=0.0)))
+    if rank < len(others):
+        raise ModelError(
+            f"interfaces: the shapes move them relative to the root in {rank} independent ways, wanted {len(others)}: "
+            f"name fewer of {', '.join(whole.names)}, or take more shapes, with those of unit motions of the interfaces"
+        )
+    soft = np.linalg.solve(K, others.T)
+    boundary = soft @ np.linalg.inv(others @ soft) if rank else np.zeros((len(M), 0))
+    inner = null_space(others) if rank else np.eye(len(M))
+    squares, parts = eigh(inner.T @ K @ inner, inner.T @ M @ inner) if inner.shape[1] else (np.zeros(0), inner)
+    frequencies = np.sqrt(np.maximum(squares, 0.0)) / (2.0 * np.pi)
+    count = len(squares)
+    if keep is not None and keep.modes is not None:
+        if keep.modes > count:
+            raise ModelError(f"modes: got {keep.modes}, the source has {count}")
+        count = keep.modes
+    if keep is not None and keep.max_frequency is not None:
+        count = min(count, int(np.searchsorted(frequencies, keep.max_frequency, side="right")))
+    return np.hstack([boundary, inner @ parts[:, :count]]), frequencies[:count]
+
+
+def _account(body: ReducedBody, arrays: dict[str, Floats], elastic: Floats, T: Floats, held: Floats) -> Reduction:
+    """The account of a body whose shapes T are among those of ``arrays``, along the body's axes."""
+    M, K, momenta = (elastic.T @ each for each in (arrays["M"] @ elastic, arrays["K"] @ elastic, _momenta(arrays)))
+    squares, parts = eigh(body.K, body.M)
+    force = elastic.T @ arrays["M"] @ T @ parts
+    moved = np.linalg.solve(K, force)
+    better = np.einsum("nk,nk->k", moved, force) / np.einsum("nk,nk->k", moved, M @ moved)
+    rigid = np.concatenate([np.full(3, body.mass), np.diag(body.inertia)])
+    effective = (parts.T @ _momenta(vars(body))) ** 2 / rigid
+    missing = np.einsum("na,na->a", momenta, np.linalg.solve(M, momenta)) / rigid - effective.sum(axis=0)
+    error = np.sqrt(np.maximum(squares / better, 1.0)) - 1.0
+    listed = tuple(
+        (name, "source", np.asarray(point), 0)
+        for name, point in zip(body.interface_names, body.interfaces, strict=True)
+    )
+    return Reduction(
+        body, listed, held, body.frequencies(), error, effective, missing, "full" if body.second_order else "constant"
+    )
+
+
+def _momenta(arrays: Mapping[str, Floats]) -> Floats:
+    return np.hstack([arrays["S1"], arrays["C0"]])

@@ -1,0 +1,137 @@
+"""Finite element models as matrices: nodes, degrees of freedom, mass and stiffness, interfaces, stress stiffness."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints, Sparse
+
+TRANSLATIONS, ROTATIONS, INTERNAL = (0, 1, 2), (3, 4, 5), 6
+
+
+class StressStiffness(Protocol):
+    """Products of the stress stiffness of displacement fields with shapes."""
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        """G (f, s, s) = shapes^T K_s(u) shapes of fields u (n, f) and shapes (n, s), by the degrees of freedom."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MeshInterface:
+    """A frame of the body that can be connected, and the nodes that carry it.
+
+    nodes (m,) : numbers of rows of the nodes of the model. kind : "rigid", the nodes move as one rigid body with the
+    frame (RBE2); "mean", the frame has the mean motion of the nodes, which stay elastic (RBE3). position (3,) m, by
+    default the mean of the nodes' positions. axes (3, 3) : columns, by default those of the model.
+    """
+
+    name: str
+    nodes: Ints
+    kind: Literal["rigid", "mean"] = "rigid"
+    position: Floats | None = None
+    axes: Floats = field(default_factory=lambda: np.eye(3))
+
+
+@dataclass(frozen=True, eq=False)
+class FeModel:
+    """A linear finite element model at rest, without supports; SI units, one set of axes for all nodes.
+
+    nodes (N, 3) m. node_of (n,) and component (n,) : node and component of each degree of freedom: 0 to 2
+    displacements, 3 to 5 rotations, 6 internal coordinates of elements, which rigid motion leaves at zero. mass,
+    stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : numbers of
+    rows of the nodes by name. stress : the stress stiffness, or None. cells : nodes of the cells by their type in
+    meshio, for pictures.
+    """
+
+    nodes: Floats
+    node_of: Ints
+    component: Ints
+    mass: Sparse
+    stiffness: Sparse
+    numbers: Ints
+    node_sets: Mapping[str, Ints] = field(default_factory=dict)
+    stress: StressStiffness | None = None
+    cells: Mapping[str, Ints] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Floats,
+        mass: Sparse,
+        stiffness: Sparse,
+        *,
+        numbers: Ints | None = None,
+        components: int | None = None,
+        node_sets: Mapping[str, Ints] | None = None,
+    ) -> "FeModel":
+        """A model whose nodes all have three or all have six degrees of freedom, node after node.
+
+        components : 3 or 6, by default the size of the matrices divided by the number of nodes. Raises ModelError:
+        matrices of different sizes, or of a size that fits the nodes in neither way.
+        """
+        nodes = np.asarray(nodes, dtype=float)
+        count = len(nodes)
+        per_node = components or (mass.shape[0] // count if count else 0)
+        if mass.shape != stiffness.shape or mass.shape[0] != mass.shape[1]:
+            raise ModelError(f"got a mass of {mass.shape} and a stiffness of {stiffness.shape}, wanted equal squares")
+        if per_node not in (3, 6) or per_node * count != mass.shape[0]:
+            raise ModelError(
+                f"got matrices of {mass.shape[0]} rows for {count} nodes, wanted 3 or 6 rows for each node: check the "
+                "table of nodes and the list of degrees of freedom"
+            )
+        node_of, component = np.divmod(np.arange(per_node * count), per_node)
+        known = np.arange(1, count + 1) if numbers is None else np.asarray(numbers)
+        return cls(nodes, node_of, component, as_csc(mass), as_csc(stiffness), known, node_sets or {})
+
+    @property
+    def size(self) -> int:
+        """The number n of degrees of freedom."""
+        return len(self.node_of)
+
+    @cached_property
+    def dofs(self) -> Ints:
+        """(N, 6): the degree of freedom of each node and component, -1 where there is none."""
+        table = np.full((len(self.nodes), 6), -1)
+        own = self.component < INTERNAL
+        table[self.node_of[own], self.component[own]] = np.flatnonzero(own)
+        return table
+
+    @cached_property
+    def length(self) -> float:
+        """The diagonal of the box around the nodes, m."""
+        return float(np.linalg.norm(np.ptp(self.nodes, axis=0))) or 1.0
+
+    def rigid_motions(self, point: Floats) -> Floats:
+        """(n, 6): displacements in unit translations along, and rotations about, the axes through a point (3,) m.
+
+        Source: docs/theory/modal_body.md, equation (1).
+        """
+        D = np.zeros((self.size, 6))
+        arms = self.nodes[self.node_of] - point
+        for a in TRANSLATIONS:
+            rows = self.component == a
+            D[rows, a] = 1.0
+            D[rows, 3:] = np.cross(arms[rows], np.eye(3)[a])
+            D[self.component == 3 + a, 3 + a] = 1.0
+        return D
+
+    def label(self, dof: int) -> str:
+        """A degree of freedom for messages, as "node 12, z"."""
+        word = ("x", "y", "z", "rotation x", "rotation y", "rotation z", "internal")[self.component[dof]]
+        return f"node {self.numbers[self.node_of[dof]]}, {word}"
+
+
+def as_csc(matrix: Sparse) -> Sparse:
+    """The matrix as a csc_array of floats, without stored zeros, with indices of four bytes if they suffice."""
+    from scipy.sparse import csc_array
+
+    out = csc_array(matrix, dtype=float)
+    out.eliminate_zeros()
+    if max(out.nnz, *out.shape) < np.iinfo(np.int32).max:
+        out.indices, out.indptr = (each.astype(np.int32, copy=False) for each in (out.indices, out.indptr))
+    return out

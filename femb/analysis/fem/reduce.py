@@ -1,0 +1,186 @@
+"""Reduced bodies of meshes, of matrices in files, and of femb's own beams: what users call.
+
+Source: docs/theory/modal_body.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import numpy as np
+
+from femb.analysis.fem.model import FeModel, MeshInterface
+from femb.analysis.fem.nodes_of import interfaces_of
+from femb.analysis.fem.reduction import Coupling, Keep, Reduction, reduce_model
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats
+from femb.elements.marker import Place
+from femb.elements.modal.data import ReducedBody
+from femb.model.model import Model
+
+Interfaces = Sequence[str | MeshInterface] | Mapping[str, str]
+
+
+class ReduceOptions(TypedDict, total=False):
+    """What a reduction keeps and checks; see ``femb.analysis.fem.reduction``."""
+
+    max_frequency: float | None
+    effective_mass: float | None
+    coupling: Coupling | None
+    pictures: bool
+    damping_ratio: float
+    loaded: str
+    mass: float | None
+    centre: Floats | None
+    inertia: Floats | None
+
+
+def reduce_mesh(
+    mesh: str | Path,
+    interfaces: Interfaces,
+    modes: int | None = None,
+    *,
+    youngs_modulus: float,
+    poissons_ratio: float,
+    density: float,
+    unit: float = 1.0,
+    **options: Unpack[ReduceOptions],
+) -> Reduction:
+    """Reduce a mesh of solid cells of one material to its interfaces and modes.
+
+    mesh : a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of 4 or 10 nodes, hexahedra
+    of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean" or "tip=3,7,9@1.5,0,0": the
+    first is the root; or a dictionary of these, or ``femb.MeshInterface``. modes : how many to keep; also max_frequency
+    (Hz) and effective_mass (part). youngs_modulus Pa, density kg/m3, unit : of the mesh's lengths, m. coupling : "full"
+    or "constant"; loaded, mass, centre, inertia : checks, see ``reduce_model``.
+    ``write_reduced_body(path, result.body)`` writes the file, ``result.table()`` is the account.
+    Raises ModelError, ResultError.
+    """
+    from femb.analysis.fem.meshes import read_mesh
+    from femb.analysis.fem.solids import Material
+
+    model = read_mesh(mesh, Material(youngs_modulus, poissons_ratio, density), unit)
+    return _reduced(model, interfaces, modes, options)
+
+
+def reduce_matrices(
+    matrices: str | Path,
+    interfaces: Interfaces,
+    modes: int | None = None,
+    *,
+    nodes: str | Path | None = None,
+    names: tuple[str, str] = ("", ""),
+    **options: Unpack[ReduceOptions],
+) -> Reduction:
+    """Reduce the mass and stiffness of a finite element model in files to interfaces and modes.
+
+    matrices : .npz, .h5 or .mat of arrays (``femb.analysis.fem.matrix_files``), .op4 or .pch of NASTRAN, .sti, .mas or
+    .dof of CalculiX. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names : of mass and
+    stiffness in .op4 and .pch. Others as ``reduce_mesh``. Raises ModelError, ResultError.
+    """
+    return _reduced(read_matrices(matrices, nodes, names), interfaces, modes, options)
+
+
+def reduce_beams(
+    model: Model,
+    root: str,
+    interfaces: Mapping[str, Place | str],
+    modes: int | None = None,
+    *,
+    appendage: str | None = None,
+    **options: Unpack[ReduceOptions],
+) -> Reduction:
+    """Reduce an appendage of femb's own beams and bodies, as it is at rest and without loads.
+
+    root : the body that carries it, or "ground"; its axes are those of the reduced body. interfaces : other places, as
+    {"tip": "beams.boom.-1"}. appendage : its name, needed if the root has several. Others as ``reduce_mesh``.
+    Raises ModelError: joints within the appendage.
+    """
+    from femb.analysis.fem.beams import appendage_model
+
+    fe, tied = appendage_model(model, root, interfaces, appendage)
+    return _reduced(fe, tied, modes, {"pictures": False, **options})
+
+
+def reduced_craig_bampton(
+    matrices: str | Path,
+    interfaces: Mapping[str, Sequence[float] | int],
+    *,
+    nodes: str | Path | None = None,
+    names: tuple[str, str] = ("", ""),
+    damping_ratio: float = 0.005,
+) -> ReducedBody:
+    """The body of Craig-Bampton matrices, six rows for each interface and then one for each mode.
+
+    interfaces : positions (3,) m by name, in the order of the rows, the root first; or numbers of grids of the bulk
+    data ``nodes``, whose rows are along the displacement axes of each grid. matrices, names : as ``reduce_matrices``.
+    Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
+    """
+    from femb.analysis.fem import matrix_files, nastran
+    from femb.analysis.fem.reduced_matrices import craig_bampton_body
+
+    path = _existing(matrices)
+    if path.suffix.lower() == ".op4":
+        mass, stiffness = nastran.read_op4_matrices(path, *names)
+    else:
+        arrays = matrix_files.read_arrays(path)
+        mass, stiffness = (matrix_files.matrix(arrays, word, str(path)) for word in ("mass", "stiffness"))
+    positions, axes = _frames(interfaces, nodes)
+    return craig_bampton_body(mass, stiffness, tuple(interfaces), positions, damping_ratio, axes)
+
+
+def _frames(interfaces: Mapping[str, Sequence[float] | int], nodes: str | Path | None) -> tuple[Floats, Floats]:
+    """Positions (k, 3) and axes (k, 3, 3), columns, of interfaces given by positions or by numbers of grids."""
+    from femb.analysis.fem import nastran
+
+    positions, axes = np.zeros((len(interfaces), 3)), np.tile(np.eye(3), (len(interfaces), 1, 1))
+    grids = {} if nodes is None else nastran.read_grid_frames(_existing(nodes))
+    for k, (name, where) in enumerate(interfaces.items()):
+        if not isinstance(where, int):
+            positions[k] = where
+        elif where in grids:
+            positions[k], axes[k] = grids[where]
+        else:
+            problem = f"grid {where} is not in {nodes}" if nodes else f"got the grid {where}: give its bulk data too"
+            raise ModelError.at(("interfaces", name), problem)
+    return positions, axes
+
+
+def read_matrices(matrices: str | Path, nodes: str | Path | None, names: tuple[str, str] = ("", "")) -> FeModel:
+    """The finite element model of files, as of ``reduce_matrices``. Raises ModelError, ResultError."""
+    from femb.analysis.fem import calculix, matrix_files, nastran, node_tables
+
+    path = _existing(matrices)
+    kind = path.suffix.lower()
+    if kind in (".sti", ".mas", ".dof"):
+        return calculix.read_stored(path, nodes)
+    numbers, places, sets = node_tables.read_nodes(nodes) if nodes is not None else (None, None, {})
+    if kind in (".op4", ".pch"):
+        if numbers is None or places is None:
+            raise ModelError(f"{path}: has no positions of nodes: give the table of nodes, or the bulk data")
+        if kind == ".pch":
+            model = nastran.read_punch_model(path, numbers, places, *names)
+        else:
+            mass, stiffness = nastran.read_op4_matrices(path, *names)
+            model = FeModel.of(places, mass, stiffness, numbers=numbers, node_sets=sets)
+        if nodes is not None and node_tables.is_bulk_data(nodes):
+            return nastran.along_basic_axes(model, nastran.read_grid_frames(nodes))
+        return model
+    if kind in (".npz", ".h5", ".mat"):
+        return matrix_files.model_of_arrays(matrix_files.read_arrays(path), places, numbers, str(path))
+    raise ResultError(
+        f"{path}: got the suffix {path.suffix!r}, wanted matrices in .npz, .h5, .mat, .op4, .pch, or .sti, .mas, .dof"
+    )
+
+
+def _existing(path: str | Path) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise ResultError(f"{path}: there is no such file")
+    return path
+
+
+def _reduced(model: FeModel, interfaces: Interfaces, modes: int | None, options: ReduceOptions) -> Reduction:
+    given = dict(options)
+    keep = Keep(modes, given.pop("max_frequency", None), given.pop("effective_mass", None))  # type: ignore[arg-type]
+    return reduce_model(model, interfaces_of(model, interfaces), keep, **given)  # type: ignore[arg-type]

@@ -1,0 +1,201 @@
+"""Mass, stiffness and stress stiffness of linear elastic solids, by the elements of scikit-fem.
+
+Cells are isoparametric: tetrahedra of 4 and 10 nodes, hexahedra of 8, 20 and 27, wedges of 6, also mixed.
+Source: docs/theory/modal_body.md, sections 9 and 11; T. Gustafsson, G. D. McBain, scikit-fem, JOSS 5 (2020) 2369.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.analysis.fem.model import FeModel, as_csc
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints, Sparse
+
+_HEXA = ["000", "100", "110", "010", "001", "101", "111", "011"]
+_HEXA_EDGES = ["h00", "1h0", "h10", "0h0", "h01", "1h1", "h11", "0h1", "00h", "10h", "11h", "01h"]
+# Reference places of the nodes of cells in the order of VTK and meshio; h is one half.
+NODES: dict[str, tuple[str, list[str]]] = {
+    "tetra": ("ElementTetP1", ["000", "100", "010", "001"]),
+    "tetra10": ("ElementTetP2", ["000", "100", "010", "001", "h00", "hh0", "0h0", "00h", "h0h", "0hh"]),
+    "hexahedron": ("ElementHex1", _HEXA),
+    "hexahedron20": ("ElementHexS2", _HEXA + _HEXA_EDGES),
+    "hexahedron27": ("ElementHex2", _HEXA + _HEXA_EDGES + ["0hh", "1hh", "h0h", "h1h", "hh0", "hh1", "hhh"]),
+    "wedge": ("ElementWedge1", ["000", "100", "010", "001", "101", "011"]),
+}
+DEGREE = {"tetra": 2, "tetra10": 4, "hexahedron": 3, "hexahedron20": 5, "hexahedron27": 5, "wedge": 3}
+# Of the product of three gradients, which are linear in a tetrahedron of 10 nodes.
+STRESS_DEGREE = {**DEGREE, "tetra": 1, "tetra10": 3}
+CHUNK = 4000  # cells at a time
+
+
+@dataclass(frozen=True)
+class Material:
+    """Isotropic and linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3). Raises ModelError."""
+
+    youngs_modulus: float
+    poissons_ratio: float
+    density: float
+
+    def __post_init__(self) -> None:
+        if not self.youngs_modulus > 0.0:
+            raise ModelError(f"youngs_modulus: got {self.youngs_modulus:g} Pa, must be greater than 0")
+        if not -1.0 < self.poissons_ratio < 0.5:
+            raise ModelError(f"poissons_ratio: got {self.poissons_ratio:g}, must be between -1 and 0.5")
+        if not self.density > 0.0:
+            raise ModelError(f"density: got {self.density:g} kg/m3, must be greater than 0")
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """Lame's constants (Pa)."""
+        E, nu = self.youngs_modulus, self.poissons_ratio
+        return E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells (c, b) of one kind, with shape functions (b, p) and derivatives (b, 3, p) at p points of weights (p,)."""
+
+    kind: str
+    cells: Ints
+    values: Floats
+    slopes: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, kind: str, cells: Ints, degree: int) -> "Block":
+        skfem = _skfem()
+        from skfem.quadrature import get_quadrature
+
+        name, places = NODES[kind]
+        element = getattr(skfem, name)()
+        wanted = np.array([[0.5 if c == "h" else float(c) for c in place] for place in places])
+        order = [int(np.argmin(np.linalg.norm(element.doflocs - place, axis=1))) for place in wanted]
+        points, weights = get_quadrature(element.refdom, degree)
+        parts = [element.lbasis(points, i) for i in order]
+        values = np.array([np.broadcast_to(value, weights.shape) for value, _ in parts])
+        slopes = np.array([np.broadcast_to(slope, (3, len(weights))) for _, slope in parts])
+        return cls(kind, cells, values, slopes, weights)
+
+    def geometry(self, nodes: Floats, part: slice) -> tuple[Floats, Floats]:
+        """Gradients (c, p, 3, b) of the shape functions, 1/m, and volumes (c, p) m3. Raises ModelError."""
+        J = np.einsum("cba,bdp->cpad", nodes[self.cells[part]], self.slopes, optimize=True)
+        det = np.linalg.det(J)
+        bad = np.flatnonzero(np.any(det <= 0.0, axis=1))
+        if len(bad):
+            raise ModelError(
+                f"mesh: cell {part.start + bad[0] + 1} of the {self.kind} cells has no positive volume at every point "
+                f"({float(det[bad[0]].min()):.3g} m3): its nodes are in another order, or it is distorted"
+            )
+        slopes = np.swapaxes(np.linalg.inv(J), -1, -2) @ self.slopes.transpose(2, 1, 0)[None]
+        return slopes, det * self.weights
+
+    def parts(self) -> list[slice]:
+        """The cells in portions."""
+        return [slice(k, min(k + CHUNK, len(self.cells))) for k in range(0, len(self.cells), CHUNK)]
+
+
+def _skfem() -> Any:
+    try:
+        import skfem
+    except ImportError as error:
+        raise ModelError(
+            "meshes are assembled by scikit-fem, which is not installed: pip install 'femb[fem]'"
+        ) from error
+    return skfem
+
+
+def solid_model(
+    nodes: Floats,
+    cells: Mapping[str, Ints],
+    material: Material,
+    *,
+    node_sets: Mapping[str, Ints] | None = None,
+    numbers: Ints | None = None,
+) -> FeModel:
+    """A solid of one material: nodes (N, 3) m, cells by their type in meshio. Raises ModelError: no volume."""
+    from scipy.sparse import coo_array, kron
+
+    nodes = np.asarray(nodes, dtype=float)
+    solid = {kind: np.asarray(each) for kind, each in cells.items() if kind in NODES and len(each)}
+    if not solid:
+        raise ModelError(
+            f"mesh: has no volume: got cells of {', '.join(cells) or 'no kind'}, wanted {', '.join(NODES)}"
+        )
+    blocks = [Block.of(kind, each, DEGREE[kind]) for kind, each in solid.items()]
+    used = np.unique(np.concatenate([each.cells.ravel() for each in blocks]))
+    place = np.full(len(nodes), -1)
+    place[used] = np.arange(len(used))
+    count = len(used)
+    lame, shear = material.lame
+    K: Sparse = as_csc(coo_array((3 * count, 3 * count)))
+    m: Sparse = as_csc(coo_array((count, count)))
+    for block in blocks:
+        for part in block.parts():
+            slopes, volumes = block.geometry(nodes, part)
+            own = place[block.cells[part]]
+            c, b = own.shape
+            flat = np.swapaxes(slopes, -1, -2).reshape(c, len(block.weights), 3 * b)  # (c, p, b a)
+            H = (np.swapaxes(flat, 1, 2) @ (flat * volumes[:, :, None])).reshape(c, b, 3, b, 3)
+            Ke = lame * H + shear * H.transpose(0, 1, 4, 3, 2)
+            trace = shear * np.einsum("ciaja->cij", H)
+            for a in range(3):
+                Ke[:, :, a, :, a] += trace
+            me = material.density * np.einsum("ip,jp,cp->cij", block.values, block.values, volumes, optimize=True)
+            rows = (3 * own[:, :, None] + np.arange(3)).reshape(c, -1)
+            K = K + _scattered(Ke.reshape(c, 3 * b, 3 * b), rows, 3 * count)
+            m = m + _scattered(me, own, count)
+    mass = as_csc(kron(m, np.eye(3), format="csc"))
+    node_of, component = np.repeat(used, 3), np.tile(np.arange(3), count)
+    known = np.arange(1, len(nodes) + 1) if numbers is None else numbers
+    strained = [Block.of(kind, each, STRESS_DEGREE[kind]) for kind, each in solid.items()]
+    stress = SolidStress(nodes, strained, place, material)
+    return FeModel(nodes, node_of, component, mass, as_csc(K), known, node_sets or {}, stress, solid)
+
+
+def _scattered(blocks: Floats, rows: Ints, size: int) -> Sparse:
+    """Sum of element matrices (c, g, g) with rows (c, g)."""
+    from scipy.sparse import coo_array
+
+    rows = rows.astype(np.int32)
+    across = np.broadcast_to(rows[:, :, None], blocks.shape), np.broadcast_to(rows[:, None, :], blocks.shape)
+    return coo_array((blocks.ravel(), (across[0].ravel(), across[1].ravel())), shape=(size, size)).tocsc()
+
+
+@dataclass(frozen=True, eq=False)
+class SolidStress:
+    """Stress stiffness of solids: int (grad a) sigma : grad b, of shapes without a matrix."""
+
+    nodes: Floats
+    blocks: list[Block]
+    place: Ints
+    material: Material
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        """(f, s, s) of fields (n, f) and shapes (n, s)."""
+        lame, shear = self.material.lame
+        f, s = fields.shape[1], shapes.shape[1]
+        G = np.zeros((f, s, s))
+        both = np.hstack([fields, shapes]).reshape(-1, 3 * (f + s))
+        for block in self.blocks:
+            for whole in block.parts():
+                for start in range(whole.start, whole.stop, 500):
+                    part = slice(start, min(start + 500, whole.stop))
+                    slopes, volumes = block.geometry(self.nodes, part)
+                    c, p, _, b = slopes.shape
+                    local = both[self.place[block.cells[part]]]  # (c, b, 3 (f + s))
+                    grads = (slopes.reshape(c, 3 * p, b) @ local).reshape(c * p, 3, 3, f + s)  # direction, component
+                    strain = grads[..., :f] + grads[..., :f].swapaxes(1, 2)
+                    stress = shear * strain
+                    spur = 0.5 * lame * np.einsum("qaaf->qf", strain)
+                    for a in range(3):
+                        stress[:, a, a] += spur
+                    stress *= volumes.reshape(-1)[:, None, None, None]
+                    own = np.ascontiguousarray(grads[..., f:]).reshape(c * p, 3, 3 * s)
+                    flat = own.reshape(-1, s)
+                    for k in range(f):
+                        pulled = np.swapaxes(stress[..., k], 1, 2) @ own
+                        G[k] += flat.T @ pulled.reshape(-1, s)
+        return G

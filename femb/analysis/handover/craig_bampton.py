@@ -1,0 +1,93 @@
+"""Craig-Bampton matrices of an appendage, or of a whole satellite, with the hub as its interface.
+
+    M = [ M_rr  L^T ]    K = [ 0  0       ]    D = [ 0  0              ]
+        [ L     1   ]        [ 0  omega^2 ]        [ 0  2 zeta omega   ]
+
+The boundary coordinates are displacement and rotation of the hub. Source: docs/theory/handover.md, equations (2), (3).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from femb.analysis.array_file import read_arrays, write_arrays
+from femb.analysis.handover import nastran
+from femb.analysis.modes.hybrid import HybridCoordinates
+from femb.analysis.modes.participation import DIRECTIONS, Participation
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Complexes, Floats
+
+FORMATS = (".npz", ".mat", ".h5", ".op4", ".pch")
+MATRICES = ("mass", "stiffness", "damping")
+
+
+@dataclass(frozen=True, eq=False)
+class CraigBampton:
+    """M x'' + D x' + K x = f with x (6 + k,): a boundary of six, and k modes with the boundary held.
+
+    name : of the hub or the appendage. point (3,) m, inertial, and axes (3, 3), as columns : of the boundary.
+    mass, stiffness, damping (6 + k, 6 + k) : modes have unit mass. dofs (6 + k,) : names, "x" to "rz" of the boundary,
+    then those of the modes.
+    """
+
+    name: str
+    point: Floats
+    axes: Floats
+    mass: Floats
+    stiffness: Floats
+    damping: Floats
+    dofs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, whole: HybridCoordinates | Participation, *, dampers: bool = False) -> "CraigBampton":
+        """Of a hub with all its appendages, or of one appendage about the point that its participation is about.
+
+        dampers : the model's own in place of the ratios, of a whole. Raises ModelError where these are not known.
+        """
+        parts: tuple[Participation, ...]
+        if isinstance(whole, Participation):
+            name, parts, rigid = whole.name, (whole,), whole.rigid_mass
+        else:
+            name, parts, rigid = whole.hub, whole.appendages, whole.mass
+        coupling = np.vstack([np.zeros((0, 6)), *(part.coupling for part in parts)])
+        omega = 2.0 * np.pi * np.concatenate([[], *(part.frequencies for part in parts)])
+        mass = np.block([[rigid, coupling.T], [coupling, np.eye(len(omega))]])
+        stiffness, damping = np.zeros_like(mass), np.zeros_like(mass)
+        stiffness[6:, 6:] = np.diag(omega**2)
+        if isinstance(whole, HybridCoordinates):
+            damping = whole.damping_matrix(dampers)
+        elif dampers:
+            raise ModelError("Craig-Bampton: the model's own dampers are known of the whole: give hybrid coordinates")
+        else:
+            damping[6:, 6:] = np.diag(2.0 * whole.damping * omega)
+        modes = [f"{part.name}.mode {k + 1}" for part in parts for k in range(len(part.frequencies))]
+        return cls(name, whole.point, whole.axes, mass, stiffness, damping, (*DIRECTIONS, *modes))
+
+    def dynamic_mass(self, s: complex) -> Complexes:
+        """D(s) (6, 6): the wrench on the boundary by its acceleration at e^(s t), s in rad/s: equation (4)."""
+        inner = s * s * self.mass[6:, 6:] + s * self.damping[6:, 6:] + self.stiffness[6:, 6:]
+        share = s * s * np.linalg.solve(inner, self.mass[6:, :6].astype(complex))
+        return np.asarray(self.mass[:6, :6] - self.mass[:6, 6:] @ share, dtype=np.complex128)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz, .mat, .h5 (group craig_bampton), .op4 or a DMIG punch file .pch; its path.
+
+        The last two need pyyeti; a .pch has ten digits. Raises ModelError without pyyeti, ResultError.
+        """
+        path = Path(path)
+        if path.suffix not in FORMATS:
+            raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be one of {', '.join(FORMATS)}")
+        matrices = {word: getattr(self, word) for word in MATRICES}
+        if path.suffix == ".op4":
+            return nastran.write_op4(path, matrices)
+        if path.suffix == ".pch":
+            return nastran.write_punch(path, matrices, self.dofs)
+        arrays = {"name": (self.name,), "point": self.point, "axes": self.axes, **matrices, "dofs": self.dofs}
+        return write_arrays(path, arrays, FORMATS[:3], group="craig_bampton")
+
+    @classmethod
+    def read(cls, path: str | Path) -> "CraigBampton":
+        """Read a .npz written by ``write``. Raises ResultError."""
+        found = read_arrays(path, ("point", "axes", *MATRICES), ("name", "dofs"), "Craig-Bampton model")
+        return cls(**{**found, "name": found["name"][0]})

@@ -1,0 +1,106 @@
+"""The script inside of the FMUs that femb writes: a linear model, integrated exactly over each communication step.
+
+    x' = A x + B u,   y = C x + D u,   x(t + h) = e^(A h) x(t) + (integral of e^(A s) ds from 0 to h) B u
+
+Inputs are constant over a step, as a sampled controller gives them. It needs numpy alone; femb need not be installed.
+"""
+
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+import numpy as np
+from pythonfmu import DefaultExperiment, Fmi2Causality, Fmi2Initial, Fmi2Slave, Fmi2Variability, Real
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+# Coefficients of the Pade approximant of degree 13, and the norm up to which it is exact to the last digit.
+# Source: N. J. Higham, SIAM J. Matrix Anal. Appl. 26 (2005) 1179.
+PADE = (
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+    10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
+)  # fmt: skip
+NORM = 5.37
+
+
+def exponential(A: Array) -> Array:
+    """e^A (n, n) by scaling and squaring."""
+    norm = float(np.max(np.sum(np.abs(A), axis=0), initial=0.0))
+    squarings = max(0, int(np.ceil(np.log2(norm / NORM)))) if norm > 0.0 else 0
+    A = A / 2.0**squarings
+    powers = [np.eye(len(A))]
+    for _ in range(6):
+        powers.append(powers[-1] @ (A @ A))
+    odd = A @ sum(c * power for c, power in zip(PADE[1::2], powers, strict=True))
+    even = sum(c * power for c, power in zip(PADE[::2], powers, strict=True))
+    result = np.asarray(np.linalg.solve(even - odd, even + odd), dtype=np.float64)
+    for _ in range(squarings):
+        result = result @ result
+    return result
+
+
+class LinearModel(Fmi2Slave):
+    """A state space of small changes about an operating point; its states start at zero or at its parameters."""
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(**words)
+        with np.load(Path(self.resources) / "linear.npz") as file:
+            self.A, self.B, self.C, self.D = (file[word] for word in "ABCD")
+            variables = [[(str(a), str(b)) for a, b in file[word]] for word in ("inputs", "outputs", "states")]
+            self.modelName, self.description = str(file["name"]), str(file["description"])
+            self.default_experiment = DefaultExperiment(step_size=float(file["step"]))
+        self.x, self.u = np.zeros(len(self.A)), np.zeros(self.B.shape[1])
+        self.steps: dict[float, tuple[Array, Array]] = {}
+        inputs, outputs, states = variables
+        for k, (name, meaning) in enumerate(inputs):
+            self._add(name, meaning, Fmi2Causality.input, self.u, k)
+        for k, (name, meaning) in enumerate(outputs):
+            self.register_variable(
+                Real(name, description=meaning, causality=Fmi2Causality.output, getter=self._output(k)), nested=False
+            )
+        for k, (name, meaning) in enumerate(states):
+            self._add(f"start.{name}", f"at the start: {meaning}", Fmi2Causality.parameter, self.x, k)
+
+    def _add(self, name: str, meaning: str, causality: Fmi2Causality, values: Array, k: int) -> None:
+        fixed = causality == Fmi2Causality.parameter
+        words = {"variability": Fmi2Variability.fixed, "initial": Fmi2Initial.exact} if fixed else {}
+
+        def put(value: float) -> None:
+            values[k] = value
+
+        variable = Real(
+            name, start=0.0, description=meaning, causality=causality, getter=lambda: values[k], setter=put, **words
+        )
+        self.register_variable(variable, nested=False)
+
+    def to_xml(self, *arguments: Any, **words: Any) -> Element:
+        """The description of the model, with what the standard asks for beside that of pythonfmu."""
+        root: Element = super().to_xml(*arguments, **words)
+        structure = root.find("ModelStructure")
+        outputs = None if structure is None else structure.find("Outputs")
+        if structure is not None and outputs is not None:
+            unknowns = SubElement(structure, "InitialUnknowns")
+            for output in outputs:
+                SubElement(unknowns, "Unknown", index=output.attrib["index"])
+        return root
+
+    def _output(self, k: int) -> Any:
+        return lambda: self.C[k] @ self.x + self.D[k] @ self.u
+
+    def do_step(self, current_time: float, step_size: float) -> bool:
+        """Advance the states by a step with constant inputs."""
+        if step_size not in self.steps:
+            n, m = self.B.shape
+            whole = np.zeros((n + m, n + m))
+            whole[:n, :n], whole[:n, n:] = self.A * step_size, self.B * step_size
+            by = exponential(whole)[:n]
+            self.steps[step_size] = by[:, :n], by[:, n:]
+        by_x, by_u = self.steps[step_size]
+        self.x[:] = by_x @ self.x + by_u @ self.u
+        return True
+
+    def _get_fmu_state(self) -> dict[str, Any]:
+        return {"x": self.x.tolist(), "u": self.u.tolist()}
+
+    def _set_fmu_state(self, state: dict[str, Any]) -> None:
+        self.x[:], self.u[:] = state["x"], state["u"]

@@ -1,0 +1,185 @@
+"""Equivalent mechanical models: modes as masses that slide on springs, or as hinged rigid panels, and what hub remains.
+
+    sliding mass    m = |l_t|^2,   e = l_t / |l_t|,   rho = l_t x l_r / m,   k = m omega^2,   c = 2 zeta omega m
+    hinged panel    I = |l_r|^2,   d = |l_t| |l_r| / m,   I_centre = I - m d^2,   k = I omega^2,   c = 2 zeta omega I
+
+The whole mass of what slides or turns is taken from the hub. Source: docs/theory/handover.md, equations (16) to (19).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from femb.analysis.handover.effectors import HingedPanel, SlidingMass
+from femb.analysis.modes.hybrid import UNITS, HybridCoordinates
+from femb.analysis.modes.participation import Participation
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats
+
+FORMAT = "femb equivalent mechanical model 1"
+# Of the lever of a mode: a pitch below it is rounding. Of the largest entry: an inertia below it is none.
+STRAIGHT, NONE = 1e-6, 1e-9
+
+Selection: TypeAlias = "int | Mapping[str, Sequence[int]]"
+"""Numbers of modes, from 1, by the name of an appendage; or the number of lowest modes of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class MechanicalModel:
+    """A rigid hub with sliding masses or hinged panels, about the hub's origin and along its axes.
+
+    hub : its name. mass (6, 6) : of the hub, with all mass that neither slides nor turns. effectors : what does.
+    """
+
+    hub: str
+    mass: Floats
+    effectors: tuple[SlidingMass | HingedPanel, ...]
+
+    @property
+    def whole_mass(self) -> Floats:
+        """(6, 6): of everything as one rigid body."""
+        return np.asarray(self.mass + sum(effector.rigid_mass for effector in self.effectors))
+
+    @property
+    def coupling(self) -> Floats:
+        """(k, 6): participation of the effectors' motions of unit mass, as L of the modes they stand for."""
+        return np.array([effector.coupling for effector in self.effectors]).reshape(-1, 6)
+
+    @property
+    def centre(self) -> Floats:
+        """(3,) m: the hub's mass centre."""
+        first = np.array([self.mass[5, 1], self.mass[3, 2], self.mass[4, 0]])
+        return np.asarray(first / self.mass[0, 0])
+
+    @property
+    def inertia(self) -> Floats:
+        """(3, 3) kg m2: the hub's, about its mass centre."""
+        c = self.centre
+        return np.asarray(self.mass[3:, 3:] - self.mass[0, 0] * (c @ c * np.eye(3) - np.outer(c, c)))
+
+    def write(self, path: str | Path) -> Path:
+        """Write a JSON file with the names of Basilisk's hub and effectors; its path. Raises ResultError."""
+        from femb import __version__
+
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "femb": __version__,
+            "units": UNITS,
+            "hub": {
+                "name": self.hub,
+                "mHub": float(self.mass[0, 0]),
+                "r_BcB_B": self.centre.tolist(),
+                "IHubPntBc_B": self.inertia.tolist(),
+            },
+        }
+        for kind in (SlidingMass, HingedPanel):
+            document[kind.effector] = [one.parameters for one in self.effectors if isinstance(one, kind)]
+        path = Path(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ResultError(f"{path}: cannot be written ({error})") from error
+        return path
+
+
+def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
+    """Modes as point masses that slide on springs.
+
+    Raises ModelError: a mode that moves no mass centre or is a screw, an unknown mode, or a hub whose mass or inertia
+    becomes negative.
+    """
+    found = []
+    for part, k in _selected(plant, modes):
+        line, turn, omega, zeta, name = _mode(part, k)
+        mass = float(line @ line)
+        if np.sqrt(mass) <= STRAIGHT * np.linalg.norm(turn):
+            raise ModelError(f"sliding masses: {name} moves no mass centre, which no sliding mass is: leave out")
+        pitch, lever = line @ turn / mass, np.linalg.norm(turn) / np.sqrt(mass)
+        if abs(pitch) > STRAIGHT * max(lever, 1e-3):
+            raise ModelError(
+                f"sliding masses: {name} is a screw of {pitch:.3g} m pitch, which no sliding mass has: leave it out, "
+                "or take hybrid coordinates, which have it exactly"
+            )
+        place = np.cross(line, turn) / mass
+        found.append(SlidingMass(name, mass, place, line / np.sqrt(mass), mass * omega**2, 2.0 * zeta * omega * mass))
+    return _checked(plant, tuple(found))
+
+
+def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
+    """Modes as rigid panels on hinges at the roots of their appendages, whose mass they share by effective mass.
+
+    Raises ModelError: a mode that does not turn its mass centre about the root, an unknown mode, or a hub whose mass or
+    inertia becomes negative.
+    """
+    selected, found = _selected(plant, modes), []
+    for part, k in selected:
+        root = plant.position(f"{part.name}.root")
+        line, turn, omega, zeta, name = _mode(part.about(plant.point + plant.axes @ root), k)
+        inertia, effective = float(turn @ turn), float(line @ line)
+        if not np.sqrt(effective) > STRAIGHT * np.sqrt(inertia) or not inertia > 0.0:
+            raise ModelError(f"hinged panels: {name} moves no mass centre, as no hinged panel does: leave it out")
+        if abs(line @ turn) > STRAIGHT * np.sqrt(effective * inertia):
+            raise ModelError(
+                f"hinged panels: {name} moves its mass centre along the axis of its rotation, which no hinged panel "
+                "does: leave it out, or take hybrid coordinates, which have it exactly"
+            )
+        share = sum(np.sum(other.coupling[j, :3] ** 2) for other, j in selected if other is part)
+        mass = part.rigid_mass[0, 0] * effective / share
+        distance = np.sqrt(effective * inertia) / mass
+        centre = inertia - mass * distance**2
+        if centre < 0.0:
+            raise ModelError(
+                f"hinged panels: {name} needs a panel of more than its share of the appendage, {mass:.6g} kg: take "
+                f"fewer modes of {part.name!r}"
+            )
+        axis = turn / np.sqrt(inertia)
+        along = np.cross(line / np.sqrt(effective), axis)  # from the hinge to the panel's mass centre
+        dcm = np.array([-along, axis, -np.cross(along, axis)])
+        stiffness, damping = inertia * omega**2, 2.0 * zeta * omega * inertia
+        found.append(HingedPanel(name, mass, distance, centre, root, dcm, stiffness, damping))
+    return _checked(plant, tuple(found))
+
+
+def _selected(plant: HybridCoordinates, modes: Selection) -> list[tuple[Participation, int]]:
+    """Appendages, and numbers of modes from zero."""
+    parts = {part.name: part for part in plant.appendages}
+    wanted = {name: range(1, modes + 1) for name in parts} if isinstance(modes, int) else modes
+    found = []
+    for name, numbers in wanted.items():
+        if name not in parts:
+            raise ModelError(f"modes: no appendage {name!r}; there are: {', '.join(parts) or 'none'}")
+        most = len(parts[name].frequencies)
+        for number in numbers:
+            if not 1 <= number <= most:
+                raise ModelError(f"modes: {name}: got {number}, wanted numbers from 1 to {most}, its modes")
+            found.append((parts[name], number - 1))
+    return found
+
+
+def _mode(part: Participation, k: int) -> tuple[Floats, Floats, float, float, str]:
+    """Participation in translation and in rotation (3,), frequency rad/s, damping ratio, and name of a mode."""
+    omega = 2.0 * np.pi * float(part.frequencies[k])
+    return part.coupling[k, :3], part.coupling[k, 3:], omega, float(part.damping[k]), f"{part.name}.mode {k + 1}"
+
+
+def _checked(plant: HybridCoordinates, effectors: tuple[SlidingMass | HingedPanel, ...]) -> MechanicalModel:
+    """The model, whose hub must be a rigid body."""
+    mass = plant.mass - sum(effector.rigid_mass for effector in effectors)
+    result = MechanicalModel(plant.hub, mass, effectors)
+    words = ", ".join(effector.name for effector in effectors)
+    if not mass[0, 0] > NONE * plant.mass[0, 0]:
+        raise ModelError(f"hub {plant.hub!r}: its mass becomes {mass[0, 0]:.4g} kg with {words}: take fewer")
+    values, axes = np.linalg.eigh(result.inertia)
+    if values[0] < NONE * np.max(np.diag(plant.mass)[3:]) or values[2] > (1.0 + NONE) * (values[0] + values[1]):
+        axis = ", ".join(f"{x:.3g}" for x in axes[:, 0] + 0.0)
+        raise ModelError(
+            f"hub {plant.hub!r}: what remains is no rigid body, its principal moments of inertia become "
+            f"{', '.join(f'{x:.4g}' for x in values)} kg m2, the least about ({axis}), with {words}: model one plane "
+            "of bending alone by sliding masses, or take hinged panels"
+        )
+    return result

@@ -1,0 +1,68 @@
+"""Frequency response: the transfer matrix of a linear model at some frequencies."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.analysis.array_file import Arrays, write_arrays
+from femb.base.errors import ModelError
+from femb.base.types import Complexes, Floats
+from femb.base.values import nearest, shown
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResponse:
+    """Transfer matrices (f, p, m), complex, at frequencies (f,) in Hz; names of the p outputs and the m inputs.
+
+    rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None.
+    """
+
+    frequencies: Floats
+    values: Complexes
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    rounding: Floats | None = None
+
+    def between(self, output: str, input_: str) -> Complexes:
+        """(f,) the response of one output to one input. Raises ModelError: an unknown name."""
+        for name, names in ((output, self.outputs), (input_, self.inputs)):
+            if name not in names:
+                raise ModelError(
+                    f"frequency response: no {name!r}{nearest(name, names)}; there are: {', '.join(names) or 'none'}"
+                )
+        return self.values[:, self.outputs.index(output), self.inputs.index(input_)]
+
+    @property
+    def singular_values(self) -> Floats:
+        """(f, min(p, m)) singular values of the transfer matrices, largest first."""
+        return np.asarray(np.linalg.svd(self.values, compute_uv=False))
+
+    def write(self, path: str | Path) -> Path:
+        """Write frequencies, real and imaginary parts and names to a .npz or a results file .h5; returns the path.
+
+        In a results file they are in the group ``response``. Raises ResultError.
+        """
+        arrays: Arrays = {
+            "frequencies": self.frequencies,
+            "real": self.values.real,
+            "imaginary": self.values.imag,
+            "outputs": self.outputs,
+            "inputs": self.inputs,
+        }
+        return write_arrays(path, arrays, (".npz", ".h5"), group="response")
+
+    def draw(self, path: str | Path, what: str = "bode", *, dpi: int = 150) -> Path:
+        """Draw to a picture file; what : "bode", "nichols" or "singular-values". Raises ResultError."""
+        from femb.export.plots.frequency import draw_response
+
+        return draw_response(path, what, self.frequencies, self.values, self.outputs, self.inputs, dpi)
+
+
+def checked_frequencies(frequencies: ArrayLike) -> Floats:
+    """(f,) Hz. Raises ModelError: none, or any that is not positive and finite."""
+    found = np.atleast_1d(np.asarray(frequencies, dtype=float))
+    if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)) or np.min(found) <= 0.0:
+        raise ModelError(f"frequencies: got {shown(frequencies)}, wanted positive numbers in Hz")
+    return found

@@ -1,0 +1,193 @@
+"""Rigid-body motions of damped and of spinning structures as states, separated exactly: with x = (p, p'), x' = A x,
+
+    A X = X L,   Y^T A = L Y^T,   Y^T X = 1,   P = 1 - X Y^T
+
+for the invariant subspace X of motions that symmetries of space give: of a free structure that turns at w about n, its
+place along n and its angle about n with their rates (0, double), its place across n with the rate (+-i w, double) and
+the tilt of n (+-i w). They have defective eigenvalues, which an eigenvalue solver returns as clusters about the true
+ones. Y follows from X, since x_i^T W x with W = [C, M; -M, 0] is constant along every motion: momenta, mass centre.
+Source: docs/theory/modes.md, section 4.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.analysis.modes.eigen import is_symmetric
+from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.analysis.modes.flexibility import Flexibility
+from femb.analysis.modes.rigid import ROUNDED, FreeMotions, null_space, without_reactions
+from femb.base.types import Floats
+from femb.layout.connections import groups_of
+from femb.numerics import rotations
+
+# Residual of a motion, relative to its terms, up to which it is one of the structure.
+EXACT = 1e-10
+# Of the terms by which rates of motions without stiffness act on such motions: below this they do not.
+COUPLED = 1e-7
+# Of the products of left and right vectors: below this they are not those of the whole subspace.
+DEPENDENT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class RigidStates:
+    """states X, left Y (2 n_v, d) with Y^T X = 1, and rates L (d, d): A X = X L. Y = [.., M Z] with adjoint Z (n_v, d).
+
+    across : number of rigid-body motions that rest in inertial axes, seen from axes that turn: two translations and the
+    tilt of each free structure. spins (g,) rad/s : of these structures.
+    """
+
+    states: Floats
+    left: Floats
+    adjoint: Floats
+    rates: Floats
+    across: int
+    spins: Floats
+
+    def without(self, x: Floats) -> Floats:
+        """x (2 n_v,) less its part along these states."""
+        projected: Floats = x - self.states @ (self.left.T @ x)
+        return projected
+
+
+def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> RigidStates:
+    """The states of motions without stiffness, and of free structures that turn.
+
+    free : motions without stiffness. lowest : omega^2 of the lowest other one, rad2/s2. Raises SolveError.
+    """
+    symmetric = is_symmetric(motion)
+    parts = [_at_zero(motion, free, lowest) if symmetric else _undamped(motion, free)]
+    spins = []
+    if motion.spinning and symmetric:
+        for group in groups_of(motion.system.layout, springs=True, rows=True):
+            found = _across(motion, group)
+            if found is not None:
+                parts.append(found[:2])
+                spins.append(found[2])
+    X = np.hstack([states for states, _ in parts])
+    sizes = np.linalg.norm(X, axis=0)
+    rates = np.zeros((X.shape[1], X.shape[1]))
+    at = 0
+    for states, own in parts:
+        rates[at : at + states.shape[1], at : at + states.shape[1]] = own
+        at += states.shape[1]
+    X, rates = X / sizes, sizes[:, None] * rates / sizes
+    Y = _conserved(motion, X)
+    products = Y.T @ X
+    scale = np.linalg.norm(Y, axis=0)
+    values = np.linalg.svd(products / np.where(scale > 0.0, scale, 1.0)[:, None], compute_uv=False)
+    if len(values) and values[-1] <= DEPENDENT * values[0]:
+        # a chain of more than two states, as of a spin about an axis of no inertia: none is taken out
+        none = np.zeros((X.shape[0], 0))
+        return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0))
+    across = sum(states.shape[1] // 2 for states, _ in parts[1:])
+    left, adjoint = (np.linalg.solve(products, part.T).T for part in (Y, X[: len(X) // 2]))
+    return RigidStates(X, left, adjoint, rates, across, np.array(spins))
+
+
+def _undamped(motion: EigenProblem, free: FreeMotions) -> tuple[Floats, Floats]:
+    """States (D, 0), (0, D) of motions that nothing resists, of a stiffness that is not symmetric."""
+    return _chains(free.undamped(motion).shapes, None)
+
+
+def _at_zero(motion: EigenProblem, free: FreeMotions, lowest: float) -> tuple[Floats, Floats]:
+    """States (D, 0), and (p, D c) of motions at a constant rate D c, with K p = -C D c."""
+    D = free.shapes
+    if not free.count:
+        return np.zeros((2 * motion.system.n_v, 0)), np.zeros((0, 0))
+    forces = np.array([motion.damping_times(shape) for shape in D.T]).T
+    spin = float(np.max(np.abs(motion.v)))
+    sizes = np.array([_sizes(motion, shape) + spin * motion.times(np.abs(motion.mass), shape) for shape in np.abs(D).T])
+    sizes = sizes.T
+    forces = np.where(motion.held[:, None] | (np.abs(forces) <= EXACT * sizes), 0.0, forces)
+    if not np.any(forces):
+        return _chains(D, None)
+    between = D.T @ forces
+    between[np.abs(between) <= COUPLED * np.max(np.abs(D).T @ sizes)] = 0.0
+    c = null_space(between / np.max(np.abs(between), initial=np.finfo(float).tiny))
+    return _chains(D, (c, -Flexibility(motion, free, lowest)(forces @ c)))
+
+
+def _chains(D: Floats, of_rates: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
+    """The states (D, 0), (p, D c), and their rates; by default p = 0 and c = 1."""
+    c, p = of_rates or (np.eye(D.shape[1]), np.zeros_like(D))
+    k, m = c.shape
+    rates = np.zeros((k + m, k + m))
+    rates[:k, k:] = c
+    return np.hstack([np.vstack([D, np.zeros_like(D)]), np.vstack([p, D @ c])]), rates
+
+
+def _across(motion: EigenProblem, group: list[int]) -> tuple[Floats, Floats, float] | None:
+    """States, their rates and the spin (rad/s) of one structure that turns: across its axis, and of its tilt.
+
+    None where it is held, or does not turn, or where something resists.
+    """
+    system, layout = motion.system, motion.system.layout
+    moving = np.zeros(system.n_v, dtype=bool)
+    for k in group:
+        moving[motion.velocities_of(k)] = True
+    frame = next((k for k in group if layout.frames[k].freedom == 6), None)
+    if frame is None or np.any(motion.held & moving):
+        return None
+    i, j = layout.frame_q[frame], layout.frame_v[frame]
+    omega = rotations.rotate(motion.q[i + 3 : i + 7], motion.v[j + 3 : j + 6])
+    spin = float(np.linalg.norm(omega))
+    if spin == 0.0:
+        return None
+    centre = motion.q[i : i + 3] + np.cross(omega, motion.v[j : j + 3]) / spin**2
+    whole = np.where(moving, motion.rigid_motions(), 0.0)
+    turns = whole[3:] - np.cross(np.eye(3), centre) @ whole[:3]
+    first = np.linalg.svd(omega[None])[2][1]
+    plane = np.array([first, np.cross(omega / spin, first)])
+    T, R = (plane @ whole[:3]).T, (plane @ turns).T
+    s = spin * np.array([[0.0, -1.0], [1.0, 0.0]])
+    zero, two, one = np.zeros_like(T), np.zeros((2, 2)), np.eye(2)
+    states, rates = [np.zeros((2 * len(moving), 0))], []
+    # y = e^(-s t) (c + u t): y'' = -2 s y' - s^2 y
+    extent = np.max(np.abs([*whole[:3], *turns]), axis=0)
+    if not _resists(motion, extent, spin, (zero, T, -2.0 * T @ s), (T, zero, -T @ (s @ s))):
+        states.append(np.block([[T, zero], [zero, T]]))
+        rates.append(np.block([[two, one], [-s @ s, -2.0 * s]]))
+    if not _resists(motion, extent, spin, (R, -R @ s, R @ (s @ s))):
+        states.append(np.vstack([R, -R @ s]))
+        rates.append(-s)
+    if not rates:
+        return None
+    from scipy.linalg import block_diag
+
+    return np.hstack(states), block_diag(*rates), spin
+
+
+def _resists(motion: EigenProblem, extent: Floats, spin: float, *motions: tuple[Floats, Floats, Floats]) -> bool:
+    """Whether constraints, or forces at displacements, rates and accelerations (n_v, k) each, resist.
+
+    extent (n_v,) : the largest displacements of all these motions, which with spin (rad/s) scale what is rounding.
+    Reactions may balance the forces.
+    """
+    times, n, n_c = motion.system.solver.multiply, motion.system.n_v, motion.system.n_c
+    gaps = times(np.abs(motion.jacobian), np.append(extent, np.zeros(n_c)))[n:]
+    terms = motion.times(np.abs(motion.stiffness), extent) + spin * _sizes(motion, extent)
+    terms += spin**2 * motion.times(np.abs(motion.mass), extent)
+    terms += ROUNDED / EXACT * np.max(terms) if n_c else 0.0
+    through = without_reactions(motion)
+    for columns in zip(*(np.hstack(parts).T for parts in zip(*motions, strict=True)), strict=True):
+        p, rate, acceleration = (np.ascontiguousarray(column) for column in columns)
+        force = motion.times(motion.mass, acceleration) + motion.damping_times(rate)
+        force += motion.times(motion.stiffness, p)
+        if np.any(np.abs(motion.gaps(p)) > EXACT * gaps) or np.any(np.abs(through(force)) > EXACT * terms):
+            return True
+    return False
+
+
+def _sizes(motion: EigenProblem, x: Floats) -> Floats:
+    """(n_v,) sizes of the terms of the damping force at rates of the sizes x (n_v,)."""
+    return motion.times(np.abs(motion.damping), x) + motion.low_rank.damping_sizes(x)
+
+
+def _conserved(motion: EigenProblem, X: Floats) -> Floats:
+    """W^T X (2 n_v, d): the products with these that are constant along every motion."""
+    n = motion.system.n_v
+    p, rate = X[:n], X[n:]
+    M, C = (motion.system.pattern.to_csc(data)[:n, :n] for data in (motion.mass, motion.damping))
+    low = motion.low_rank
+    return np.vstack([C.T @ p + low.damping @ (low.left.T @ p) - M @ rate, M @ p])

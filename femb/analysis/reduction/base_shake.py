@@ -1,0 +1,216 @@
+"""Base shake: response to a sine sweep or to a random acceleration of the base.
+
+    S_out = |H|^2 S_in,   rms^2 = integral of S_out df,   Miles: rms = sqrt(pi/2 f Q S(f)) times the static response
+
+Points of the integral resolve every half-power band. Source: docs/theory/linearisation.md, section 9; J. W. Miles, J.
+Aero. Sci. 21 (1954) 753.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from femb.analysis.array_file import write_arrays
+from femb.analysis.linear.response import FrequencyResponse
+from femb.analysis.linear.statespace import StateSpace
+from femb.analysis.linear.units import unit_of
+from femb.analysis.modes.modes import DAMPING
+from femb.analysis.reduction.density import Density, gauss
+from femb.analysis.reduction.model import linear_model
+from femb.analysis.reduction.orders import state_space_of
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import shown, without_rounding
+from femb.model.model import Model
+from femb.numerics.resonances import resolving
+
+MODES = 20
+# Poles that differ by no more than this part are those of one multiple mode.
+EQUAL = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Shaken:
+    """The response of outputs (p,) to the acceleration of the base along one axis.
+
+    span : first and last frequency, Hz. response : to unit acceleration, (f, p, 1). space : the linear model.
+    density (f,), output_density (f, p) and rms (p,) : of a random shake, and miles (p,) its estimate by the mode of the
+    largest static response, or nan; None of a sine.
+    peak (p,), peak_frequency (p,) Hz : the largest amplitude for unit acceleration, where it is.
+    """
+
+    axis: str
+    span: tuple[float, float]
+    damping: float
+    space: StateSpace
+    response: FrequencyResponse
+    density: Floats | None
+    output_density: Floats | None
+    rms: Floats | None
+    miles: Floats | None
+    peak: Floats
+    peak_frequency: Floats
+
+    def table(self) -> str:
+        """A line for each output."""
+        kept = sum(name.startswith("mode ") and not name.endswith(" rate") for name in self.space.states)
+        kind = "random" if self.rms is not None else "sine"
+        head = (
+            f"{kind} {self.axis}, {self.span[0]:.6g} to {self.span[1]:.6g} Hz, {kept} modes, "
+            f"{100.0 * self.damping:.3g} % damping in each"
+        )
+        width = max(len("output"), *(len(name) for name in self.response.outputs))
+        columns = f"{'output':{width}}{'peak by unit':>15}{'at Hz':>12}"
+        lines = [head, columns + (f"{'RMS':>13}{'Miles':>13}" if self.rms is not None else "")]
+        peak, rms, miles = (None if x is None else self._shown(x) for x in (self.peak, self.rms, self.miles))
+        assert peak is not None
+        for k, name in enumerate(self.response.outputs):
+            at = f"{self.peak_frequency[k]:12.6g}" if peak[k] else f"{'-':>12}"
+            line = f"{name:{width}}{peak[k]:15.6g}{at}"
+            if rms is not None and miles is not None:
+                estimate = f"{miles[k]:13.6g}" if np.isfinite(miles[k]) and rms[k] else f"{'-':>13}"
+                line += f"{rms[k]:13.6g}{estimate}"
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _shown(self, values: Floats) -> Floats:
+        """Values (p,) of a column, zero where they are rounding beside the largest of the same unit."""
+        units = [unit_of(name) for name in self.response.outputs]
+        largest = dict.fromkeys(units, 0.0)
+        for unit, x in zip(units, np.nan_to_num(np.abs(values)), strict=True):
+            largest[unit] = max(largest[unit], float(x))
+        return without_rounding(values, [largest[unit] for unit in units])
+
+    def write(self, path: str | Path) -> Path:
+        """Write frequencies, the response and, of a random shake, densities, RMS and Miles' estimate to a .npz or .h5.
+
+        In a results file they are in the group ``shake``. Returns the path. Raises ResultError.
+        """
+        values = self.response.values[:, :, 0]
+        arrays: dict[str, Floats | tuple[str, ...]] = {
+            "frequencies": self.response.frequencies,
+            "real": values.real,
+            "imaginary": values.imag,
+            "outputs": self.response.outputs,
+            "inputs": self.response.inputs,
+            "peak": self.peak,
+            "peak_frequency": self.peak_frequency,
+        }
+        for word in ("density", "output_density", "rms", "miles"):
+            value = getattr(self, word)
+            if value is not None:
+                arrays[word] = value
+        return write_arrays(path, arrays, (".npz", ".h5"), group="shake")
+
+    def draw(self, path: str | Path, *, dpi: int = 150) -> Path:
+        """Draw the densities of a random shake, or the gain of a sine, to a picture file; its path."""
+        from femb.export.plots.frequency import draw_densities
+
+        f, names = self.response.frequencies, self.response.outputs
+        if self.output_density is not None:
+            return draw_densities(
+                path, f, self.output_density, names, "power spectral density, SI units squared/Hz", dpi
+            )
+        return draw_densities(
+            path, f, np.abs(self.response.values[:, :, 0]), names, "amplitude by unit acceleration", dpi
+        )
+
+
+def shake(
+    model: Model,
+    axis: str = "z",
+    *,
+    outputs: Sequence[str],
+    density: "Density | tuple[Sequence[float], Sequence[float]] | None" = None,
+    sine: tuple[float, float] | None = None,
+    held: str | None = None,
+    modes: int = MODES,
+    damping: float = DAMPING,
+    start: str = "as_given",
+) -> Shaken:
+    """Shake the base of a model: the ground, or the body that is ``held``.
+
+    axis : "x", "y", "z" of the acceleration, or "rx", "ry", "rz" of the angular acceleration. outputs : names, as of
+    ``femb.linear_model``; accelerations are those of the whole motion, displacements relative to the base. One of
+    density : of a random shake, a Density or frequencies (Hz) and values ((m/s2)2/Hz, or (rad/s2)2/Hz); and sine :
+    first and last frequency, Hz. modes : kept ones, with the static share of the others. damping : ratio of each.
+
+    Raises ModelError: neither or both of density and sine, an unknown axis or output, nothing that is held.
+    """
+    axes = ("x", "y", "z", "rx", "ry", "rz")
+    if axis not in axes:
+        raise ModelError(f"shake: axis: got {shown(axis)}, wanted one of {', '.join(axes)}")
+    if (density is None) == (sine is None):
+        raise ModelError("shake: got neither or both of a density and a sine: give one")
+    if not outputs:
+        raise ModelError("shake: no outputs: name some, as appendages.NAME.force or beams.NAME.-1.acceleration")
+    if density is not None and not isinstance(density, Density):
+        density = Density(*(np.asarray(part, dtype=float) for part in density))
+    if sine is not None and not (0.0 < sine[0] < sine[1] < np.inf):
+        raise ModelError(f"shake: sine: got {shown(sine)}, wanted a first and a last frequency in Hz that rise")
+    word = "angular_acceleration" if len(axis) == 2 else "acceleration"
+    name = f"{'ground' if held is None else f'bodies.{held}'}.{word}.{axis[-1]}"
+    sparse = linear_model(model, inputs=[name], outputs=outputs, held=held, start=start)
+    space = state_space_of(sparse, modes=modes, damping=damping)
+    if sine is not None:
+        first, last = sine
+    else:
+        assert density is not None
+        first, last = (float(f) for f in density.frequencies[[0, -1]])
+    points = resolving(space.eigenvalues(), first, last)
+    if density is not None:
+        points, weights = gauss(np.unique(np.concatenate([points, density.frequencies])))
+    response = _response(space, points)
+    peaks = _peaks(space, response)
+    if density is None:
+        return Shaken(name, (first, last), damping, space, response, None, None, None, None, *peaks)
+    values = density.at(points)
+    out = np.abs(response.values[:, :, 0]) ** 2 * values[:, None]
+    rms, miles = np.sqrt(weights @ out), _miles(space, density)
+    return Shaken(name, (first, last), damping, space, response, values, out, rms, miles, *peaks)
+
+
+def _response(space: StateSpace, frequencies: Floats) -> FrequencyResponse:
+    """The response of a model in modes; diagonal, so that thousands of frequencies cost little."""
+    values, shapes = np.linalg.eig(space.A)
+    left = np.linalg.solve(shapes, space.B)
+    s = 2j * np.pi * frequencies
+    by_pole = 1.0 / (s[:, None] - values)
+    out = np.einsum("pn,fn,nm->fpm", space.C @ shapes, by_pole, left, optimize=True) + space.D
+    return FrequencyResponse(frequencies, out, space.outputs, space.inputs)
+
+
+def _peaks(space: StateSpace, response: FrequencyResponse) -> tuple[Floats, Floats]:
+    """(p,) the largest amplitudes, and their frequencies in Hz."""
+    from scipy.optimize import minimize_scalar
+
+    f, size = response.frequencies, np.abs(response.values[:, :, 0])
+    peaks = np.zeros((2, size.shape[1]))
+    for k, at in enumerate(np.argmax(size, axis=0)):
+        peaks[:, k] = size[at, k], f[at]
+        if 0 < at < len(f) - 1 and size[at, k] > 0.0:
+            found = minimize_scalar(
+                lambda x, k=k: -abs(_response(space, np.array([x])).values[0, k, 0]),
+                bounds=(f[at - 1], f[at + 1]),
+                method="bounded",
+            )
+            peaks[:, k] = max((-found.fun, found.x), (size[at, k], f[at]))
+    return peaks[0], peaks[1]
+
+
+def _miles(space: StateSpace, density: Density) -> Floats:
+    """(p,) Miles' estimate by the mode of the largest static response: that times sqrt(pi/2 f Q S(f))."""
+    values, shapes = np.linalg.eig(space.A)
+    residues = (space.C @ shapes) * np.linalg.solve(shapes, space.B)[:, 0]
+    largest, found = np.zeros(len(space.outputs)), np.full(len(space.outputs), np.nan)
+    for pole in values[(values.imag > 0.0) & (values.real < 0.0)]:
+        f, ratio = abs(pole) / (2.0 * np.pi), -pole.real / abs(pole)
+        # at its peak a pair of poles responds by its residue over zeta omega: Q times the static response
+        equal = np.abs(values - pole) <= EQUAL * abs(pole)
+        static = np.abs(np.sum(residues[:, equal], axis=1)) * 2.0 / abs(pole)
+        estimate = np.sqrt(0.25 * np.pi * f / ratio * float(density.at(np.array([f]))[0])) * static
+        found = np.where(static > largest, estimate, found)
+        largest = np.maximum(static, largest)
+    return np.where(found > 0.0, found, np.nan)

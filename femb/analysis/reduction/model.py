@@ -1,0 +1,201 @@
+"""Sparse linear models: small motions of any number of elements, with inputs and outputs by name.
+
+    M p'' + (C + G) p' + K p + J^T mu = F u,   J p = 0,   y = P p + V p' + A p'' + D u
+
+in the coordinates of ``femb.analysis.modes.eigenproblem``; nothing dense has n rows and n columns.
+Source: docs/theory/linearisation.md, section 7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.analysis.completion import system_of
+from femb.analysis.linear.feedback import check_differentiable
+from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
+from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.analysis.reduction.rows import Rows, grounded, rows_of
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Complexes, Floats
+from femb.base.values import shown
+from femb.model.model import Model
+from femb.system.block_lu import Factorisation, SingularError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+    from femb.system.system import System
+
+# Of a solution in the frequency domain: above this step, relative to the largest displacement, it is refined once more.
+REFINED, REFINEMENTS = 1e-13, 3
+# Of the terms of a transfer function, and of displacements by the largest: what rounding may leave where they cancel.
+ROUNDING, EVERYWHERE = 1e-11, 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class ModalDamping:
+    """A damping matrix U diag(c) U^T of rank k: rates (U^T p') of k modes, shapes U (n_v, k), and factors c (k,)."""
+
+    shapes: Floats
+    factors: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Small motions about a state, sparse, with m inputs and p outputs.
+
+    motion : matrices, constraints and what is held. rows : F (n_v, m), P, V, A (p, n_v), D (p, m) and their names.
+    hub : the body on which appendages are, or None. modal_damping : beside the dampers of the model.
+    """
+
+    motion: EigenProblem
+    rows: Rows
+    hub: str | None = None
+    modal_damping: ModalDamping | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """(m,) names."""
+        return self.rows.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """(p,) names."""
+        return self.rows.outputs
+
+    @cached_property
+    def matrices(self) -> "tuple[csc_array, csc_array, csc_array, csc_array]":
+        """M, C + G, K (n_v, n_v) and J (n_c, n_v), scipy.sparse; rows and columns of what is held are among them."""
+        n, to_csc = self.motion.system.n_v, self.motion.system.pattern.to_csc
+        of = self.motion
+        M, C, K = (to_csc(data)[:n, :n] for data in (of.mass, of.damping, of.stiffness))
+        return M, C, K, to_csc(of.jacobian)[n:, :n]
+
+    def with_damping(self, damping: ModalDamping | None) -> "LinearModel":
+        """The same with other modal damping."""
+        return replace(self, modal_damping=damping)
+
+    def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
+        """The transfer matrices at frequencies (f,) in Hz, each by one sparse factorisation.
+
+        Raises ModelError: frequencies that are not positive; SolveError: a resonance without damping.
+        """
+        found = checked_frequencies(frequencies)
+        parts = [self._transfer(2j * np.pi * frequency) for frequency in found]
+        values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
+        return FrequencyResponse(found, values, self.outputs, self.inputs, rounding)
+
+    def transfer(self, s: complex) -> Complexes:
+        """(p, m) transfer matrix at s, 1/s."""
+        return self._transfer(s)[0]
+
+    def _transfer(self, s: complex) -> tuple[Complexes, Floats]:
+        """The transfer matrix (p, m), and what rounding may leave of it."""
+        x, noise = self._motions(s, self.rows.forces)
+        damping, of = self.modal_damping, self.motion.low_rank
+        left, right = of.left, s * of.damping + of.stiffness
+        if damping is not None:
+            left = np.hstack([left, damping.shapes * damping.factors])
+            right = np.hstack([right, s * damping.shapes])
+        if left.shape[1]:
+            # Woodbury's formula: (Z + U V^T)^-1 F
+            by_left, more = self._motions(s, left)
+            noise = max(noise, more)
+            small = np.eye(left.shape[1]) + right.T @ by_left
+            x = x - by_left @ np.linalg.solve(small, right.T @ x)
+        rows = self.rows
+        of_x = rows.position + s * rows.rate + s * s * rows.acceleration
+        rounding = ROUNDING * np.abs(x) + noise * np.max(np.abs(x), axis=0, initial=0.0)
+        return of_x @ x + rows.direct, np.abs(of_x) @ rounding + ROUNDING * np.abs(rows.direct)
+
+    def _motions(self, s: complex, forces: Floats) -> tuple[Complexes, float]:
+        """(n_v, k): displacements by forces (n_v, k) at e^(s t), and their rounding relative to the largest."""
+        of, n = self.motion, self.motion.system.n_v
+        try:
+            factors: Factorisation = of.factorise(s * s * of.mass + s * of.damping + of.stiffness)
+        except SingularError as error:
+            raise SolveError(f"frequency response: singular at {abs(s) / (2 * np.pi):.6g} Hz, a resonance") from error
+        M, C, K, J = self.matrices
+        Z = s * s * M + s * C + K
+        columns, noise = [], EVERYWHERE
+        for force in np.where(of.held[:, None], 0.0, forces).T:
+            right = np.concatenate([force.astype(complex), np.zeros(of.system.n_c)])
+            x = factors.solve(right.copy())
+            size = np.inf
+            for _ in range(REFINEMENTS):
+                left = np.concatenate([np.where(of.held, 0.0, Z @ x[:n] + J.T @ x[n:]), J @ x[:n]])
+                step = factors.solve(right - left)
+                previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
+                if size >= 0.5 * previous:
+                    break
+                x = x + step
+                if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
+                    break
+            noise = max(noise, size / max(float(np.max(np.abs(x[:n]))), np.finfo(float).tiny))
+            columns.append(x[:n])
+        return np.array(columns, dtype=complex).reshape(-1, n).T, noise
+
+
+def linear_model(
+    model: "Model | System",
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    held: str | None = None,
+    hub: str | None = None,
+    start: str = "as_given",
+) -> LinearModel:
+    """The sparse linear model of small motions about a state at rest, or in steady rotation.
+
+    inputs, outputs : names, as of ``linearize``, and beside them appendages.NAME.force and .torque (on their root), and
+    as inputs the acceleration and angular_acceleration of the base: "ground.acceleration", or "bodies.NAME.
+    acceleration" of the body that is held. start : the state, as of ``modes``: "as_given" at rest and without loads;
+    "equilibrium" with weight, loads and rotation. held : a body that does not move. hub : the body whose appendages are
+    meant, by default the held one.
+
+    Raises ModelError: unknown names, a state that is not steady; SolveError: no equilibrium.
+    """
+    from femb.analysis.simulate import started
+    from femb.base.options import Run
+
+    run = Run(duration=1.0, start=start)  # refuses unknown starts
+    system = system_of(model, start == "assembled")
+    loaded = start == "equilibrium"
+    if loaded:
+        _without_feedback(system)
+        system = started(system, run)
+    bodies = system.layout.bodies
+    for word, name in (("held", held), ("hub", hub)):
+        if name is not None and name not in bodies:
+            wanted = f"wanted one of {', '.join(bodies)}" if bodies else "but there are no bodies"
+            raise ModelError(f"linear model: {word}: got {shown(name)}, {wanted}")
+    motion = _motion(system, loaded, held, hub)
+    hub = hub or held
+    return LinearModel(motion, rows_of(motion, inputs, outputs, hub, held, loaded), hub)
+
+
+def _without_feedback(system: "System") -> None:
+    """Raises ModelError where loads or springs are functions of the state that the tangents do not contain."""
+    for each in system.inputs:
+        if each.of_state and not each.differentiated:
+            raise ModelError(
+                f"{each.label}: is a function of the state, which is no part of a sparse linear model: linearize "
+                "without truncation, or leave the load out"
+            )
+    check_differentiable(system, 0.0, system.q0, system.v0)
+
+
+def _motion(system: "System", loaded: bool, held: str | None, hub: str | None) -> EigenProblem:
+    """Small motions with a body held; also its hub can be held later, for modes of appendages."""
+    motion = EigenProblem.of(system, loaded, held=held or hub)
+    if held is None and hub is not None:
+        frame = motion.system.layout.bodies[hub]
+        if frame not in grounded(motion):
+            free = motion.held.copy()
+            free[motion.velocities_of(frame)] = False
+            motion = replace(motion, held=free)
+    return motion

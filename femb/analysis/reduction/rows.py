@@ -1,0 +1,196 @@
+"""Inputs and outputs of a sparse linear model by name, as columns of forces and rows on its coordinates.
+
+Beside those of ``femb.analysis.linear.inputs`` and ``outputs``:
+
+ground.acceleration, bodies.HELD.acceleration            input: the base accelerates; inertial axes, three columns
+ground.angular_acceleration, bodies.HELD.angular_acceleration    about the origin, about the body's; own axes
+appendages.NAME.force, .torque                           output: on the root, about its point, in the root's axes
+
+In a base that accelerates by D a the others feel -M D a; positions and velocities are relative to the base,
+accelerations and forces are those of the whole motion. Source: docs/theory/linearisation.md, section 7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.analysis.linear.inputs import Input, inputs_of
+from femb.analysis.linear.outputs import Output, default_outputs, output
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.modes.appendages import rigid_motions
+from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.analysis.modes.spinning import own_axes_derivatives
+from femb.analysis.reduction.root_rows import Part, of_appendage, through_multipliers
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.numerics import rotations
+from femb.system.moving_ground import MovingGround
+
+BASE = ("acceleration", "angular_acceleration")
+ROOT = ("force", "torque")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """forces F (n_v, m); position, rate, acceleration P, V, A (p, n_v); direct D (p, m); names."""
+
+    inputs: tuple[str, ...]
+    forces: Floats
+    outputs: tuple[str, ...]
+    position: Floats
+    rate: Floats
+    acceleration: Floats
+    direct: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """An input: force (n_v,); the acceleration (n_v,) of the base by it; its index in u, or -1."""
+
+    name: str
+    force: Floats
+    base: Floats
+    component: int = -1
+
+
+def rows_of(
+    motion: EigenProblem,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    hub: str | None,
+    held: str | None,
+    loaded: bool,
+) -> Rows:
+    """The rows of named inputs and outputs; by default loads and motors, and the motion of bodies and joints."""
+    point = OperatingPoint(motion.system, 0.0, motion.u, motion.q, motion.v, motion.a, motion.multipliers)
+    columns = _columns(motion, point, inputs, held)
+    if outputs is None:
+        fixed = {name for name, k in motion.system.layout.bodies.items() if motion.held[motion.velocities_of(k)].any()}
+        outputs = [name for name in default_outputs(point, None) if name.split(".")[1] not in fixed]
+    parts = [_part(motion, point, name, hub, loaded) for name in outputs]
+    n, m = motion.system.n_v, len(columns)
+    forces = np.array([column.force for column in columns]).reshape(m, n).T
+    base = np.array([column.base for column in columns]).reshape(m, n).T
+    selected = np.zeros((motion.system.n_u, m))
+    for k, column in enumerate(columns):
+        if column.component >= 0:
+            selected[column.component, k] = 1.0
+
+    def stacked(word: str) -> Floats:
+        return np.vstack([np.zeros((0, n)), *(getattr(part, word) for part in parts)])
+
+    acceleration = stacked("acceleration")
+    # the inertia force of a base is no force: it is the part of the acceleration that p'' has not
+    outer = np.where(np.any(base, axis=0) | motion.held[:, None], 0.0, forces)
+    direct = acceleration @ base + stacked("force") @ outer
+    at = 0
+    for part in parts:
+        if part.by_input is not None:
+            direct[at : at + len(part.names)] += part.by_input @ selected
+        at += len(part.names)
+    return Rows(
+        tuple(column.name for column in columns),
+        np.where(motion.held[:, None], 0.0, forces),
+        tuple(name for part in parts for name in part.names),
+        np.where(motion.held, 0.0, stacked("position")),
+        np.where(motion.held, 0.0, stacked("rate")),
+        np.where(motion.held, 0.0, acceleration),
+        direct,
+    )
+
+
+def grounded(motion: EigenProblem) -> list[int]:
+    """The frames of the ground."""
+    layout = motion.system.layout
+    assert isinstance(layout, MovingGround)
+    return layout.grounded
+
+
+def _columns(
+    motion: EigenProblem, point: OperatingPoint, names: Sequence[str] | None, held: str | None
+) -> list[_Column]:
+    if names is None:
+        return [_of_force(motion, each) for each in inputs_of(point, None) if isinstance(each, Input)]
+    columns: list[_Column] = []
+    for name in names:
+        base = _base(motion, point, name, held)
+        if base is None and name.rpartition(".")[2] in ("x", "y", "z"):
+            whole, _, axis = name.rpartition(".")
+            base = _base(motion, point, whole, held)
+            base = None if base is None else [base["xyz".index(axis)]]
+        if base is not None:
+            columns += base
+        elif name.split(".")[0] == "drivers":
+            raise ModelError(
+                f"input {name!r}: motions of drivers are inputs of linearize without truncation; here drivers hold"
+            )
+        else:
+            columns += [_of_force(motion, each) for each in inputs_of(point, [name]) if isinstance(each, Input)]
+    return columns
+
+
+def _of_force(motion: EigenProblem, each: Input) -> _Column:
+    force = each.force if motion.axes is None else np.asarray(motion.axes.T @ each.force)
+    return _Column(each.name, force, np.zeros_like(force), each.component)
+
+
+def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[_Column] | None:
+    """Three columns of the acceleration of the base; None of another name."""
+    layout, axes = motion.system.layout, np.eye(3)
+    match name.split("."):
+        case ["ground", word] if word in BASE:
+            origin, on = layout.origin * 0.0, ""
+        case ["bodies", body, word] if word in BASE and body in layout.bodies:
+            i, on = layout.frame_q[layout.bodies[body]], body
+            origin = motion.q[i : i + 3] + layout.origin
+            axes = rotations.rotation_matrix(rotations.normalise(motion.q[i + 3 : i + 7]))
+        case _:
+            return None
+    frames = [layout.bodies[on]] if on else grounded(motion)
+    if not frames or (on and on != held and layout.bodies[on] not in grounded(motion)):
+        what = f"the body {on!r} is not held" if on else "nothing is fixed to the ground"
+        raise ModelError(f"input {name!r}: {what}, so that its acceleration is no input; apply a force, or hold it")
+    if motion.axes is not None or not point.at_rest:
+        raise ModelError(f"input {name!r}: the base accelerates from rest only, and this state is in rotation")
+    turn = word == "angular_acceleration"
+    D = rigid_motions(motion, origin, axes if turn else np.eye(3))[:, 3:] if turn else motion.rigid_motions()[:3].T
+    return [
+        _Column(f"{name}.{axis}", -motion.times(motion.mass, np.ascontiguousarray(column)), column)
+        for axis, column in zip("xyz", D.T, strict=True)
+    ]
+
+
+def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | None, loaded: bool) -> Part:
+    match name.split("."):
+        case ["appendages", appendage, word, *axis] if word in ROOT and axis in ([], ["x"], ["y"], ["z"]):
+            part = of_appendage(motion, name, appendage, word, hub, loaded)
+            if not axis:
+                return part
+            k = "xyz".index(axis[0])
+            rows = (each[k : k + 1] for each in (part.position, part.rate, part.acceleration, part.force))
+            return Part((name,), *rows)
+    found = output(point, None, name)
+    own = _on_own_axes(motion, found)
+    force = np.zeros_like(found.pose)
+    if found.multipliers is None:
+        return Part(found.names, *own, force, found.by_input)
+    through = through_multipliers(motion, found.multipliers)
+    n, to_csc = motion.system.n_v, motion.system.pattern.to_csc
+    K, C, M = (to_csc(data)[:n, :n] for data in (motion.stiffness, motion.damping, motion.mass))
+    position, rate, acceleration = (rows - through @ A for rows, A in zip(own, (K, C, M), strict=True))
+    return Part(found.names, position, rate, acceleration, through, found.by_input)
+
+
+def _on_own_axes(motion: EigenProblem, of: Output) -> tuple[Floats, Floats, Floats]:
+    """Rows on p, p', p'' of rows on pose, velocity and acceleration."""
+    if motion.axes is None:
+        return of.pose, of.velocity, of.acceleration
+    checked = np.full(motion.system.n_v, np.inf)  # the state is steady: the matrices were made so
+    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(motion.system, motion.q, motion.v, motion.a, checked)
+    velocity, acceleration = of.velocity, of.acceleration
+    return (
+        np.asarray(of.pose @ H + velocity @ (eta_p - H @ E) + acceleration @ (alpha_p - alpha_w @ E)),
+        np.asarray(velocity @ H + acceleration @ (alpha_w - H @ E)),
+        np.asarray(acceleration @ H),
+    )

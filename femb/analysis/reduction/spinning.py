@@ -1,0 +1,219 @@
+"""Truncated models of structures that turn: complex modes, by left and right vectors of the first-order form.
+
+    x' = A x + B u,   A X = X L,   Y^T A = L Y^T,   Y^T X = 1,   x = (p, p')
+    q' = L q + Y^T B u,   y = C X q + (D + S) u,   S = -C (1 - X Y^T) A^-1 B
+
+of rigid-body motions, which are exact, and of the lowest modes, with the static share S of the others.
+Source: docs/theory/linearisation.md, section 8.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
+from scipy.sparse import csc_array
+
+from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
+from femb.analysis.linear.statespace import StateSpace
+from femb.analysis.linear.truncation import Truncation
+from femb.analysis.modes.assurance import MULTIPLE
+from femb.analysis.modes.complex_modes import REAL, complex_modes
+from femb.analysis.modes.eigen import freedoms, is_symmetric, lowest
+from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.analysis.modes.modes import DAMPING
+from femb.analysis.modes.participation import check_ratio
+from femb.analysis.modes.rigid import FreeMotions, free_motions
+from femb.analysis.modes.rigid_states import RigidStates, rigid_states
+from femb.analysis.modes.solution import BELOW
+from femb.analysis.reduction.model import LinearModel
+from femb.analysis.reduction.spinning_tail import FirstOrder, SpinningTail, States
+from femb.analysis.reduction.truncate import COUNT, FIRST, LAST
+from femb.base.errors import ModelError
+from femb.base.types import Complexes, Floats
+from femb.base.values import shown
+from femb.layout.low_rank import LowRank
+
+# Modes computed beyond those kept, so that the set ends between eigenvalues, of left and right vectors alike.
+SPARE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SpinningReduction:
+    """Rigid-body motions and modes of a structure that turns, and the full model.
+
+    kind : in words. rigid, elastic : state spaces, whose sum is the reduced model; the static share is in the second.
+    undamped : the second without the ratio of damping. omega (k,) : of the kept modes, rad/s. tail : None where the
+    model has dampers, or where energies of the modes left out may be negative.
+    """
+
+    kind: str
+    full: LinearModel
+    rigid: StateSpace
+    elastic: StateSpace
+    undamped: StateSpace
+    omega: Floats
+    tail: SpinningTail | None
+
+    def bound(self, omega: float) -> Floats:
+        """(p, m) bound of the difference of the transfer matrices at omega, rad/s."""
+        assert self.tail is not None
+        return self.tail.bound(omega)
+
+    def state_space(self, frequencies: ArrayLike | None = None) -> StateSpace:
+        """The state space, compared with the full model at frequencies in Hz."""
+        space = beside(self.rigid, self.elastic)
+        return self.compared(space, self.kind, frequencies, None if self.tail is None else self.bound)
+
+    def compared(self, space: StateSpace, kind: str, frequencies: ArrayLike | None, bound: object) -> StateSpace:
+        """A state space of the same inputs and outputs with its truncation error.
+
+        The full model is the one in which the kept modes have their ratios of damping.
+        """
+        if frequencies is None:
+            low, high = np.min(self.omega) / (2 * np.pi), np.max(self.omega) / (2 * np.pi)
+            frequencies = np.geomspace(FIRST * low, max(LAST * high, FIRST * low), COUNT)
+        found = checked_frequencies(frequencies)
+        full = self.full.frequency_response(found)
+        change = self.elastic.frequency_response(found).values - self.undamped.frequency_response(found).values
+        damped = FrequencyResponse(found, full.values + change, full.outputs, full.inputs, full.rounding)
+        truncation = Truncation(kind, damped, space.frequency_response(found), bound)  # type: ignore[arg-type]
+        return replace(space, truncation=truncation)
+
+
+def beside(first: StateSpace, second: StateSpace) -> StateSpace:
+    """The sum of two state spaces with the same inputs and outputs."""
+    n, m = len(first.states), len(second.states)
+    A = np.block([[first.A, np.zeros((n, m))], [np.zeros((m, n)), second.A]])
+    B, C = np.vstack([first.B, second.B]), np.hstack([first.C, second.C])
+    return StateSpace(A, B, C, first.D + second.D, (*first.states, *second.states), first.inputs, first.outputs)
+
+
+def elastic_modes(motion: EigenProblem) -> int:
+    """How many modes there are beside motions without stiffness, and those of a free structure that turns."""
+    return freedoms(motion) - len(_rigid(motion)[2].rates) // 2
+
+
+def _rigid(motion: EigenProblem) -> tuple[FreeMotions, float, RigidStates]:
+    """Motions without stiffness, |omega^2| of the lowest other, rad2/s2, and the states of rigid-body motions."""
+    free = free_motions(motion)
+    square = abs(float(lowest(motion, free, 1)[0][0]))
+    return free, square, rigid_states(motion, free, square)
+
+
+def spinning_modal(model: LinearModel, count: int, *, damping: float = DAMPING) -> SpinningReduction:
+    """The ``count`` lowest complex modes of a structure that turns, its rigid-body motions, and the static share.
+
+    damping : ratio that is added to every kept mode, beside the model's own dampers: its eigenvalue moves by that part
+    of its size. Raises ModelError: more modes than there are, a stiffness that is not symmetric; SolveError.
+    """
+    motion = model.motion
+    check_ratio(damping)
+    if not is_symmetric(motion):
+        raise ModelError(
+            "truncation: the stiffness of this rotation is not symmetric, as with loads that follow the motion: leave "
+            "them out, take the frequency response, or linearize without truncation"
+        )
+    free, square, rigid = _rigid(motion)
+    most = freedoms(motion) - len(rigid.rates) // 2
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
+        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
+    equations = FirstOrder(motion, free, square)
+    values, right, left = _both(equations, rigid, count, most, square)
+    size = right.shape[1]
+    if size < count:
+        raise ModelError(
+            f"modes: count: got {count}, wanted at most {size}: those beyond are overdamped and have the same "
+            "eigenvalue, so that they cannot be told from each other"
+        )
+    kept, rates = _kept(equations, values[:size], right, left, count)
+    of_rigid = States(rigid.states, rigid.left, rigid.adjoint)
+    following = float(abs(values[count])) if len(values) > count else np.inf
+    tail = SpinningTail.of(equations, of_rigid.beside(kept), model.rows, following)
+    values = values[:count]
+    names = [f"mode {k + 1}{part}" for k, value in enumerate(values) for part in _parts(value)]
+    sizes = np.diag([abs(value) for value in values for _ in _parts(value)])
+    direct = model.rows.direct + tail.static
+    undamped, elastic = (_space(model, kept, each, names, direct) for each in (rates, rates - damping * sizes))
+    rigid_names = [f"rigid {k + 1}" for k in range(len(rigid.rates))]
+    return SpinningReduction(
+        f"{count} modes of the structure that turns, {100 * damping:.3g} % damping added to each",
+        model,
+        _space(model, of_rigid, rigid.rates, rigid_names, np.zeros_like(direct)),
+        elastic,
+        undamped,
+        np.abs(values),
+        tail if tail.positive else None,
+    )
+
+
+def _both(
+    equations: FirstOrder, rigid: RigidStates, count: int, most: int, square: float
+) -> tuple[Complexes, Complexes, Complexes]:
+    """The eigenvalues, and shapes (n_v, k) of right and of left vectors of the first, which end between eigenvalues."""
+    motion, count = equations.motion, min(count + SPARE, most)
+    shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
+    values, right = complex_modes(motion, rigid, count, shift)
+    if equations.conservative:
+        return values, right, right.conj()
+    opposite = _transposed(motion)
+    left = complex_modes(opposite, rigid_states(opposite, equations.free, square), count, shift)[1]
+    size = len(values)
+    if size < most:
+        # the set ends between eigenvalues, so that left and right vectors are of the same ones
+        alike = np.abs(np.diff(values)) <= MULTIPLE * np.abs(values[1:])
+        size = int(np.flatnonzero(~alike)[-1]) + 1 if not np.all(alike) else 0
+        # overdamped ones of one eigenvalue, as of parts without mass, have no vectors of their own
+        merged = alike & (np.abs(values[1:].imag) <= REAL * np.abs(values[1:]))
+        size = min(size, int(np.argmax(merged)) if np.any(merged) else size)
+    return values, right[:, :size], left[:, :size]
+
+
+def _transposed(motion: EigenProblem) -> EigenProblem:
+    """The adjoint equations, which are those of the opposite rotation with the same dampers."""
+    pattern, low = motion.system.pattern, motion.low_rank
+    n = motion.system.n_v
+    damping = pattern.to_csc(motion.damping)[:n, :n].T.tocoo()
+    whole = csc_array((damping.data, (damping.row, damping.col)), shape=(pattern.n, pattern.n))
+    swapped = LowRank(low.damping, low.left, np.zeros_like(low.stiffness))
+    return replace(motion, v=-motion.v, damping=pattern.from_csc(whole), low_rank=swapped)
+
+
+def _kept(
+    equations: FirstOrder, values: Complexes, right: Complexes, left: Complexes, count: int
+) -> tuple[States, Floats]:
+    """Real states of the first modes, (Re, Im) of each, biorthogonal, and their rates."""
+    x = np.vstack([right, values * right])
+    momenta = equations.mass(left.real) + 1j * equations.mass(left.imag)
+    y = np.vstack([values * momenta + equations.damping_transposed(left), momenta])
+    X, Y, Z = (_real(each, values) for each in (x, y, left))
+    products = Y.T @ X
+    Y, Z = (np.asarray(np.linalg.solve(products, part.T).T) for part in (Y, Z))
+    blocks = [
+        np.array([[value.real, value.imag], [-value.imag, value.real]]) if len(_parts(value)) == 2 else value.real
+        for value in values[:count]
+    ]
+    rates = block_diag(*blocks)
+    size = len(rates)
+    return States(X[:, :size], Y[:, :size], Z[:, :size]), rates
+
+
+def _real(columns: Complexes, values: Complexes) -> Floats:
+    """(Re, Im) of the vector of each eigenvalue; Re alone of a real one."""
+    parts = [[x.real, x.imag][: len(_parts(value))] for x, value in zip(columns.T, values, strict=True)]
+    return np.array([part for each in parts for part in each]).T
+
+
+def _parts(value: complex) -> tuple[str, ...]:
+    """Names of the states of an eigenvalue."""
+    return ("", " quadrature") if value.imag > REAL * abs(value) else ("",)
+
+
+def _space(model: LinearModel, states: States, rates: Floats, names: list[str], direct: Floats) -> StateSpace:
+    """The motions of an invariant subspace alone."""
+    rows, n = model.rows, model.motion.system.n_v
+    B = states.adjoint.T @ rows.forces
+    p, rate = states.right[:n], states.right[n:]
+    C = rows.position @ p + rows.rate @ rate + rows.acceleration @ (rate @ rates)
+    D = direct + rows.acceleration @ (rate @ B)
+    return StateSpace(rates, B, C, D, tuple(names), rows.inputs, rows.outputs)

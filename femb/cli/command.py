@@ -1,0 +1,36 @@
+"""Commands that analyse a case and write files to its folder."""
+
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from femb.cli.files import opened
+from femb.cli.options import CASE
+from femb.cli.report import located, reported
+
+
+def of_case(name: str) -> Callable[[Callable[..., Iterable[object]]], click.Command]:
+    """Make a command of a function of a case, of the file NAME in the folder of its results, and of further options.
+
+    The function, which takes the options `WRITING`, returns the lines to print. Errors of the model are located in the
+    case.
+    """
+
+    def command_of(function: Callable[..., Iterable[object]]) -> click.Command:
+        @click.command()
+        @CASE
+        @functools.wraps(function)
+        def command(case: Path, out: Path | None, overrides: tuple[str, ...], quiet: bool, **words: Any) -> None:
+            with reported():
+                loaded, file = opened(case, overrides, out, name)
+                with located(loaded):
+                    lines = function(loaded, file, **words)
+                if not quiet:
+                    click.echo("\n".join(map(str, lines)))
+
+        return command
+
+    return command_of

@@ -1,0 +1,62 @@
+"""The command of hand-over to other programs: ``femb handover``."""
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from femb.cli.command import of_case
+from femb.cli.options import WRITING, pairs
+
+if TYPE_CHECKING:
+    from femb.case import Case
+
+FORMATS = ("hybrid", "state-space", "craig-bampton", "nastran", "42", "sliding-masses", "hinged-panels", "port", "fmu")
+
+
+@of_case("hybrid.json")
+@click.option("--to", "formats", multiple=True, type=click.Choice(FORMATS), required=True, help="What to write.")
+@click.option("--held", metavar="BODY", help="The hub; all formats but fmu need it.")
+@click.option("--modes", "count", type=int, default=10, metavar="N", show_default=True, help="Modes of each appendage.")
+@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@click.option(
+    "--damping", type=float, metavar="RATIO", help="Of every mode of an appendage [modal_damping, else 0.005]."
+)
+@click.option("--point", "points", multiple=True, metavar="NAME=ITEM", help="A point, as eye=bodies.panel.")
+@click.option("--child", metavar="ITEM", help="The point of the child port, as beams.boom.-1.")
+@click.option("--reference", type=click.Choice(("cm", "joint")), default="cm", help="Of 42: whole or appendages [cm].")
+@click.option(
+    "--own-dampers",
+    "dampers",
+    is_flag=True,
+    help="The model's dampers in place of the ratios, in matrices of the whole.",
+)
+@click.option("--half-hf", is_flag=True, help="Of 42 with --reference joint: write Hf halved, since 42 adds it twice.")
+@click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output of the FMU, as joints.hinge.angle.")
+@click.option("--step", type=float, default=0.01, metavar="S", show_default=True, help="Suggested by the FMU.")
+@WRITING
+def handover(
+    loaded: "Case",
+    file: Path,
+    formats: tuple[str, ...],
+    start: str | None,
+    points: tuple[str, ...],
+    half_hf: bool,
+    outputs: tuple[str, ...],
+    **words: Any,
+) -> list[Path]:
+    """Write files of a flexible satellite for other programs: for control, loads and simulation.
+
+    The FMU is the linear model of femb linearize; all others are made of modes with the hub held.
+    """
+    module = importlib.import_module("femb.analysis.handover.files")
+    of = module.HandOver(
+        loaded.model,
+        start=start or loaded.start,
+        points=pairs("--point", points, "NAME=ITEM") or None,
+        hf_factor=0.5 if half_hf else 1.0,
+        outputs=outputs or None,
+        **words,
+    )
+    return [path for name in dict.fromkeys(formats) for path in module.WRITERS[name](of, file.parent)]

@@ -1,0 +1,139 @@
+"""The command of bodies from finite elements: ``femb reduce``."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from femb.base.errors import ResultError
+from femb.cli.files import check_writable
+from femb.cli.options import QUIET, OptionError, numbers, pairs
+from femb.cli.report import reported
+
+DAMPING = 0.005
+OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "unit")
+MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path), metavar="MESH_OR_MATRICES")
+@click.option("--interfaces", multiple=True, metavar="NAME=NODES", help="An interface; the first is the root.")
+@click.option("--modes", type=int, metavar="N", help="Modes to keep.")
+@click.option("--max-frequency", type=float, metavar="HZ", help="Keep modes up to this frequency.")
+@click.option("--effective-mass", type=float, metavar="PART", help="Keep modes until they hold this part, as 0.9.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="The body, .npz or .h5 [SOURCE_body.npz].")
+@click.option("--youngs-modulus", "-E", type=float, metavar="PA", help="Of a mesh.")
+@click.option("--poissons-ratio", "-n", type=float, default=0.3, show_default=True, metavar="NU", help="Of a mesh.")
+@click.option("--density", type=float, metavar="KG/M3", help="Of a mesh.")
+@click.option("--unit", type=float, default=1.0, show_default=True, metavar="M", help="Length of the mesh's unit.")
+@click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
+@click.option("--mass-name", default="", metavar="NAME", help="Of the mass in .op4 and .pch.")
+@click.option("--stiffness-name", default="", metavar="NAME", help="Of the stiffness in .op4 and .pch.")
+@click.option("--craig-bampton", is_flag=True, help="Matrices reduced already; interfaces NAME=X,Y,Z or NAME=GRID.")
+@click.option("--coupling", type=click.Choice(("full", "constant")), help="With or without geometric stiffening.")
+@click.option(
+    "--damping", "damping_ratio", type=float, metavar="RATIO", help=f"Of every mode [{DAMPING}, or that of a body]."
+)
+@click.option("--loaded", default="", metavar="DIRECTIONS", help="As 'x rz': warn where modes hold less than 90 %.")
+@click.option("--no-pictures", is_flag=True, help="Leave the displacements of all nodes out of the file.")
+@QUIET
+def reduce(
+    source: Path,
+    interfaces: tuple[str, ...],
+    out: Path | None,
+    nodes: Path | None,
+    mass_name: str,
+    stiffness_name: str,
+    craig_bampton: bool,
+    no_pictures: bool,
+    quiet: bool,
+    **words: Any,
+) -> None:
+    """Reduce a mesh or matrices of a finite element model to a body of interfaces and modes.
+
+    NODES are a node set, node numbers as 3,7,9 or a plane as x=0.5; then :mean for the mean motion of the nodes, and
+    @X,Y,Z for the position. Matrices are .npz, .h5, .mat, .op4, .pch, .sti; anything else is a mesh.
+
+    A body that was reduced, or a file of shapes such as free-free modes, is reduced further: --interfaces are then
+    names of those that are kept. Without --interfaces, --modes, --max-frequency and --out only the table is printed.
+    """
+    with reported():
+        if _is_body(source):
+            further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio")}
+            _refuse(source, {**words, "nodes": nodes, "craig_bampton": craig_bampton, "no_pictures": no_pictures})
+            _further(source, interfaces, out, quiet, **further)
+            return
+        if not interfaces:
+            raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
+        file = _out(source, out)
+        fem = importlib.import_module("femb.analysis.fem")
+        if words["damping_ratio"] is None:
+            words["damping_ratio"] = DAMPING
+        names, text = (mass_name, stiffness_name), ""
+        of_mesh = {word: words.pop(word) for word in OF_MESH}
+        if craig_bampton:
+            given = {"nodes": nodes, "names": names, "damping_ratio": words["damping_ratio"]}
+            body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)
+        else:
+            words["pictures"] = not no_pictures
+            if source.suffix.lower() in MATRICES:
+                found = fem.reduce_matrices(source, interfaces, nodes=nodes, names=names, **words)
+            else:
+                for word, value in of_mesh.items():
+                    if value is None:
+                        raise OptionError(f"--{word.replace('_', '-')}: is missing; a mesh needs it")
+                found = fem.reduce_mesh(source, interfaces, **of_mesh, **words)
+            body, text = found.body, f"{found.table()}\n\n"
+        importlib.import_module("femb.elements.modal.file").write_reduced_body(file, body)
+        if not quiet:
+            click.echo(f"{text}{file}")
+
+
+def _out(source: Path, out: Path | None) -> Path:
+    file = out or Path(f"{source.stem}_body.npz")
+    if file.suffix not in (".npz", ".h5"):
+        raise OptionError(f"--out {file}: must end in .npz or .h5")
+    check_writable(file)
+    return file
+
+
+def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
+    """NAME=X,Y,Z or NAME=GRID of reduced matrices. Raises OptionError."""
+    wanted = "NAME=X,Y,Z, the position in m, with --craig-bampton; or NAME=GRID, with --nodes"
+    return {
+        name: int(place) if place.isdigit() else numbers(f"--interfaces {name}={place}", place, wanted, count=3)
+        for name, place in pairs("--interfaces", interfaces, wanted).items()
+    }
+
+
+def _is_body(source: Path) -> bool:
+    """Whether a file is a reduced body, or shapes of any reference, and not one of matrices."""
+    if source.suffix.lower() not in (".npz", ".h5") or not source.is_file():
+        return False
+    try:
+        found = importlib.import_module("femb.elements.modal.file").read_body_arrays(source)
+    except ResultError:
+        return False
+    return str(found["format"]).startswith("femb-")
+
+
+def _refuse(source: Path, given: dict[str, Any]) -> None:
+    usual = {"poissons_ratio": 0.3, "unit": 1.0}
+    options = [f"--{word.replace('_', '-')}" for word, value in given.items() if value and value != usual.get(word)]
+    if options:
+        raise OptionError(
+            f"{source}: is a reduced body, to which {', '.join(options)} does not apply; wanted --interfaces, --modes, "
+            "--max-frequency, --damping and --out"
+        )
+
+
+def _further(source: Path, interfaces: tuple[str, ...], out: Path | None, quiet: bool, **words: Any) -> None:
+    """Reduce a body further; write it if anything changes, or where --out says."""
+    kept = out is not None or interfaces or words["modes"] is not None or words["max_frequency"] is not None
+    file = _out(source, out) if kept else None
+    found = importlib.import_module("femb.analysis.fem").reduce_further(source, interfaces, **words)
+    if file is not None:
+        importlib.import_module("femb.elements.modal.file").write_reduced_body(file, found.body)
+    if not quiet:
+        click.echo(found.table() if file is None else f"{found.table()}\n\n{file}")

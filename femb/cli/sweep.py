@@ -1,0 +1,93 @@
+"""The command of studies: ``femb sweep``."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import click
+
+from femb.base.progress import counted
+from femb.cli.files import check_free, check_writable, folder_of
+from femb.cli.options import FORCE, OUT, QUIET, SET
+from femb.cli.report import FAILED, INTERRUPTED, reported
+
+
+class Messages:
+    """Prints what is being done on stderr."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def message(self, text: str) -> None:
+        """Print what is being done."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def update(self, t: float) -> None:
+        """Nothing: compilation has no time."""
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path), metavar="STUDY")
+@click.option("--workers", type=click.IntRange(min=0), metavar="N", help="Processes [cores]; 0: none but this one.")
+@click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask scheduler, as tcp://host:8786.")
+@click.option("--cluster", metavar="KIND", help="Start dask workers: local, or slurm, by jobs of one core.")
+@click.option("--sobol", is_flag=True, help="Sobol indices of all variables, from runs x (variables + 2) runs.")
+@OUT
+@SET
+@FORCE
+@QUIET
+def sweep(
+    study: Path,
+    workers: int | None,
+    scheduler: str | None,
+    cluster: str | None,
+    sobol: bool,
+    out: Path | None,
+    overrides: tuple[str, ...],
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Carry out the runs of a study, and write the tables DIR/sweep.csv and DIR/sweep.h5.
+
+    STUDY is a TOML file with a case, its variables and outputs, and a design. The same command continues a study that
+    was interrupted or killed. A run that fails has its message in the table. femb plot DIR/sweep.h5 draws the table.
+    """
+    with reported():
+        module = importlib.import_module("femb.study.sweep")
+        described = module.read_study(study, overrides, design="saltelli" if sobol else None)
+        folder = folder_of(study, out)
+        table_file, part = folder / f"{module.TABLE}.h5", folder / f"{module.TABLE}.part"
+        check_writable(table_file)
+        if not part.exists():
+            check_free(table_file, force)
+        if workers is None:
+            workers = 0 if scheduler or cluster else importlib.import_module("femb.study.workers").core_count()
+        module.compile_for(described, Messages(quiet))
+        done = 0
+        try:
+            with counted(quiet, "run") as bar:
+
+                def progress(finished: int, failed: int, total: int) -> None:
+                    nonlocal done
+                    done = finished
+                    bar(finished, total)
+
+                places = {"workers": workers, "scheduler": scheduler, "cluster": cluster}
+                table = module.sweep(described, out=folder, again=force, progress=progress, **places)
+        except KeyboardInterrupt:
+            count = f"{done} of {len(described.rows)} runs"
+            click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)
+            sys.exit(INTERRUPTED)
+        paths = [folder / f"{module.TABLE}.csv", table_file]
+        texts = [table.summary()]
+        if described.design == "saltelli":
+            found, problems = importlib.import_module("femb.results.sobol").all_indices(table)
+            texts += [*(indices.table() for indices in found.values()), *problems]
+            if found:
+                plot = importlib.import_module("femb.export.plots").plot
+                paths.append(plot(table.results(), folder / "sobol.png", f"sobol of {', '.join(found)}"))
+        if not quiet:
+            click.echo("\n\n".join([*texts, "\n".join(map(str, paths))]))
+        if table.failed.all():
+            sys.exit(FAILED)

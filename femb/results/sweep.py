@@ -1,0 +1,196 @@
+"""The table of a study: a row for each run, with its variables and outputs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.types import Bools, Floats
+from femb.base.values import numbered
+from femb.results.arrays import listing
+from femb.results.results import Results
+
+if TYPE_CHECKING:
+    import pandas
+
+METHOD = "sweep"
+COMPLETE, FAILED = "complete", "failed"
+# Failed runs that a summary lists.
+LISTED = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The runs of a study, in the order of its design.
+
+    variables : by name, the values of all runs; texts and lists as Python objects. outputs : by name (runs,) numbers,
+    NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it. units : of the outputs.
+    design, samples : of the study, and the number of its samples.
+    """
+
+    variables: Mapping[str, Sequence[Any]]
+    outputs: Mapping[str, Floats]
+    failed: Bools
+    messages: Sequence[str]
+    units: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
+    design: str = "grid"
+    samples: int = 0
+
+    def __len__(self) -> int:
+        return len(self.failed)
+
+    def __getitem__(self, name: str) -> Any:
+        """The column of a variable or an output. Raises ResultError for an unknown name."""
+        columns = {**self.variables, **self.outputs}
+        if name not in columns:
+            raise ResultError(f"no column {name!r} in this study; there are: {listing(columns)}")
+        return columns[name]
+
+    @property
+    def status(self) -> list[str]:
+        """Of each run, "complete" or "failed"."""
+        return [FAILED if failed else COMPLETE for failed in self.failed]
+
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """All columns of the table: the number of the run from 0, variables, outputs, status and message."""
+        return {
+            "run": range(len(self)),
+            **self.variables,
+            **{name: values.tolist() for name, values in self.outputs.items()},
+            "status": self.status,
+            "message": self.messages,
+        }
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas DataFrame, whose index is the number of the run. Raises ResultError without pandas."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ResultError("pandas is missing; install it: pip install pandas") from error
+        columns: dict[str, Any] = dict(self.columns())
+        return pandas.DataFrame(columns).set_index("run")
+
+    def write_csv(self, path: str | Path) -> Path:
+        """Write the table as text, numbers with all digits, lists in JSON; its path."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        columns = self.columns()
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*(map(_text, column) for column in columns.values()), strict=True))
+        return path
+
+    def write(self, path: str | Path) -> Path:
+        """Write the table as a results file (.h5), which `read` and ``femb plot`` read; its path."""
+        self.results().write(path)
+        return Path(path)
+
+    def results(self) -> Results:
+        """The table as `Results`, for files and figures."""
+        arrays: dict[str, np.ndarray] = {
+            **{f"{METHOD}/variables/{name}": _stored(values) for name, values in self.variables.items()},
+            **{f"{METHOD}/outputs/{name}": values for name, values in self.outputs.items()},
+            f"{METHOD}/failed": self.failed.astype(np.int64),
+            f"{METHOD}/messages": np.array(self.messages, dtype=str),
+        }
+        words = {
+            "names": json.dumps([*self.variables, *self.outputs]),
+            "units": json.dumps(dict(self.units)),
+            "design": self.design,
+            "samples": self.samples,
+        }
+        root = {"status": COMPLETE, "method": METHOD, "title": self.title}
+        return Results({}, arrays, {"": root, METHOD: words})
+
+    @classmethod
+    def read(cls, path: str | Path) -> Sweep:
+        """Read a file that `write` wrote. Raises ResultError."""
+        return cls.of(Results.read(path))
+
+    @classmethod
+    def of(cls, results: Results) -> Sweep:
+        """The table in results of a study. Raises ResultError for any other results."""
+        if results.method != METHOD:
+            raise ResultError(f"these results are not those of a study, sweep.h5 of femb sweep: {results!r}")
+        words = results.attributes[METHOD]
+        order = json.loads(str(words["names"]))
+        parts: dict[str, dict[str, Any]] = {}
+        for kind in ("variables", "outputs"):
+            prefix = f"{METHOD}/{kind}/"
+            found = {path.removeprefix(prefix): path for path in results.arrays if path.startswith(prefix)}
+            parts[kind] = {name: results.arrays[found[name]] for name in order if name in found}
+        return cls(
+            {name: _values(array) for name, array in parts["variables"].items()},
+            parts["outputs"],
+            results.arrays[f"{METHOD}/failed"].astype(bool),
+            [str(text) for text in results.arrays[f"{METHOD}/messages"]],
+            json.loads(str(words["units"])),
+            results.title,
+            str(words["design"]),
+            int(words["samples"]),
+        )
+
+    def summary(self) -> str:
+        """Text: numbers of runs, statistics of every output over the complete runs, and the failed runs."""
+        bad = np.flatnonzero(self.failed)
+        counts = f"{numbered(len(self), 'run')}, {len(bad)} failed"
+        lines = [f"{self.title}: {counts}" if self.title else counts, ""]
+        width = max(18, *(len(self.label(name)) + 2 for name in self.outputs))
+        words = ("least", "median", "mean", "deviation", "largest")
+        lines.append(f"{'output':{width}}" + "".join(f"{word:>13}" for word in words))
+        for name, values in self.outputs.items():
+            known = values[np.isfinite(values)]
+            if not known.size:
+                lines.append(f"{self.label(name):{width}}{'no value':>13}")
+                continue
+            deviation = float(np.std(known, ddof=1)) if known.size > 1 else 0.0
+            numbers = (np.min(known), np.median(known), np.mean(known), deviation, np.max(known))
+            missing = int(np.sum(~np.isfinite(values) & ~self.failed))
+            note = f"   {numbered(missing, 'run')} without a value" if missing else ""
+            lines.append(f"{self.label(name):{width}}" + "".join(f"{number:13.6g}" for number in numbers) + note)
+        if bad.size:
+            lines += ["", *(f"run {k} failed: {' '.join(self.messages[k].splitlines())}" for k in bad[:LISTED])]
+            if bad.size > LISTED:
+                lines.append(f"... and {bad.size - LISTED} more, in the column message of the table")
+        return "\n".join(lines)
+
+    def label(self, name: str) -> str:
+        """The name of a variable or an output, with its unit where it is known."""
+        unit = self.units.get(name, "")
+        return f"{name} ({unit})" if unit else name
+
+    def __repr__(self) -> str:
+        names = listing({**self.variables, **self.outputs})
+        return f"<Sweep: {len(self)} runs, {int(np.sum(self.failed))} failed; {names}>"
+
+
+def is_numeric(values: Sequence[Any]) -> bool:
+    """Whether all values of a variable are numbers."""
+    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return repr(float(value))
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict | bool) else str(value)
+
+
+def _stored(values: Sequence[Any]) -> np.ndarray:
+    """Numbers as such, all else in JSON."""
+    if is_numeric(values):
+        return np.asarray(values)
+    return np.array([json.dumps(value, ensure_ascii=False) for value in values])
+
+
+def _values(array: np.ndarray) -> list[Any]:
+    values: list[Any] = array.tolist()
+    return values if array.dtype.kind in "if" else [json.loads(text) for text in values]

@@ -1,0 +1,178 @@
+"""Study: the description of many runs of one case, from a file or from Python."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from femb.base.checks import Checks
+from femb.base.errors import FembWarning, ModelError
+from femb.base.options import Run
+from femb.base.types import Forms, OneOf
+from femb.base.values import shown
+from femb.case.errors import CaseError, located
+from femb.case.lines import key_lines
+from femb.case.tables import kind_in, read_table
+from femb.model.model import Model
+from femb.study.design import DESIGNS, LISTED, rows_of
+from femb.study.output import Output
+from femb.study.outputs import OUTPUTS
+from femb.study.variables import VARIABLES, Variable
+
+Build = Callable[..., Model]
+CaseForms = Annotated[Any, Forms((str,))]
+Tables = Annotated[Any, Forms((dict,))]
+# More runs than this are a mistake, such as a grid of too many variables.
+MOST_RUNS = 10_000_000
+# Names of columns of the table that are not variables or outputs.
+RESERVED = ("run", "status", "message")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Many runs of one case.
+
+    case : the path of a case file; in Python also a function of the variables that returns a femb.Model.
+    variables, outputs : tables by name, in the order of the columns of the result; see docs/howto/sweep.md.
+    design : "grid", every combination of the variables' values; "list", their first values, their second, and so on;
+    "random", "latin-hypercube" or "sobol", so many ``runs`` of their distributions; "saltelli", runs (n + 2) of n
+    variables, for Sobol indices.
+    runs : number of samples of a random design. seed : of a random design, a whole number.
+    keep : whether the results of every run are written. title : text for reports.
+    overrides : entries of the case for all runs, as of ``load_case``. run : a femb.Run, or its fields, for a case that
+    is a function; else that of the case file. file : path and text of the study file, for messages.
+
+    Raises ModelError with every problem.
+    """
+
+    table: ClassVar[str] = "study"
+
+    case: CaseForms
+    variables: Tables
+    outputs: Tables
+    design: Annotated[str, OneOf(DESIGNS)] = "grid"
+    runs: int | None = None
+    seed: int = 0
+    keep: bool = False
+    title: str = ""
+    overrides: tuple[str, ...] = ()
+    run: Annotated[Any, Forms(())] = None
+    file: tuple[Path, str] | None = field(default=None, repr=False)
+    rows: list[tuple[Any, ...]] = field(init=False, repr=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        with Checks(self) as check:
+            self._check_case(check)
+            for word, kinds in (("variables", VARIABLES), ("outputs", OUTPUTS)):
+                object.__setattr__(self, word, self._items(check, word, kinds))
+            check.whole("runs", 1, MOST_RUNS)
+            check.whole("seed", 0)
+            if not check.problems:
+                self._check_design(check)
+            if not check.problems:
+                self._check_columns(check)
+        rows = rows_of(self.design, tuple(self.variables.values()), self.runs, self.seed)
+        object.__setattr__(self, "rows", rows)
+
+    @property
+    def build(self) -> Build | None:
+        """The function that makes the model; None of a case file."""
+        return None if isinstance(self.case, str | Path) else self.case
+
+    def located(self, error: ModelError) -> ModelError:
+        """An error of a variable or an output that was found later, with its lines in the study file."""
+        of_study = all(problem.item[:1] in (("variables",), ("outputs",)) for problem in error.problems)
+        if self.file is None or isinstance(error, CaseError) or not of_study:
+            return error
+        path, text = self.file
+        return located(path, key_lines(text), error.problems)
+
+    def _check_case(self, check: Checks) -> None:
+        if isinstance(self.case, str | Path):
+            if self.run is not None:
+                check.fail("run", "is that of the case file; change it by overrides, as 'run.duration=10.0'")
+        elif not callable(self.case):
+            check.fail("case", f"got {shown(self.case)}, wanted the path of a case file")
+        elif isinstance(self.run, Mapping):
+            run, problems = read_table(Run, dict(self.run))
+            object.__setattr__(self, "run", run)
+            for path, text in problems.items():
+                check.fail_at(("run", *path), text)
+        elif self.run is not None and not isinstance(self.run, Run):
+            check.fail("run", f"got {shown(self.run)}, wanted a femb.Run, or a dictionary of its fields")
+
+    def _items(self, check: Checks, word: str, kinds: Mapping[str, type]) -> dict[str, Any]:
+        """The items of a table of tables by name; with problems, those that can be read."""
+        tables = getattr(self, word)
+        if not isinstance(tables, Mapping) or not tables:
+            check.fail(word, f"got {shown(tables)}, wanted at least one table [{word}.NAME]")
+            return {}
+        items: dict[str, Any] = {}
+        for name, values in tables.items():
+            if isinstance(values, Variable | Output):
+                items[name] = values
+                continue
+            if not isinstance(values, Mapping):
+                check.fail_at((word, str(name)), f"got {shown(values)}, wanted a table [{word}.NAME]")
+                continue
+            kind, problem = kind_in(dict(values), kinds)
+            if kind is None:
+                check.fail_at((word, name, "kind"), problem)
+                continue
+            item, problems = read_table(kind, {k: v for k, v in values.items() if k != "kind"}, name=name)
+            for path, text in problems.items():
+                check.fail_at((word, name, *path), text)
+            items[name] = item
+        return items
+
+    def _check_design(self, check: Checks) -> None:
+        levels = {name: variable.levels() for name, variable in self.variables.items()}
+        if self.design not in LISTED:
+            if self.runs is None:
+                check.fail("runs", f"is missing: the design {self.design!r} needs the number of samples")
+            elif self.design in ("sobol", "saltelli") and self.runs & (self.runs - 1):
+                above = 1 << self.runs.bit_length()
+                warnings.warn(
+                    f"runs: {self.runs} is no power of two; a Sobol sequence is balanced for {above // 2} or {above}",
+                    FembWarning,
+                    stacklevel=4,
+                )
+            return
+        if self.runs is not None:
+            check.fail("runs", f"got {self.runs}, but the values of a {self.design} give the number of runs")
+        for name in (name for name, values in levels.items() if values is None):
+            kind = self.variables[name].kind
+            check.fail_at(
+                ("variables", name, "kind"), f"got {kind!r}; a {self.design} needs kind 'values' or 'range', "
+                "or take design = 'latin-hypercube'"
+            )  # fmt: skip
+        counts = {name: len(values or []) for name, values in levels.items()}
+        if self.design == "list" and len(set(counts.values())) > 1:
+            text = ", ".join(f"{name} {count}" for name, count in counts.items())
+            check.fail("variables", f"got different numbers of values, {text}; a list needs as many of each")
+        size = 1.0
+        for count in counts.values():
+            size *= count
+        if self.design == "grid" and size > MOST_RUNS:
+            check.fail("design", f"gives {size:.3g} runs, wanted at most {MOST_RUNS:g}; take a random design")
+
+    def _check_columns(self, check: Checks) -> None:
+        names = [*self.variables, *self.outputs]
+        for word, items in (("variables", self.variables), ("outputs", self.outputs)):
+            for name in items:
+                if name in RESERVED:
+                    check.fail_at((word, name), f"is the name of another column; not {' or '.join(RESERVED)}")
+        for name in self.outputs:
+            if names.count(name) > 1:
+                check.fail_at(("outputs", name), "is the name of a variable too; both are columns of one table")
+        set_by: dict[str, str] = {}
+        for name, variable in self.variables.items():
+            if self.build is None and variable.key is None:
+                check.fail_at(("variables", name, "key"), "is missing")
+            for key in variable.keys:
+                if key in set_by:
+                    check.fail_at(("variables", name, "key"), f"got {key!r}, which {set_by[key]!r} sets too")
+                set_by[key] = name
+            if self.build is not None and variable.relative:
+                check.fail_at(("variables", name, "relative"), "has no meaning for a case that is a function")

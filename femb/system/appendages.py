@@ -1,0 +1,99 @@
+"""Appendages: the parts that hang on a body or on the ground, each connected without it.
+
+Source: docs/theory/modes.md, section 3, and docs/theory/loads.md, section 3.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.body.rigid_body import RigidBody
+from femb.layout.connections import components, groups_of
+from femb.layout.layout import Layout
+from femb.model.model import Model
+
+# Largest distance (m) of two points of attachment that count as one.
+SAME_POINT = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Appendage:
+    """Frames (f,) that are connected without the held ones, and the items that are on them, by table and name."""
+
+    name: str
+    frames: tuple[int, ...]
+    items: tuple[str, ...]
+
+
+def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendage]:
+    """The appendages of the held frames, in the order of the model; each is named by the item that connects it."""
+    groups = groups_of(layout, springs=True, rows=True, without=held)
+    number = {frame: k for k, frames in enumerate(groups) for frame in frames}
+    items: list[list[str]] = [[] for _ in groups]
+    names: dict[int, str] = {}
+    for path, frames in _frames_of_items(layout, model):
+        for k in dict.fromkeys(number[frame] for frame in frames if frame in number):
+            items[k].append(path)
+    known = [set(paths) for paths in items]
+    for item in model.items():
+        on = {layout.station(marker).frame for marker in item.markers.values()}
+        if on & held:
+            if item.table == "beams":
+                on |= {station.frame for station in layout.beams[item.name].stations}
+            elif item.table == "bodies" and item.name in layout.flexible_bodies:
+                on |= {station.frame for station in layout.flexible_bodies[item.name].stations.values()}
+            for k in {number[frame] for frame in on if frame in number}:
+                if f"{item.table}.{item.name}" in known[k]:
+                    names.setdefault(k, item.name)
+    return [
+        Appendage(names.get(k, items[k][0].partition(".")[2]), tuple(frames), tuple(items[k]))
+        for k, frames in enumerate(groups)
+        if items[k]
+    ]
+
+
+def attachment(layout: Layout, model: Model, appendage: Appendage, root: int) -> Floats | None:
+    """(3,) m where the appendage is on the root frame, in the axes of that; None where it is at several points."""
+    points = []
+    for path in appendage.items:
+        table, _, name = path.partition(".")
+        item = model.tables[table].get(name)
+        for marker in item.markers.values() if item is not None else ():
+            station = layout.station(marker)
+            if station.frame == root:
+                points.append(station.offset)
+    same = bool(points) and all(np.allclose(point, points[0], rtol=0.0, atol=SAME_POINT) for point in points)
+    return points[0] if same else None
+
+
+def roots(layout: Layout, model: Model) -> list[tuple[int, ...]]:
+    """The frames of the parent of each connected part: the ground, or its heaviest rigid body, the first of equals."""
+    links = [frames for frames, _ in (*layout.couplings, *layout.spring_couplings)] + layout.rows
+    fixed = tuple(k for k, frame in enumerate(layout.frames) if frame.freedom == 0)
+    component = components(len(layout.frames), (fixed, *links))
+    grounded = {component[k] for k in fixed}
+    heaviest: dict[int, RigidBody] = {}
+    for body in model.bodies.values():
+        if isinstance(body, RigidBody):
+            part = component[layout.bodies[body.name]]
+            if part not in grounded and (part not in heaviest or body.mass > heaviest[part].mass):
+                heaviest[part] = body
+    moving: list[tuple[int, ...]] = [(layout.bodies[body.name],) for body in heaviest.values()]
+    return [fixed, *moving] if fixed else moving
+
+
+def _frames_of_items(layout: Layout, model: Model) -> Iterator[tuple[str, list[int]]]:
+    """Path and frames of bodies, beams, joints and springs."""
+    for name, frame in layout.bodies.items():
+        yield f"bodies.{name}", [frame]
+    for name, body in layout.flexible_bodies.items():
+        if name not in layout.bodies:  # its root is on another
+            yield f"bodies.{name}", [station.frame for station in body.stations.values()]
+    for name, beam in layout.beams.items():
+        yield f"beams.{name}", [station.frame for station in beam.stations]
+    for name, joint in layout.joints.items():
+        yield f"joints.{name}", [joint.first.frame, joint.second.frame]
+    for name, spring in model.springs.items():
+        yield f"springs.{name}", [layout.station(marker).frame for marker in spring.markers.values()]

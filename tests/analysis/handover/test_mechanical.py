@@ -1,0 +1,100 @@
+"""Sliding masses and hinged panels in place of modes: they give the participation back, and the hub is checked."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from analysis.modes.test_modes import satellite
+
+from femb import hinged_panels, sliding_masses
+from femb.analysis.handover import hybrid_coordinates
+from femb.base.errors import ModelError
+
+KINDS = (sliding_masses, hinged_panels)
+
+
+@pytest.fixture(scope="module")
+def plant():
+    return hybrid_coordinates(satellite(), 6, held="hub", points={})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_participation_frequency_and_mass_come_back(plant, kind):
+    """Mode 1, out of the array's plane."""
+    found, wanted = kind(plant), plant.kept(1)
+    L = np.vstack([part.coupling for part in wanted.appendages])
+    signs = np.sign(np.einsum("ij,ij->i", found.coupling, L))
+    np.testing.assert_allclose(found.coupling * signs[:, None], L, atol=1e-9)
+    np.testing.assert_allclose(found.whole_mass, wanted.mass, atol=1e-9)
+    for effector, part in zip(found.effectors, wanted.appendages, strict=True):
+        moved = effector.stiffness / (2.0 * np.pi * part.frequencies[0]) ** 2
+        assert effector.damping == pytest.approx(2.0 * 0.005 * np.sqrt(effector.stiffness * moved))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_satellite_by_effectors_has_the_same_frequencies(plant, kind):
+    """Mass and spring matrices of hub and effectors, put together by hand."""
+    found, wanted = kind(plant), plant.kept(1)
+    k = len(found.effectors)
+    mass = np.block([[found.whole_mass, found.coupling.T], [found.coupling, np.eye(k)]])
+    omega = [2.0 * np.pi * part.frequencies[0] for part in wanted.appendages]
+    squares = np.sort(np.linalg.eigvals(np.linalg.solve(mass, np.diag([0.0] * 6 + [w * w for w in omega]))).real)
+    poles = np.abs(replace(wanted).state_space().eigenvalues())
+    np.testing.assert_allclose(np.sqrt(squares[-2:]), np.sort(poles)[-4::2], rtol=1e-9)
+
+
+def test_numbers_of_the_reference_array(plant):
+    """Mode 1: effective mass 4.09416^2, its place at 16.78589/4.09416 m from the root, 0.6 m from the hub's origin."""
+    left = sliding_masses(plant).effectors[0]
+    assert left.mass == pytest.approx(4.09416**2, rel=1e-5)
+    np.testing.assert_allclose(left.place, (0.0, -0.6 - 16.78589 / 4.09416, 0.0), atol=1e-5)
+    np.testing.assert_allclose(np.abs(left.direction), (0.0, 0.0, 1.0), atol=1e-9)
+    panel = hinged_panels(plant).effectors[0]
+    assert panel.mass == pytest.approx(24.45)
+    assert panel.distance == pytest.approx(4.09416 * 16.78589 / 24.45, rel=1e-5)
+    np.testing.assert_allclose(panel.place, (0.0, -0.6, 0.0), atol=1e-9)
+    np.testing.assert_allclose(panel.dcm[0], (0.0, 1.0, 0.0), atol=1e-9)
+    np.testing.assert_allclose(panel.dcm @ panel.dcm.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(panel.dcm) == pytest.approx(1.0)
+
+
+def test_file(plant, tmp_path):
+    for kind, name in zip(KINDS, ("linearSpringMassDamper", "hingedRigidBodyStateEffector"), strict=True):
+        found = kind(plant)
+        document = json.loads(found.write(tmp_path / "mechanical.json").read_text())
+        hub = document["hub"]
+        assert hub["mHub"] == pytest.approx(found.mass[0, 0])
+        c, J = np.array(hub["r_BcB_B"]), np.array(hub["IHubPntBc_B"])
+        np.testing.assert_allclose(
+            J + hub["mHub"] * (c @ c * np.eye(3) - np.outer(c, c)), found.mass[3:, 3:], atol=1e-9
+        )
+        for entry, effector in zip(document[name], found.effectors, strict=True):
+            assert entry == effector.parameters
+            assert entry["name"].endswith("mode 1")
+        assert sum(len(document[word]) for word in document if isinstance(document[word], list)) == 2
+
+
+def test_a_hub_that_would_be_no_body_is_refused(plant):
+    """Both planes of bending by point masses at the same place, on a light hub."""
+    light = replace(plant, hub_mass=np.diag([500.0, 500.0, 500.0, 1.0, 1.0, 1.0]))
+    with pytest.raises(ModelError, match=r"hub 'hub': what remains is no rigid body.*one plane of bending"):
+        sliding_masses(light, {"left yoke": (1, 2), "right yoke": (1, 2)})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_modes_that_have_no_such_model(plant, kind):
+    with pytest.raises(ModelError, match=r"left yoke\.mode 5 moves no mass centre"):  # torsion
+        kind(plant, {"left yoke": (5,)})
+    with pytest.raises(ModelError, match="no appendage 'wing'; there are: left yoke, right yoke"):
+        kind(plant, {"wing": (1,)})
+    with pytest.raises(ModelError, match="got 7, wanted numbers from 1 to 6"):
+        kind(plant, {"left yoke": (7,)})
+
+
+def test_a_screw_is_refused(plant):
+    part = plant.appendages[0]
+    screwed = replace(part, coupling=part.coupling + 0.1 * np.eye(6)[5])
+    crooked = replace(plant, appendages=(replace(screwed, coupling=part.coupling + 0.1 * np.eye(6)[5]),))
+    with pytest.raises(ModelError, match=r"left yoke\.mode 1 is a screw of"):
+        sliding_masses(crooked, {"left yoke": (1,)})

@@ -1,0 +1,150 @@
+"""Inputs and outputs of linear models by name, against differences of what results record."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from femb import (
+    Attachment,
+    Beam,
+    JointDriver,
+    JointEnd,
+    JointMotor,
+    JointSpringDamper,
+    Load,
+    Model,
+    ModelError,
+    Prismatic,
+    Revolute,
+    RigidBody,
+    Section,
+    linearize,
+)
+from femb.analysis.linear.linearise import state_space
+from femb.analysis.linear.point import OperatingPoint
+from femb.analysis.linear.second_order import chart_of, second_order
+from femb.elements.beam.batch import BeamBatch
+from femb.elements.joint.reaction import joint_reaction
+from femb.numerics import rotations
+from femb.system.system import System
+
+STEP = 1e-6
+
+
+def arm(root="ground"):
+    """A hub, by default on a hinge at the ground, a boom with a joint at its tip, and a body there."""
+    model = Model(gravity=(0.3, -1.0, 0.0))
+    place = {} if root == "ground" else {"angular_velocity": (0.2, -0.1, 0.4)}
+    model.add(RigidBody("hub", mass=3.0, inertia=(0.3, 0.2, 0.4), position=(0.1, 0.2, 0.3), **place))
+    if root == "ground":
+        first = JointEnd("ground", at=(0.1, 0.2, 0.3), axis=(0, 0, 1), reference=(0.6, 0.8, 0.0))
+        model.add(Revolute("base", first, JointEnd("hub", axis=(0, 0, 1), reference=(0.6, 0.8, 0)), rates=(0.7,)))
+    section = Section(
+        "boom", axial_stiffness=5e3, torsional_stiffness=4.0, bending_stiffness=[3.0, 6.0], mass_per_length=0.8,
+        inertia_per_length=[2e-3, 1e-3, 1e-3], damping=0.01,
+    )  # fmt: skip
+    clamp_at = Attachment("hub", at=(0.2, 0.1, 0.0), direction=(1.0, 0.2, 0.1))
+    model.add(Beam("boom", section, length=1.0, elements=2, start=clamp_at))
+    model.add(RigidBody("tip", mass=0.5, inertia=(0.02, 0.03, 0.04), position=(1.3, 0.5, 0.4)))
+    inner = JointEnd(beam="boom", node=-1, at=(0.1, 0.02, 0.0), axis=(0.0, 1.0, 0.2))
+    model.add(Revolute("pin", inner, JointEnd("tip", at=(-0.1, 0.03, 0.05), axis=(0.0, 1.0, 0.2))))
+    model.add(JointSpringDamper("spring", "pin", stiffness=3.0, damping=0.1))
+    model.add(Load("push", body="tip", force=(0.3, 0.2, 1.0), torque=(0.0, 0.1, 0.0)))
+    return model
+
+
+def assembled(root):
+    return System(arm(root), assemble=True)
+
+
+@pytest.mark.parametrize("root", ["ground", "free"])
+def test_forces_in_a_beam_and_in_a_joint_by_differences(root):
+    system = assembled(root)
+    point = OperatingPoint.of(system)
+    chart = chart_of(point)
+    names = [f"beams.boom.{node}.section_{word}" for node in (0, 1, -1) for word in ("force", "moment")]
+    names += [f"joints.{joint}.{word}" for joint in system.layout.joints for word in ("force", "torque")]
+    names += ["beams.boom.1.angular_acceleration"]
+    space = state_space(point, second_order(point, chart), names)
+
+    def measured(x, u):
+        q, v = chart.after(x)
+        a, multipliers = system.forward(u, q, v)
+        parts = SimpleNamespace(u=u[None], q=q[None], v=v[None], a=a[None], multipliers=multipliers[None])
+        batch = next(each for each in system.batches if isinstance(each, BeamBatch))
+        section = batch.section_forces(q[None], v[None], a[None])[0]
+        found = [section[0, 0], section[0, 1], section[1, 1]]
+        for joint in system.layout.joints.values():
+            found += [part[0] for part in joint_reaction(system, joint, parts)]
+        station = system.layout.beams["boom"].stations[1]
+        j = system.layout.frame_v[station.frame]
+        found.append(rotations.rotation_matrix(station.rotation).T @ a[j + 3 : j + 6])
+        return np.concatenate(found)
+
+    n = len(space.states)
+    for k, unit in enumerate(np.eye(n)):
+        wanted = (measured(STEP * unit, point.u) - measured(-STEP * unit, point.u)) / (2 * STEP)
+        scale = np.max(np.abs(space.C[:, k])) + 1.0
+        np.testing.assert_allclose(space.C[:, k], wanted, atol=2e-8 * scale, err_msg=space.states[k])
+    components = {name: index for _, index, name in point.input_components()}
+    for k, name in enumerate(space.inputs):
+        u = point.u.copy()
+        u[components[name]] += 1.0
+        wanted = measured(np.zeros(n), u) - measured(np.zeros(n), point.u)
+        np.testing.assert_allclose(space.D[:, k], wanted, atol=1e-10, err_msg=name)
+
+
+def test_forces_on_bodies_nodes_and_joints_are_those_of_loads():
+    """The same columns as loads and motors that the model has."""
+    model = arm()
+    model.add(Load("body force", body="tip", force=(0.0, 1.0, 0.0), frame="body"))
+    model.add(Load("body torque", body="tip", torque=(0.0, 0.0, 1.0), frame="body"))
+    model.add(Load("node force", beam="boom", node=1, force=(0.0, 0.0, 1.0), frame="body"))
+    model.add(JointMotor("motor", joint="pin", force=1.0))
+    names = ["bodies.tip.force.y", "bodies.tip.torque.z", "beams.boom.1.force.z", "joints.pin.angle.force"]
+    given = ["loads.body force", "loads.body torque", "loads.node force", "loads.motor"]
+    system = System(model, assemble=True)
+    point = OperatingPoint.of(system)
+    equations = second_order(point, chart_of(point))
+    wanted, found = (state_space(point, equations, None, inputs) for inputs in (given, names))
+    np.testing.assert_allclose(found.B, wanted.B, atol=1e-12 * np.max(np.abs(wanted.B)))
+    assert found.inputs == tuple(names)
+    whole = state_space(point, equations, ["bodies.hub.turn.z"], ["bodies.tip.force", "loads.push"])
+    assert whole.inputs == (
+        *(f"bodies.tip.force.{axis}" for axis in "xyz"),
+        *("loads.push.force", "loads.push.torque"),
+    )
+    assert whole.outputs == ("bodies.hub.turn.z",)
+    np.testing.assert_array_equal(whole.B[:, 1], found.B[:, 0])
+
+
+def slide():
+    model = Model()
+    model.add(RigidBody("cart", mass=3.0, inertia=1.0))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("cart", axis=(1, 0, 0))))
+    return model
+
+
+def test_a_driver_is_an_input_by_its_name():
+    model = slide()
+    model.add(JointDriver("crank", joint="rail", motion=lambda t: (0.0, 0.0, 0.0)))
+    space = linearize(model, inputs=["drivers.crank"], outputs=["joints.rail.force", "bodies.cart.velocity.x"])
+    assert space.inputs == ("drivers.crank", "drivers.crank rate", "drivers.crank acceleration")
+    assert space.D[-1, 1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"inputs": ["bodies.cart.torqe"]}, "did you mean 'bodies.cart.torque'"),
+        ({"inputs": ["joints.rail.stroke"]}, "did you mean 'joints.rail.stroke.force'"),
+        ({"outputs": ["bodies.cart.attitude"]}, "no such output"),
+        ({"inputs": ["ground.acceleration"]}, "of a model with held"),
+        ({"outputs": ["appendages.cart.force"]}, "of a model with a hub"),
+        ({"outputs": ["joints.rail.torqe"]}, "did you mean 'joints.rail.torque'"),
+    ],
+)
+def test_unknown_names(words, message):
+    with pytest.raises(ModelError, match=message):
+        linearize(slide(), **words)

@@ -1,0 +1,180 @@
+"""The item FlexibleBody: case files, placement, joints and beams on its interfaces, results and meshes."""
+
+import json
+from dataclasses import replace
+
+import meshio
+import numpy as np
+import pytest
+from oracles.modal_beam import BeamModel
+
+import femb
+from femb import elements as e
+from femb.base.errors import ModelError
+from femb.case import load_case
+from femb.elements.modal.file import read_reduced_body, write_reduced_body
+from femb.system.system import System
+
+CASE = """
+[bodies.hub]
+mass = 20.0
+inertia = 2.0
+position = [1, 0, 0]
+angular_velocity = [0, 0, 0.5]
+
+[bodies.panel]
+kind = "modal"
+file = "panel.npz"
+start = { body = "hub", at = [0, 0.1, 0], direction = [0, 1, 0] }
+damping_ratio = 0.01
+modes = 3
+nodal_displacements = true
+
+[bodies.tip_mass]
+kind = "point_mass"
+mass = 0.5
+on = { body = "panel.tip" }
+
+[run]
+duration = 0.2
+output_interval = 0.05
+"""
+
+
+@pytest.fixture(scope="module")
+def body():
+    found = BeamModel(2.0, 4, 0.5, 1e5, 40.0, (50.0, 80.0), (2e-3, 1e-3, 1e-3)).reduced(4, tip=True)
+    # a rod under tension: EA times the relative displacement by the length
+    return replace(found, recovery_names=("tension",), recovery=1e5 / 2.0 * np.eye(1, found.size))
+
+
+@pytest.fixture
+def case(tmp_path, body):
+    write_reduced_body(tmp_path / "panel.npz", body)
+    path = tmp_path / "case.toml"
+    path.write_text(CASE)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["npz", "h5"])
+def test_a_file_keeps_every_array(suffix, tmp_path, body):
+    again = read_reduced_body(write_reduced_body(tmp_path / f"panel.{suffix}", body))
+    for name, value in vars(body).items():
+        other = getattr(again, name)
+        if name == "cells":
+            assert list(other) == list(value)
+            np.testing.assert_array_equal(other["line"], value["line"])
+        elif isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(other, value)
+        else:
+            assert other == value, name
+
+
+def test_case_file_results_and_meshes(case, tmp_path):
+    results = femb.simulate(load_case(case).model, load_case(case).run)
+    panel, tip = results.bodies["panel"], results.bodies["panel.tip"]
+    np.testing.assert_allclose(panel.position[0], [1.0, 0.1, 0.0], atol=1e-12)
+    np.testing.assert_allclose(tip.position[0], [1.0, 2.1, 0.0], atol=1e-12)
+    assert panel.modal_coordinates.shape == (5, 3)
+    assert panel.deformation.shape == (5, 9)
+    np.testing.assert_allclose(panel.nodal_displacement[:, -1], panel.deformation[:, :3], atol=1e-12)
+    assert json.loads(panel.attributes["recovery_names"]) == ["tension"]
+    np.testing.assert_allclose(panel.recovered[:, 0], 5e4 * panel.deformation[:, 0], atol=1e-12)
+    assert panel.recovered[-1, 0] == pytest.approx(1.0 * 0.25, rel=0.7)  # about what the tip needs to turn at 0.5 rad/s
+    (lines, _) = femb.export_vtu(results, tmp_path / "vtu")
+    mesh = meshio.read(lines.with_name("lines_0004.vtu"))
+    end = np.argmin(np.linalg.norm(mesh.points - tip.position[-1], axis=1))
+    np.testing.assert_allclose(mesh.points[end], tip.position[-1], atol=1e-4)  # but for the shortening
+    assert sum(len(block.data) for block in mesh.cells if block.type == "line") == 4
+    assert femb.export_xdmf(results, tmp_path / "xdmf")[0].exists()
+
+
+def test_its_formulations(case):
+    model = load_case(case).model
+    runs = {
+        name: femb.simulate(model, duration=0.1, output_interval=0.05, formulation=name, rtol=1e-9)
+        for name in ("velocity", "quaternion", "reduced")
+    }
+    a, *others = (run.bodies["panel.tip"].position for run in runs.values())
+    for b in others:
+        np.testing.assert_allclose(a, b, atol=1e-7)
+    with pytest.raises(ModelError, match=r"bodies\.panel"):
+        femb.simulate(model, duration=0.1, formulation="hamiltonian", method="rk")
+
+
+def test_one_body_in_space_on_a_hub_and_on_a_joint_move_alike(body):
+    """Alone, carried by a light hub and joined to it: the hub and the joint change nothing."""
+    pulse = femb.profiles.Versine(0.2)
+
+    def tip(*items, host):
+        model = femb.Model("panel")
+        for item in items:
+            model.add(item)
+        model.add(e.Load("pulse", host, torque=(0.0, 0.1, 0.3), profile=pulse))
+        results = femb.simulate(model, duration=0.3, output_interval=0.1, method="radau", rtol=1e-9)
+        return results.bodies["panel.tip"].position
+
+    hub = e.RigidBody("hub", mass=1.0, inertia=0.1)
+    carried = tip(hub, e.FlexibleBody("panel", body, start=e.Attachment("hub")), host="hub")
+    ends = e.JointEnd("hub"), e.JointEnd("panel")
+    joined = tip(hub, e.FlexibleBody("panel", body), e.Fixed("joint", *ends), host="hub")
+    np.testing.assert_allclose(joined, carried, atol=1e-7)
+
+
+def test_a_beam_and_a_revolute_on_an_interface_keep_the_energy(body):
+    model = femb.Model("chain")
+    model.add(e.FlexibleBody("panel", body, damping_ratio=0.0, angular_velocity=(0.1, 0.2, 1.0)))
+    model.add(e.RigidBody("flap", mass=0.3, inertia=0.02))
+    model.add(e.Revolute("hinge", e.JointEnd("panel.tip", axis=(0.0, 1.0, 0.0)), e.JointEnd("flap", at=(-0.2, 0, 0))))
+    section = e.Section("rod", 1e-4, (1e-9, 1e-9), 2e-9, 2800.0, 7e10, 2.6e10)
+    model.add(e.Beam("rod", section, 0.5, 2, start=model.bodies["panel"].at_interface("tip", direction=(0, 0, 1.0))))
+    results = femb.simulate(model, duration=0.04, method="radau", rtol=1e-9)
+    audit = results.audit
+    assert np.abs(audit.energy_error).max() < 1e-6 * audit.kinetic_energy[0]
+
+
+def test_uniform_motion_and_small_spin(body):
+    """Rigid motion gives no strain; the strain of a slow spin grows with its square."""
+    strains = []
+    for spin in (0.01, 0.02):
+        model = femb.Model("spin")
+        model.add(e.FlexibleBody("panel", body, velocity=(1.0, 0, 0), angular_velocity=(0.0, 0.0, spin)))
+        results = femb.simulate(model, duration=0.1, start="equilibrium", method="radau", rtol=1e-10)
+        strains.append(np.abs(results.bodies["panel"].deformation[0]).max())
+    assert strains[1] / strains[0] == pytest.approx(4.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"modes": 9}, "modes: got 9, the file has 4"),
+        ({"interfaces": {"top": {"body": "hub"}}}, "interfaces.top: is not in the file; .*'tip'"),
+        ({"interfaces": {"tip": {"beam": "boom"}}}, "interfaces.tip.body: is missing: an interface is attached"),
+        ({"start": e.Attachment(beam="boom")}, "start.body: is missing: the root is attached to a body"),
+        ({"modes": 2, "max_frequency": 3.0}, "max_frequency"),
+        ({"file": "nowhere.npz"}, r"file: nowhere\.npz: cannot be read as a reduced body"),
+        ({"file": "model.op4"}, "file: model.op4: got the suffix '.op4'"),
+    ],
+)
+def test_messages(words, message, body):
+    with pytest.raises(ModelError, match=message):
+        e.FlexibleBody("panel", **{"file": body, **words})
+
+
+def test_a_body_that_another_carries_is_named_with_its_host(body):
+    model = femb.Model("hosts")
+    model.add(e.RigidBody("hub", mass=1.0, inertia=1.0))
+    model.add(e.FlexibleBody("panel", body, start=e.Attachment("hub")))
+    model.add(e.Load("push", "panel", force=(1.0, 0.0, 0.0)))
+    with pytest.raises(ModelError, match=r"loads\.push\.body: got 'panel', which is carried by body 'hub'"):
+        System(model)
+
+
+def test_bodies_at_both_ends_must_fit(body):
+    model = femb.Model("misfit")
+    model.add(e.RigidBody("a", mass=1.0, inertia=1.0, position=(0.0, 0.0, 0.0)))
+    model.add(e.RigidBody("b", mass=1.0, inertia=1.0, position=(3.0, 0.0, 0.0)))
+    ends = {"start": e.Attachment("a"), "interfaces": {"tip": e.Attachment("b")}}
+    model.add(e.FlexibleBody("link", body, **ends))
+    with pytest.raises(ModelError, match=r"bodies\.link\.interfaces\.tip: the undeformed interface is at \(2, 0, 0\)"):
+        System(model)

@@ -1,0 +1,40 @@
+"""Dense linear algebra of analyses runs on one thread, and the earlier number of threads holds after them."""
+
+import numpy as np
+import pytest
+import scipy.linalg  # noqa: F401 - its library, before threads are counted
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from femb import Load, Model, RigidBody, simulate
+from femb.numerics.blas_threads import one_blas_thread
+
+
+def threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_one_thread_inside_and_the_earlier_number_after():
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == before
+
+
+@pytest.mark.parametrize(("formulation", "inside"), [("reduced", {1}), ("velocity", None)])
+def test_runs_with_dense_matrices_use_one_thread(formulation, inside):
+    seen = []
+
+    def force(t):
+        if len(seen) < 3:
+            seen.append(threads())
+        return np.sin(t)
+
+    model = Model()
+    model.add(RigidBody("hub", mass=1.0, inertia=1.0))
+    model.add(Load("push", body="hub", force=(1.0, 0.0, 0.0), profile=force))
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        simulate(model, duration=0.1, formulation=formulation)
+        assert seen[-1] == (inside or before)
+        assert threads() == before
