@@ -131,8 +131,8 @@ class Checks:
     def _field(self, name: str, options: tuple[Any, ...]) -> None:
         value = getattr(self.item, name)
         if value is None:
-            # fields that are required in some forms of an item only are checked by its class
-            if options == (float,) or (len(options) == 1 and isinstance(mark_of(options[0]), Shape)):
+            # a required field of a type that these checks do not know is checked by the class of the item
+            if type(None) not in options and fit(options, None)[1]:
                 self.fail(name, "is missing")
             return
         fitting, problem = fit(options, value)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numba
 import pytest
+from seeds import SEED
 
 from femb.numerics import compile as jit
 from femb.numerics import kernel_cache
 from femb.numerics.kernel_cache import CacheFolder, KernelCacheWarning, find_cache, keep
 
-SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
 slow = pytest.mark.slow
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import pickle
-import random
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from seeds import SEED
 
 import femb
 from femb.cli import cli
@@ -22,7 +22,6 @@ from femb.results.file import ResultWriter
 from femb.results.results import Results
 
 SCRIPT = Path(__file__).with_name("forked_runs.py")
-SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
 slow = pytest.mark.slow
 CASE = """
 [bodies.top]

@@ -3,8 +3,6 @@
 import contextlib
 import copy
 import math
-import os
-import random
 import signal
 import tomllib
 import warnings
@@ -151,10 +149,3 @@ def first_step(model, run):
     if run is not None:
         stepper = make_stepper(make_formulation(system, run.formulation), run)
         stepper.step(min(run.duration, 1e-3))
-
-
-def seeds():
-    """The seed of the long tests, random unless FEMB_FUZZ_SEED says it; printed, so that a failure can be repeated."""
-    chosen = int(os.environ.get("FEMB_FUZZ_SEED", random.SystemRandom().randrange(10**6)))
-    print(f"FEMB_FUZZ_SEED={chosen}")
-    return chosen

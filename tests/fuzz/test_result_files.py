@@ -1,7 +1,5 @@
 """Result files that were damaged or edited: they are read, or refused with one message, and nothing else happens."""
 
-import os
-import random
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 from oracles.synthetic_results import satellite
+from seeds import SEED
 
 from femb.base.errors import ResultError
 from femb.results.file import ResultWriter
 from femb.results.results import Results
 
-SEED = int(os.environ.get("FEMB_SEED", random.randrange(10**6)))
 FEW, MANY = 40, 1000
 OPTIONS = {"deadline": timedelta(seconds=10), "derandomize": False, "database": None, "print_blob": True}
 SLOW = settings(max_examples=MANY, suppress_health_check=list(HealthCheck), **OPTIONS)
