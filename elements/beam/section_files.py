@@ -14,6 +14,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.base.values import order_problem
 from femb.elements.beam.section_matrices import mass_problem, stiffness_problem
 
 # Of (x, y, z, Mx, My, Mz) with z along the beam, the rows that are ours: 1 = z, 2 = x, 3 = y.
@@ -60,12 +61,8 @@ def read_matrices(
     else:
         stations, damping = np.zeros(1), [0.0]
         matrices = [_vabs(file, text) if found == "vabs" else _becas(file, text)]
-    steps = np.diff(stations)
-    if not np.all(steps > 0.0):
-        k = int(np.argmin(steps > 0.0))
-        unit = "of the length" if relative else "m"
-        order = f"{stations[k + 1]:.6g} {unit} follows {stations[k]:.6g} {unit}"
-        raise ModelError(f"{path}: stations out of order: {order}; wanted lengths from the start in ascending order")
+    if problem := order_problem(stations, "of the length" if relative else "m"):
+        raise ModelError(f"{path}: stations {problem}")
     stiffness, mass = (np.array([_symmetric(pair[k]) for pair in matrices]) for k in range(2))
     return SectionMatrices(stations, stiffness, mass, np.array(damping), relative)
 

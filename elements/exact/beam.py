@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Forms, Numbers, Vector
-from femb.base.values import as_numbers, finite_problem, frozen_array, shown
+from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_frames import Sections, element_ends, end_sections
@@ -112,14 +112,8 @@ class ExactBeam(ShapedBeam):
         if stations is None or stations.shape != (len(given),) or not np.all(np.isfinite(stations)):
             check.fail("stations", f"got {shown(self.stations)}, wanted a length (m) for each of {len(given)} sections")
             return
-        if problem := finite_problem(self.stations, stations):
+        if problem := finite_problem(self.stations, stations) or order_problem(stations):
             check.fail("stations", problem)
-            return
-        steps = np.diff(stations)
-        if np.any(steps <= 0.0):
-            k = int(np.argmin(steps > 0.0))
-            order = f"{stations[k + 1]:.6g} m follows {stations[k]:.6g} m"
-            check.fail("stations", f"out of order: {order}; wanted lengths from the start in ascending order")
         object.__setattr__(self, "stations", frozen_array(stations))
 
     def _check_stations(self, check: Checks) -> None:

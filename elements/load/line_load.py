@@ -8,8 +8,8 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, OneOf, Rows
-from femb.base.values import frozen_array
+from femb.base.types import Floats, Numbers, OneOf, Rows
+from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
@@ -27,13 +27,16 @@ class DistributedLoad(Item):
     beam : its name. force, torque : three numbers for a uniform load; two such rows, at the start and at the end, for a
     linear load; or three, at the start, the middle and the end, for a quadratic load. In Python also a function
     ``s -> (3,)`` of the length (m) from the start.
+    stations : lengths (m) from the start of the beam, in ascending order, with a row of force and of torque for each of
+    them; the load is linear between two stations, and zero before the first and after the last.
     frame : "inertial", or "body" for components in the axes of the section, with which the load rotates (a pressure, a
     drag along the beam). profile : factor of the load, a Profile of femb.profiles or any callable of time.
 
     The interpolation of the element gives the forces on the nodes. Loads of constant direction are integrated exactly
-    up to quadratic ones, others with three Gauss points per element.
+    up to quadratic ones, others with three Gauss points per element: put nodes where a load jumps or bends.
 
-    Raises ModelError: no force or torque, not one to three rows of three numbers, unknown frame.
+    Raises ModelError: no force or torque, not one to three rows of three numbers, or not one for each station, stations
+    out of order or beyond the beam, unknown frame.
     Source: docs/theory/beam_loads.md, equations (6) to (12).
     """
 
@@ -46,18 +49,38 @@ class DistributedLoad(Item):
     torque: Rows = None
     frame: Annotated[str, OneOf(("inertial", "body"))] = "inertial"
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    stations: Numbers = None
 
     def check(self, check: Checks) -> None:
         if self.force is None and self.torque is None:
             check.fail("force", "neither force nor torque is given")
+        self._check_stations(check)
+        if "stations" in check.bad:
+            return
+        shapes, wanted = SHAPES, "three numbers, or two or three rows of three numbers; more rows need 'stations'"
+        if self.stations is not None:
+            shapes = ((len(self.stations), 3),)
+            wanted = f"a row of three numbers for each of {len(self.stations)} stations"
         for name in ("force", "torque"):
             value = getattr(self, name)
+            if callable(value) and self.stations is not None:
+                check.fail(name, "a function given beside 'stations': give rows of three numbers, or leave out 'stations'")
             if value is None or callable(value):
                 continue
-            wanted = "three numbers, or two or three rows of three numbers"
-            rows = check.array(name, lambda x: x.shape in SHAPES and bool(np.isfinite(x).all()), wanted)
+            rows = check.array(name, lambda x: x.shape in shapes and bool(np.isfinite(x).all()), wanted)
             if rows is not None:
                 object.__setattr__(self, name, frozen_array(rows.reshape(-1, 3)))
+
+    def _check_stations(self, check: Checks) -> None:
+        if self.stations is None or "stations" in check.bad:
+            return
+        stations = as_numbers(self.stations)
+        if stations is None or stations.ndim != 1 or len(stations) < 2:
+            check.fail("stations", f"got {shown(self.stations)}, wanted two or more lengths from the start, m")
+            return
+        if problem := finite_problem(self.stations, stations) or order_problem(stations):
+            check.fail("stations", problem)
+        object.__setattr__(self, "stations", frozen_array(stations))
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:
@@ -66,10 +89,14 @@ class DistributedLoad(Item):
 
     def values(self, s: Floats, length: float) -> Floats:
         """Force and torque (n, 6) per length at the lengths s (n,) from the start of a beam of that length."""
-        values = []
+        values, stations = [], self.stations
+        if stations is not None and (stations[0] < -1e-9 * length or stations[-1] > (1.0 + 1e-6) * length):
+            found = f"got stations from {stations[0]:.6g} to {stations[-1]:.6g} m"
+            path = (self.table, self.name, "stations")
+            raise ModelError.at(path, f"{found}, wanted them within 0 and {length:.6g} m, the length of the beam")
         for word, load in (("force", self.force), ("torque", self.torque)):
             try:
-                values.append(_interpolated(load, s, length))
+                values.append(_interpolated(load, s, length, stations))
             except Exception as error:  # of a user's function
                 path, cause = (self.table, self.name, word), f"{type(error).__name__}: {error}"
                 raise ModelError.at(path, f"fails along the beam: {cause}; wanted three numbers") from error
@@ -84,10 +111,12 @@ class DistributedLoad(Item):
         return [LineLoadBatch(others, layout, model)] if others else []
 
 
-def _interpolated(value: Any, s: Floats, length: float) -> Floats:
-    """(n, 3) values of a function, or of the polynomial through equidistant rows."""
+def _interpolated(value: Any, s: Floats, length: float, stations: Floats | None) -> Floats:
+    """(n, 3) values of a function, of lines between rows at stations, or of the polynomial through equidistant rows."""
     if value is None:
         return np.zeros((len(s), 3))
+    if stations is not None:
+        return np.stack([np.interp(s, stations, column, 0.0, 0.0) for column in value.T], axis=-1)
     if callable(value):
         return np.array([np.broadcast_to(np.asarray(value(float(x)), dtype=float), 3) for x in s])
     x = s[:, None] / length

@@ -96,6 +96,16 @@ def finite_problem(value: Any, array: Floats) -> str | None:
     return None
 
 
+def order_problem(stations: Floats, unit: str = "m") -> str | None:
+    """Why lengths along a beam are out of order, as if the problem were named before; None if they ascend."""
+    steps = np.diff(stations)
+    if np.all(steps > 0.0):
+        return None
+    k = int(np.argmin(steps > 0.0))
+    order = f"{stations[k + 1]:.6g} {unit} follows {stations[k]:.6g} {unit}"
+    return f"out of order: {order}; wanted lengths from the start in ascending order"
+
+
 def number_problem(value: Any) -> str | None:
     """Why ``value`` is not a finite number; None if it is."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
