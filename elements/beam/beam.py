@@ -71,6 +71,9 @@ class Beam(ShapedBeam):
         if section.shears:
             what = f"the section {section.name!r} has {section.shears}, and a beam of this kind does not shear"
             raise ModelError.at((self.table, self.name, "section"), f'{what}: give the beam kind = "exact"')
+        if section.damped_by_direction:
+            what = f"the section {section.name!r} has six damping coefficients, and a beam of this kind takes one"
+            raise ModelError.at((self.table, self.name, "section"), f'{what}: give the beam kind = "exact"')
         stations = self.nodes(layout, placement)
         jumps = self.shape.corner_nodes | (set() if self.share_strain else _nodes_in_use(self, model))
         ends = self._strains(layout, stations, jumps)

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError
-from femb.base.types import Floats, Matrix4, Matrix6, Pair, Vector
+from femb.base.types import Coefficients, Floats, Matrix4, Matrix6, Pair, Vector
 from femb.base.values import frozen_array
 from femb.elements.beam.outline import outline_of_shape, rectangle
 from femb.elements.beam.section_checks import check_forms, check_matrices
@@ -39,8 +39,10 @@ class Section(Item):
     mass_matrix, symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of VABS.
     file : of VABS (.K) or BECAS, with the stiffness_matrix and the mass_matrix, or a table (.csv) of one row; in a case
     file relative to its folder.
-    damping : stiffness-proportional, stress per strain rate divided by stress per strain, s. shape : for pictures only,
-    {"rectangle": [y, z]} or {"circle": radius}; by default the rectangle with the same area and radii of gyration.
+    damping : stiffness-proportional, stress per strain rate divided by stress per strain, s; or six such coefficients,
+    of extension, shear along y and z, twist and the curvatures about y and z, which takes a beam of the kind "exact":
+    the stress per rate of strain j is then sqrt(d_i d_j) K_ij. shape : for pictures only, {"rectangle": [y, z]} or
+    {"circle": radius}; by default the rectangle with the same area and radii of gyration.
     recovery_points : points [[y, z], ...] (m) for stresses; by default the corners of the shape, or of the rectangle
     with the section's radii of gyration. torsion_modulus : torque divided by the largest shear stress, m3; by default
     that of the same circle or rectangle with this torsion_constant.
@@ -62,7 +64,7 @@ class Section(Item):
     youngs_modulus: float | None = None
     shear_modulus: float | None = None
     polar_moment: float | None = None
-    damping: float = 0.0
+    damping: Coefficients = 0.0
     shape: dict[str, Any] | None = field(default=None, repr=False)
     axial_stiffness: float | None = None
     torsional_stiffness: float | None = None
@@ -83,7 +85,7 @@ class Section(Item):
             return
         check.positive("area", "torsion_constant", "density", "youngs_modulus", "shear_modulus", "polar_moment")
         check.positive("axial_stiffness", "torsional_stiffness", "mass_per_length", "torsion_modulus")
-        check.not_negative("damping")
+        self._check_damping(check)
         for name in ("second_moments", "bending_stiffness", "inertia_per_length", "shear_stiffness"):
             value = getattr(self, name)
             if value is not None and name not in check.bad:
@@ -114,9 +116,17 @@ class Section(Item):
             if given is not None and not np.array_equal(given, matrix):
                 check.fail(name, "given beside 'file', which has it: give one of them")
             object.__setattr__(self, name, frozen_array(matrix))
-        if not self.damping:
+        if not np.any(self.damping):
             object.__setattr__(self, "damping", damping)
         return True
+
+    def _check_damping(self, check: Checks) -> None:
+        """Of six coefficients that are equal, one is stored."""
+        if "damping" in check.bad:
+            return
+        check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
+        if np.ndim(self.damping) and np.ptp(self.damping) == 0.0:
+            object.__setattr__(self, "damping", float(self.damping[0]))
 
     def _warn(self) -> None:
         """Warn of values that are impossible for a plane section."""
@@ -152,6 +162,11 @@ class Section(Item):
         return (
             "a 6 x 6 stiffness_matrix" if self.stiffness_matrix is not None and len(self.stiffness_matrix) == 6 else ""
         )
+
+    @property
+    def damped_by_direction(self) -> bool:
+        """Whether its six damping coefficients differ."""
+        return np.ndim(self.damping) > 0
 
     def stiffness(self) -> Floats:
         """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2; of a

@@ -24,7 +24,7 @@ FORMATS = ("vabs", "becas", "beamdyn", "csv")
 
 @dataclass(frozen=True, eq=False)
 class SectionMatrices:
-    """Stations (k,) of a file; stiffness and mass (k, 6, 6) there, and damping (k,) s.
+    """Stations (k,) of a file; stiffness and mass (k, 6, 6) there, and damping coefficients (k, 6) s.
 
     relative : whether stations are parts of the length of the beam, not lengths in m.
     """
@@ -59,16 +59,16 @@ def read_matrices(
         if length is not None:
             stations, relative = stations * length, False
     else:
-        stations, damping = np.zeros(1), [0.0]
+        stations, damping = np.zeros(1), np.zeros((1, 6))
         matrices = [_vabs(file, text) if found == "vabs" else _becas(file, text)]
     if problem := order_problem(stations, "of the length" if relative else "m"):
         raise ModelError(f"{path}: stations {problem}")
     stiffness, mass = (np.array([_symmetric(pair[k]) for pair in matrices]) for k in range(2))
-    return SectionMatrices(stations, stiffness, mass, np.array(damping), relative)
+    return SectionMatrices(stations, stiffness, mass, damping, relative)
 
 
-def one_section(path: str | os.PathLike[str]) -> tuple[Floats, Floats, float]:
-    """Stiffness and mass (6, 6) and damping (s) of a file of one section. Raises ModelError."""
+def one_section(path: str | os.PathLike[str]) -> tuple[Floats, Floats, Floats]:
+    """Stiffness and mass (6, 6) and damping (6,) s of a file of one section. Raises ModelError."""
     found = read_matrices(path)
     if len(found.stations) > 1:
         raise ModelError(
@@ -81,7 +81,7 @@ def one_section(path: str | os.PathLike[str]) -> tuple[Floats, Floats, float]:
     for name, matrix, problem_of in matrices:
         if problem := problem_of(matrix):
             raise ModelError(f"{path}: {name}: {problem}")
-    return found.stiffness[0], found.mass[0], float(found.damping[0])
+    return found.stiffness[0], found.mass[0], found.damping[0]
 
 
 def _format_of(file: Path, text: str) -> str:
@@ -145,7 +145,7 @@ def _switch(head: str, word: str) -> list[int]:
     return [int(number) for number in re.findall(rf"^\s*(\d+)\s+{word}\b", head, re.MULTILINE | re.IGNORECASE)]
 
 
-def _beamdyn(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], list[float]]:
+def _beamdyn(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], Floats]:
     # the title is in capitals or not, by the version of BeamDyn
     head, *bodies = re.split("distributed properties", text, maxsplit=1, flags=re.IGNORECASE)
     body = "".join(bodies)
@@ -154,13 +154,11 @@ def _beamdyn(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]]
     if not counts or len(lines) < 13 * counts[0]:
         raise ModelError(f"{file}: wanted station_total, and for each station its place and 12 rows of six numbers")
     mu = _rows(head.splitlines())
-    damping = 0.0
+    damping = np.zeros(6)
     if damped and damped[0] not in (0, 1):
         raise ModelError(f"{file}: damp_type {damped[0]} is not of the sections: make it 0, and give [modal_damping]")
     if damped and damped[0] and mu:
-        if max(mu[-1]) > min(mu[-1]):
-            raise ModelError(f"{file}: the damping coefficients differ, {mu[-1]}; a section has one: make them equal")
-        damping = mu[-1][0]
+        damping = np.array(mu[-1])[FROM_Z_ALONG]
     stations, matrices = [], []
     for k in range(counts[0]):
         block = lines[13 * k : 13 * k + 13]
@@ -169,20 +167,20 @@ def _beamdyn(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]]
             raise ModelError(f"{file}: station {k + 1}: wanted its place, then 12 rows of six numbers")
         stations.append(float(place[1]))
         matrices.append((_turned(rows[:6]), _turned(rows[6:])))
-    return np.array(stations), matrices, [damping] * len(stations)
+    return np.array(stations), matrices, np.tile(damping, (len(stations), 1))
 
 
-def _table(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], list[float]]:
+def _table(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], Floats]:
     lines = csv.reader(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
     columns = [column.strip() for column in next(lines, [])]
-    unknown = [column for column in columns if not re.fullmatch("station|damping|[KM][1-6][1-6]", column)]
+    unknown = [column for column in columns if not re.fullmatch("station|damping[1-6]?|[KM][1-6][1-6]", column)]
     twice = [column for column in columns if columns.count(column) > 1]
     if {"station", "K11", "M11"} - set(columns) or unknown or twice:
         wrong = f"columns {', '.join(columns) or 'none'}"
         wrong = (
             f"unknown column {unknown[0]!r}" if unknown else f"column {twice[0]!r} is given twice" if twice else wrong
         )
-        raise ModelError(f"{file}: {wrong}; wanted station, K11 to K66, M11 to M66 and, if any, damping")
+        raise ModelError(f"{file}: {wrong}; wanted station, K11 to K66, M11 to M66 and, if any, damping, or damping1 to damping6")
     stations, matrices, dampings = [], [], []
     for k, row in enumerate(lines):
         try:
@@ -195,8 +193,8 @@ def _table(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], 
                 other = values.get(f"{word}{j + 1}{i + 1}", 0.0)
                 matrix[i, j] = values.get(f"{word}{i + 1}{j + 1}", other)
         stations.append(values["station"])
-        dampings.append(values.get("damping", 0.0))
+        dampings.append([values.get(f"damping{i + 1}", values.get("damping", 0.0)) for i in range(6)])
         matrices.append((K, M))
     if not stations:
         raise ModelError(f"{file}: there are no rows below the columns, wanted one for each station")
-    return np.array(stations), matrices, dampings
+    return np.array(stations), matrices, np.array(dampings)

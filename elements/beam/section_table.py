@@ -31,7 +31,7 @@ def read_sections(
     ``length`` (m) the length of the blade, since its stations are parts of it; "csv", a table of stations. By default
     by the file: ".K" is of VABS, ".csv" a table, one with the word BEAMDYN of BeamDyn, all else of BECAS.
     A table has the columns station (m), K11 to K66 and M11 to M66, of each matrix at least one triangle with what is
-    not zero, and damping (s), in the order of VABS.
+    not zero, and damping, or damping1 to damping6 (s), in the order of VABS.
     name : the sections are NAME, or NAME 1, NAME 2, ... where there are several.
 
     Raises ModelError: a file that is not of the format, or whose matrices are not those of a section.
@@ -50,7 +50,7 @@ def sections_of(
     count, unit = len(found.stations), "of the length" if found.relative else "m"
     sections = []
     for k, (K, M) in enumerate(zip(found.stiffness, found.mass, strict=True)):
-        words = {"stiffness_matrix": K, "mass_matrix": M, "damping": float(found.damping[k])}
+        words = {"stiffness_matrix": K, "mass_matrix": M, "damping": found.damping[k]}
         try:
             sections.append(Section(name if count == 1 else f"{name} {k + 1}", **words))
         except ModelError as error:

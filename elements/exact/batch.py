@@ -8,6 +8,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.columns import DAMPING, LENGTH, MEAN
+from femb.elements.exact.element_data import damping_in_the_middle
 from femb.elements.exact.energy_momentum import energy_momentum
 from femb.elements.exact.force import forces
 from femb.elements.private_blocks import PrivateBlocks
@@ -62,7 +63,9 @@ class ExactBatch(Batch):
             data.extend(rows[1])
         self.index: Ints = np.array(index, dtype=np.int64)
         self.ends: Floats = np.array(ends)
-        self.data: Floats = np.array(data)
+        # rows without the last columns where another beam has them
+        width = max(len(row) for row in data)
+        self.data: Floats = np.array([np.pad(row, (0, width - len(row))) for row in data])
         self.own: Floats = np.full((len(index), 6), np.nan)
         self.undamped = not np.all(self.data[:, DAMPING])
         self.damped = bool(np.any(self.data[:, DAMPING]))
@@ -200,8 +203,9 @@ class ExactBatch(Batch):
         """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
         out = np.empty((len(frames.q), *self.own.shape))
         still = np.zeros(frames.v.shape[1])
+        share = np.array([damping_in_the_middle(row) for row in self.data]) if self.damped else np.zeros((0, 6, 6))
         for k, (u, q, v) in enumerate(zip(frames.u, frames.q, frames.v, strict=True)):
             out[k] = self.own_strains(u, q, still)
             if self.damped:
-                out[k] += self.data[:, DAMPING, None] * (self.own_strains(u, q, v) - out[k])
+                out[k] += np.einsum("nij,nj->ni", share, self.own_strains(u, q, v) - out[k])
         return out

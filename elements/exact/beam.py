@@ -16,7 +16,13 @@ from femb.elements.beam.section import Section
 from femb.elements.beam.section_frames import Sections, element_ends, end_sections
 from femb.elements.beam.section_table import sections_of
 from femb.elements.beam.shaped_beam import ShapedBeam
-from femb.elements.exact.element_data import compliances, element_row, natural_coordinates, reference_changes
+from femb.elements.exact.element_data import (
+    compliances,
+    element_row,
+    natural_coordinates,
+    reference_changes,
+    viscous_compliances,
+)
 from femb.elements.exact.spanwise import Spanwise
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
@@ -172,15 +178,18 @@ class ExactBeam(ShapedBeam):
         """Rows (e, 2, 17) of ends and of data of its elements, in the order of ``femb.elements.exact.columns``."""
         spanwise, shape = self.spanwise(model), self.shape
         ends, data = [], []
-        changes = reference_changes(shape)
+        changes, by_direction = reference_changes(shape), spanwise.damped_by_direction
         for k, s in enumerate(self.middles()):
             length, corner = float(shape.lengths[k]), shape.corners[k]
             first, last = (spanwise.compliance(float(s) + sign * GAUSS * length) for sign in (-1.0, 1.0))
             compliance = compliances(first, last, changes[k], length)
             reference = natural_coordinates(*shape.element(k))
             pair = (stations[k], stations[k + 1])
-            of_section = (spanwise.damping(float(s)), spanwise.mass(float(s)))
-            data.append(element_row(length, *of_section, reference, compliance, pair, corner))
+            damping: Any = float(spanwise.damping(float(s))[0])
+            if by_direction:
+                at_points = (spanwise.viscous_compliance(float(s) + sign * GAUSS * length) for sign in (-1.0, 1.0))
+                damping = viscous_compliances(*at_points, changes[k], length)
+            data.append(element_row(length, damping, spanwise.mass(float(s)), reference, compliance, pair, corner))
             turned = (rotations.multiply(pair[0].rotation, corner), pair[1].rotation)
             ends.append([_end_row(station, turn) for station, turn in zip(pair, turned, strict=True)])
         return np.array(ends), np.array(data)

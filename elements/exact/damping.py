@@ -1,11 +1,75 @@
 """Kernels of the damping of an element: its matrix, and the change of the damping force with the pose.
 
-Source: docs/theory/exact_beam.md, equations (13), (17) and (18).
+Source: docs/theory/exact_beam.md, equations (13), (13b), (17), (17b) and (18).
 """
 
+from femb.elements.exact.columns import DAMPING, LENGTH, VISCOUS_MEAN, VISCOUS_QUADRATIC, VISCOUS_SLOPE
 from femb.elements.exact.coordinates import map_derivative
-from femb.elements.exact.energy import add_adjoint, coadjoint, forward, rows_times_stress, solve
+from femb.elements.exact.energy import add_adjoint, adjoint, coadjoint, forward, rows_times_stress, solve
 from femb.numerics.compile import inlined
+
+
+@inlined
+def viscous_product(data, d, eta, w, y, out):
+    """out (6,) = (viscous compliance) eta, equation (13b); w, y (6,) : as of ``stress_force``, by this compliance."""
+    coadjoint(d[0:3], d[3:6], eta, w)
+    for i in range(6):
+        s = 0.0
+        for k in range(6):
+            s += data[VISCOUS_QUADRATIC + 6 * i + k] * w[k] + data[VISCOUS_SLOPE + 6 * i + k] * eta[k]
+        y[i] = s
+    adjoint(d[0:3], d[3:6], y, out)
+    for i in range(6):
+        for k in range(6):
+            out[i] += data[VISCOUS_MEAN + 6 * i + k] * eta[k] + data[VISCOUS_SLOPE + 6 * i + k] * w[k]
+
+
+@inlined
+def add_damping_force(data, d, C, rate, eta, w, y, out, n):
+    """n (6,) += the damping force on d, with the Cholesky factor C and the rate (6,) of d; the others (6,) : work."""
+    factor = 1.0 / data[LENGTH]
+    for i in range(6):
+        eta[i] = rate[i]
+    solve(C, eta)
+    if data[DAMPING] > 0.0:
+        factor *= data[DAMPING]
+        for i in range(6):
+            n[i] += factor * eta[i]
+    else:
+        viscous_product(data, d, eta, w, y, out)
+        solve(C, out)
+        for i in range(6):
+            n[i] += factor * out[i]
+
+
+@inlined
+def viscous_matrix(data, d, C, B, eta, w, y, out, half, K9):
+    """K9 (9, 9) = B^T C^-1 (viscous compliance) C^-1 B / L; eta, w, y, out (6,), half (6, 9) : work."""
+    for j in range(9):
+        for i in range(6):
+            eta[i] = B[i, j]
+        solve(C, eta)
+        for i in range(6):
+            half[i, j] = eta[i]
+    for j in range(9):
+        for i in range(6):
+            eta[i] = half[i, j]
+        viscous_product(data, d, eta, w, y, out)
+        for i in range(9):
+            s = 0.0
+            for k in range(6):
+                s += half[k, i] * out[k]
+            K9[i, j] = s / data[LENGTH]
+
+
+@inlined
+def compliance_change(X, stress, y, sign, E):
+    """E (6, 6) = sign (X S(stress) - ad_y): change of a compliance times a stress with d."""
+    rows_times_stress(X, stress, E)
+    for i in range(6):
+        for j in range(6):
+            E[i, j] *= sign
+    add_adjoint(y, -sign, E)
 
 
 @inlined
@@ -117,8 +181,7 @@ def add_damping_change(factor, data, d, rate, X, C, B, G, quadratic, slope, eta,
         for k in range(6):
             s += data[quadratic + 6 * i + k] * w[k] + data[slope + 6 * i + k] * eta[k]
         y[i] = s
-    rows_times_stress(X, eta, E)
-    add_adjoint(y, -1.0, E)
+    compliance_change(X, eta, y, 1.0, E)
     for j in range(9):
         for i in range(6):
             column[i] = G[i, j]
@@ -130,3 +193,50 @@ def add_damping_change(factor, data, d, rate, X, C, B, G, quadratic, slope, eta,
             for k in range(6):
                 s += B[k, i] * column[k]
             K9[i, j] += factor * s
+
+
+@inlined
+def add_viscous_change(data, d, rate, X, C, B, G, quadratic, slope, eta, w, y, out, E, E2, XV, K9):
+    """K9 (9, 9) += the same for damping by direction: equation (17b). eta, w, y, out (6,), E, E2, XV (6, 6) : work."""
+    for i in range(6):
+        eta[i] = rate[i]
+    solve(C, eta)
+    # of the compliance, at eta and, with the other sign, at the damping stress
+    coadjoint(d[0:3], d[3:6], eta, w)
+    for i in range(6):
+        y[i] = 0.0
+        for k in range(6):
+            y[i] += data[quadratic + 6 * i + k] * w[k] + data[slope + 6 * i + k] * eta[k]
+    compliance_change(X, eta, y, 1.0, E)
+    viscous_product(data, d, eta, w, y, out)
+    for j in range(6):
+        for i in range(6):
+            XV[0, i] = data[VISCOUS_QUADRATIC + 6 * i + j]
+        adjoint(d[0:3], d[3:6], XV[0], XV[1])
+        for i in range(6):
+            E2[i, j] = data[VISCOUS_SLOPE + 6 * i + j] + XV[1, i]
+    compliance_change(E2, eta, y, 1.0, XV)
+    solve(C, out)
+    coadjoint(d[0:3], d[3:6], out, w)
+    for i in range(6):
+        y[i] = 0.0
+        for k in range(6):
+            y[i] += data[quadratic + 6 * i + k] * w[k] + data[slope + 6 * i + k] * out[k]
+    compliance_change(X, out, y, -1.0, E2)
+    for i in range(6):
+        for j in range(6):
+            E2[i, j] += XV[i, j]
+    for j in range(9):
+        for i in range(6):
+            eta[i] = G[i, j]
+            for k in range(6):
+                eta[i] -= E[i, k] * B[k, j]
+        solve(C, eta)
+        viscous_product(data, d, eta, w, y, out)
+        for i in range(6):
+            for k in range(6):
+                out[i] += E2[i, k] * B[k, j]
+        solve(C, out)
+        for i in range(9):
+            for k in range(6):
+                K9[i, j] += B[k, i] * out[k] / data[LENGTH]

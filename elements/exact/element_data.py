@@ -8,6 +8,8 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.beam.shape import Shape
 from femb.elements.exact.columns import (
+    ALL_COLUMNS,
+    BY_DIRECTION,
     COLUMNS,
     DAMPING,
     LENGTH,
@@ -18,6 +20,7 @@ from femb.elements.exact.columns import (
     REFERENCE,
     ROTARY,
     SLOPE,
+    VISCOUS_MEAN,
 )
 from femb.layout.layout import Station
 from femb.numerics import rotations
@@ -51,6 +54,23 @@ def compliances(first: Floats, second: Floats, change: Floats, length: float) ->
     return mean, (first + second) / 24.0, (second - first) / (4.0 * np.sqrt(3.0))
 
 
+def viscous_compliances(first: Floats, second: Floats, change: Floats, length: float) -> tuple[Floats, Floats, Floats]:
+    """The same of viscous compliances, positive semidefinite for any of them: equation (13b)."""
+    P0 = np.eye(6) - length**2 / 12.0 * adjoint(change)
+    return compliances(P0 @ first @ P0.T, P0 @ second @ P0.T, np.zeros(6), length)
+
+
+def damping_in_the_middle(row: Floats) -> Floats:
+    """(6, 6) stress of the damping per rate of stress, s, of an element in its reference shape: section 11."""
+    if row[DAMPING] != BY_DIRECTION:
+        return np.asarray(row[DAMPING] * np.eye(6))
+    ad, parts = adjoint(row[REFERENCE : REFERENCE + 6]), []
+    for at in (MEAN, VISCOUS_MEAN):
+        mean, quadratic, slope = row[at : at + 108].reshape(3, 6, 6)
+        parts.append(mean + ad @ slope + (ad @ quadratic + slope) @ ad.T)
+    return np.linalg.solve(parts[0], parts[1])
+
+
 def reference_changes(shape: Shape) -> Floats:
     """(e, 6) change of the reference strain per length in every element, from its neighbours on a smooth line."""
     count = len(shape.lengths)
@@ -70,17 +90,22 @@ def reference_changes(shape: Shape) -> Floats:
 
 def element_row(
     length: float,
-    damping: float,
+    damping: float | tuple[Floats, Floats, Floats],
     mass: Floats,
     reference: Floats,
     compliance: tuple[Floats, Floats, Floats],
     stations: tuple[Station, Station],
     corner: Floats,
 ) -> Floats:
-    """The parameters of an element. mass (6, 6) : per length; reference (6,) : d0; corner (4,) : rotation from the
+    """The parameters of an element. damping : the coefficient (s), or viscous compliances Fm, Fq and G (6, 6). mass
+    (6, 6) : per length; reference (6,) : d0; corner (4,) : rotation from the
     first node's section to the element's."""
-    row = np.zeros(COLUMNS)
-    row[LENGTH], row[DAMPING], row[MASS] = length, damping, length * mass[0, 0]
+    row = np.zeros(ALL_COLUMNS if isinstance(damping, tuple) else COLUMNS)
+    row[LENGTH], row[MASS] = length, length * mass[0, 0]
+    if isinstance(damping, tuple):
+        row[DAMPING], row[VISCOUS_MEAN:] = BY_DIRECTION, np.concatenate([matrix.ravel() for matrix in damping])
+    else:
+        row[DAMPING] = damping
     row[REFERENCE : REFERENCE + 6] = reference
     for at, matrix in zip((MEAN, QUADRATIC, SLOPE), compliance, strict=True):
         row[at : at + 36] = matrix.ravel()

@@ -13,6 +13,7 @@ from femb.elements.exact.coordinates import (
     map_of,
     rotation_between,
 )
+from femb.elements.exact.damping import add_damping_force
 from femb.elements.exact.energy import compliance, linear_stress_force, solve, strain, stress_force
 from femb.elements.exact.inertia import add_point_forces, add_rotary_force, point_accelerations, point_forces
 from femb.numerics.compile import inlined, kernel
@@ -156,7 +157,7 @@ def element_force(
         return False
     omega = r[2:4]
     ends_rates(index, ends, v, R, omega, small[2:6], nine[0])
-    if elastic or (damped and data[DAMPING] > 0.0):
+    if elastic or (damped and data[DAMPING] != 0.0):
         X, C = mats[0], mats[1]
         compliance(data, d, X, C)
         n[:] = 0.0
@@ -169,12 +170,9 @@ def element_force(
                 linear_stress_force(data, d, X, e6, own, w, y, rate, n)
             else:
                 stress_force(data, d, e6, w, y, n)
-        if damped and data[DAMPING] > 0.0:
+        if damped and data[DAMPING] != 0.0:
             deformation_rate(nine[0], small[0], P, W, rate)
-            solve(C, rate)
-            factor = data[DAMPING] / data[LENGTH]
-            for i in range(6):
-                n[i] += factor * rate[i]
+            add_damping_force(data, d, C, rate, e6, w, y, six[6], n)
         ends_force(small[0], P, W, n, nine[1])
         add_to_frames(ends, R, nine[1], small[2:6], f)
     if inertial:

@@ -52,10 +52,25 @@ class Spanwise:
         first, last, part = self._between(s)
         return (1.0 - part) * first.mass() + part * last.mass()
 
-    def damping(self, s: float) -> float:
-        """Of the stiffness, s."""
+    @property
+    def damped_by_direction(self) -> bool:
+        """Whether a section has damping coefficients that differ."""
+        return any(section.damped_by_direction for section in self.sections)
+
+    def damping(self, s: float) -> Floats:
+        """(6,) coefficients of damping in proportion to the stiffness, s."""
         first, last, part = self._between(s)
-        return (1.0 - part) * first.damping + part * last.damping
+        a, b = (np.broadcast_to(each.damping, 6) for each in (first, last))
+        return np.asarray((1.0 - part) * a + part * b)
+
+    def viscous_compliance(self, s: float) -> Floats:
+        """(6, 6) F V F by the compliance F and the damping matrix V = sqrt(d_i d_j) K_ij at a length s: (13b)."""
+        F, root = self.compliance(s), np.sqrt(self.damping(s))
+        strains = list(range(6)) if self.sections[0].shears else UNSHEARED
+        stiffness = np.linalg.inv(F[np.ix_(strains, strains)])
+        V = np.zeros((6, 6))
+        V[np.ix_(strains, strains)] = np.outer(root[strains], root[strains]) * stiffness
+        return np.asarray(F @ V @ F)
 
     def expansion(self, s: float) -> float | None:
         """Coefficient of thermal expansion, 1/K; None where a section has none."""

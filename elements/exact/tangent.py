@@ -7,7 +7,14 @@ import numpy as np
 
 from femb.elements.exact.columns import DAMPING, LENGTH, MASS, QUADRATIC, SLOPE
 from femb.elements.exact.coordinates import gradient
-from femb.elements.exact.damping import add_damping_change, damping_matrix, rate_gradient
+from femb.elements.exact.damping import (
+    add_damping_change,
+    add_damping_force,
+    add_viscous_change,
+    damping_matrix,
+    rate_gradient,
+    viscous_matrix,
+)
 from femb.elements.exact.energy import compliance, second_derivative, solve, strain, stress_force
 from femb.elements.exact.force import (
     deformation_rate,
@@ -71,25 +78,29 @@ def element_tangent(
             sigma[i] /= length
     stress_force(data, d, sigma, w, y, n)
     second_derivative(data, X, Ch, sigma, y, L6, work, H)
-    damping = data[DAMPING] > 0.0
+    damping, scalar = data[DAMPING] != 0.0, data[DAMPING] > 0.0
     if damping:
-        factor = data[DAMPING] / length
         ends_rates(index, ends, v, R, r[2:4], small[2:6], z)
         deformation_rate(z, x, P, W, rate)
-        for i in range(6):
-            six[6, i] = rate[i]
-        solve(Ch, six[6])
-        for i in range(6):
-            n[i] += factor * six[6, i]
+        add_damping_force(data, d, Ch, rate, six[6], w, y, six[7], n)
     m0, m1, m2 = ends_force(x, P, W, n, nine[1])
     small[1, 0], small[1, 1], small[1, 2] = m0, m1, m2
     ends_stiffness(H, B, P, W2, theta, x, n, nine[1, 0:3], small[1], k0, k1, k2, HB, E, K9)
     if damping:
-        damping_matrix(factor, B, Ch, six[6], G, C9)
+        factor = data[DAMPING] / length
+        if scalar:
+            damping_matrix(factor, B, Ch, six[6], G, C9)
+        else:
+            viscous_matrix(data, d, Ch, B, six[6], w, y, six[7], G, C9)
         if exact:
             # HB are the rows D of equation (7) here
             rate_gradient(theta, x, P, k0, k1, k2, z, W2, three[3], three[4], HB, r[4:6], G)
-            add_damping_change(factor, data, d, rate, X, Ch, B, G, QUADRATIC, SLOPE, six[6], w, y, E, six[7], K9)
+            if scalar:
+                add_damping_change(factor, data, d, rate, X, Ch, B, G, QUADRATIC, SLOPE, six[6], w, y, E, six[7], K9)
+            else:
+                add_viscous_change(
+                    data, d, rate, X, Ch, B, G, QUADRATIC, SLOPE, six[6], w, y, six[7], E, work, H, K9,
+                )  # fmt: skip
         to_nodes(C9, R[1], C)
     to_nodes(K9, R[1], K)
     columns_to_frames(ends, R, K)

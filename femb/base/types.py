@@ -57,6 +57,8 @@ Numbers = Annotated[Any, Forms((Annotated[Any, Shape((None,))],))]
 """A list of numbers, at least one."""
 Rows = Annotated[Any, Forms((Vector, Annotated[Any, Shape((None, 3))]))]
 """Three numbers, or rows of three."""
+Coefficients = Annotated[Any, Forms((float, Annotated[Any, Shape((6,))]))]
+"""A number, or six; these are stored as a read-only float array of shape (6,)."""
 Coordinates = Annotated[Any, Forms((float, *Numbers.__metadata__[0].options))]
 """A number, or a list of numbers."""
 Inertia = Annotated[Any, Forms((float, Vector, Matrix3))]

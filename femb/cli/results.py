@@ -49,10 +49,18 @@ def loads(
 @FRAME
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
 @click.option("--every", type=click.IntRange(min=1), default=1, metavar="N", help="Only each N-th output time.")
+@click.option("--at", type=float, metavar="T", help="Only the output time nearest to T, in s.")
 @click.option("--lines-only", is_flag=True, help="Beams as lines, without solids.")
 @QUIET
 def export(
-    results: Path, form: str, frame: str | None, out: Path | None, every: int, lines_only: bool, quiet: bool
+    results: Path,
+    form: str,
+    frame: str | None,
+    out: Path | None,
+    every: int,
+    at: float | None,
+    lines_only: bool,
+    quiet: bool,
 ) -> None:
     """Write results as files for other programs, such as ParaView."""
     with reported():
@@ -62,6 +70,8 @@ def export(
         options: dict[str, Any] = {"frame": frame} if frame else {}
         if lines_only:
             options["solids"] = False
+        if at is not None:
+            options["at"] = at
         taken = inspect.signature(exporters[form]).parameters
         for name in options.keys() - taken.keys():
             flag = {"solids": "--lines-only"}.get(name, f"--{name}")
@@ -69,6 +79,9 @@ def export(
         with counted(quiet) as progress:
             file, data = read_results(results)
             paths = exporters[form](data, out or file.parent / form, every=every, progress=progress, **options)
+        if at is not None and not quiet:
+            found = min(data.time, key=lambda time: abs(time - at))
+            click.echo(f"the output time nearest to {at:g} s: {found:.6g} s")
         for path in () if quiet else paths:
             click.echo(path)
 

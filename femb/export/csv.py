@@ -23,6 +23,7 @@ def export_csv(
     *,
     frame: str = INERTIAL,
     every: int = 1,
+    at: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
     """Write the time histories as tables; returns the files ``body_NAME.csv``, ``beam_NAME.csv``,
@@ -36,6 +37,7 @@ def export_csv(
         The motion of bodies and beams is that of `Results.in_frame`, with displacements and deflections from
         the start configuration fixed in the frame. Forces, loads and the audit are as in the results.
     every : interval of the output times to write.
+    at : instant (s) to write alone; the output time that is nearest to it is taken.
     progress : called as ``progress(done, total)`` after every file.
 
     One line per output time, separated by commas; the first line names the columns with their unit:
@@ -44,7 +46,7 @@ def export_csv(
     Raises ResultError where there is nothing to write, for an unknown frame, and where the folder cannot be written.
     """
     folder = Path(folder)
-    times = chosen_times(results, every)
+    times = chosen_times(results, every, at)
     results = results.in_frame(frame)
     groups = {_name(group): group for group in results.groups() if _series(results, group)}
     if not groups:

@@ -5,17 +5,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from femb.base.errors import ResultError
 from femb.results.results import Results
 
 
-def chosen_times(results: Results, every: int) -> list[int]:
-    """Indices of every ``every``-th output time; ResultError if there is none."""
+def chosen_times(results: Results, every: int, at: float | None = None) -> list[int]:
+    """Indices of every ``every``-th output time, or of the one that is nearest to ``at`` (s).
+
+    Raises ResultError: no output times, ``every`` below 1 or beside ``at``, ``at`` before the first or after the last.
+    """
     if every < 1:
         raise ResultError(f"every is {every}; it must be 1 (all output times) or more")
     if not results.time.size:
         raise ResultError("these results have no output times, so there is no motion to export")
-    return list(range(0, results.time.size, every))
+    if at is None:
+        return list(range(0, results.time.size, every))
+    first, last = float(results.time[0]), float(results.time[-1])
+    if not first <= at <= last:
+        raise ResultError(f"at is {at:g} s; the output times are from {first:g} s to {last:g} s")
+    if every != 1:
+        raise ResultError(f"at is given beside every = {every}: give one of them")
+    return [int(np.argmin(np.abs(results.time - at)))]
 
 
 class Drafts:

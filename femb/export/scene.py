@@ -98,6 +98,7 @@ class SceneExporter:
         frame: str = INERTIAL,
         solids: bool = True,
         every: int = 1,
+        at: float | None = None,
         subdivisions: int = 8,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Path]:
@@ -111,6 +112,7 @@ class SceneExporter:
             Coordinates are relative to that frame and in its axes.
         solids : whether to write also beams as swept sections and bodies with their shapes.
         every : interval of the output times to write.
+        at : instant (s) to write alone; the output time that is nearest to it is taken.
         subdivisions : number of line segments per element.
         progress : called as ``progress(done, total)`` after every output time.
 
@@ -122,7 +124,7 @@ class SceneExporter:
         Raises ResultError where there is nothing to draw or the folder cannot be written.
         """
         folder = Path(folder)
-        instants = chosen_times(results, every)
+        instants = chosen_times(results, every, at)
         if subdivisions < 1:
             raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")
         view = View.of(results, frame)

@@ -130,13 +130,17 @@ def on_ends(ends, n):
 
 
 def damping_force(ends, velocities, length, matrices, damping):
-    """(13) with (7), on the ends; velocities : of both ends, each (6,)."""
+    """(13) with (7), on the ends; velocities : of both ends, each (6,). damping : s, or the viscous compliances Fm, Fq
+    and G of (13b)."""
     d, x, P = coordinates(ends)
     (v1, w1), (v2, w2) = ((v[:3], v[3:]) for v in velocities)
     x_rate = matrix(ends[0][1]).T @ (v2 - v1) + np.cross(x, w1)
     turn_rate = P.T @ w2 - P @ w1
     rate = np.concatenate([P @ x_rate + change_of_map(d[3:], x) @ turn_rate, turn_rate])
-    return on_ends(ends, damping / length * np.linalg.solve(compliance(d, *matrices), rate))
+    eta = np.linalg.solve(compliance(d, *matrices), rate) / length
+    if isinstance(damping, tuple):
+        return on_ends(ends, np.linalg.solve(compliance(d, *matrices), compliance(d, *damping) @ eta))
+    return on_ends(ends, damping * eta)
 
 
 def residual(frames, velocities, accelerations, given, offsets, turns, mass, damping, gravity):

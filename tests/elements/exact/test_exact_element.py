@@ -6,7 +6,7 @@ from oracles import exact_beam as oracle
 
 import femb
 from femb import Attachment, ExactBeam, RigidBody, Section
-from femb.elements.exact.columns import MEAN
+from femb.elements.exact.columns import DAMPING, MEAN
 from femb.elements.exact.element_data import natural_coordinates
 from femb.numerics import rotations
 from femb.system.system import System
@@ -195,20 +195,35 @@ def test_damping_at_rest_is_in_proportion_to_the_stiffness():
 BETA, GRAVITY = 0.02, np.array([0.5, -3.0, 9.0])
 
 
-@pytest.fixture(scope="module")
-def damped():
-    return beam_of(element(damping=BETA, gravity=GRAVITY))
+BY_DIRECTION = np.array([0.03, 0.0, 0.01, 0.05, 0.02, 0.04])
+
+
+@pytest.fixture(scope="module", params=["one coefficient", "six"])
+def damped(request):
+    return beam_of(element(damping=BETA if request.param == "one coefficient" else BY_DIRECTION, gravity=GRAVITY))
+
+
+def viscous():
+    """Fm, Fq and G of the viscous compliances of ``element`` at its Gauss points: (13b)."""
+    S, points = np.diag(np.sqrt(BY_DIRECTION)), []
+    for side in (-1.0, 1.0):
+        K = (1.0 - 0.6 * (0.5 + side * 0.5 / np.sqrt(3.0))) * STIFFNESS
+        F = np.linalg.inv(K)
+        points.append(F @ S @ K @ S @ F)
+    first, second = points
+    return 0.5 * (first + second), (first + second) / 24.0, (second - first) / (4.0 * np.sqrt(3.0))
 
 
 def in_motion(damped, turn):
     """The system, its batch, a state at random with velocities and accelerations, and the typed residual there."""
     system, batch, given, offsets, turns = damped
+    beta = BETA if batch.data[0, DAMPING] > 0.0 else viscous()
     q = bent(system, turn)
     v, a = np.random.default_rng(7).standard_normal((2, 12))
 
     def typed(frames, v, a=a):
         split = [[x[:6], x[6:]] for x in (v, a)]
-        return oracle.residual(frames, *split, given, offsets, turns, MASS, BETA, GRAVITY)
+        return oracle.residual(frames, *split, given, offsets, turns, MASS, beta, GRAVITY)
 
     return system, batch, q, v, a, typed
 
