@@ -124,9 +124,11 @@ class Section(Item):
         """Of six coefficients that are equal, one is stored."""
         if "damping" in check.bad:
             return
-        check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
-        if np.ndim(self.damping) and np.ptp(self.damping) == 0.0:
-            object.__setattr__(self, "damping", float(self.damping[0]))
+        wanted = "a number of at least 0, or six, in s"
+        values = check.array("damping", lambda x: x.shape in ((), (6,)) and bool(np.all(x >= 0.0)), wanted)
+        if values is not None:
+            one = np.ptp(values) == 0.0
+            object.__setattr__(self, "damping", float(values.ravel()[0]) if one else frozen_array(values))
 
     def _warn(self) -> None:
         """Warn of values that are impossible for a plane section."""

@@ -112,3 +112,25 @@ def test_corners():
     beam = femb.static(model, steps=1).beams["b"]
     np.testing.assert_allclose(beam.position[-1, -1], (1.0, 2.0, 0.0), atol=1e-6)
     np.testing.assert_allclose(np.abs(beam.section_moment[-1, 0, 0]), (2.0, 1.0, 0.0), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("damping", "message"),
+    [
+        ((0.1, 0.1, 0.1), "damping: got .*, wanted a number of at least 0, or six"),
+        ((0.1, 0.1, 0.1, -0.1, 0.1, 0.1), "damping: got .*, wanted a number of at least 0, or six"),
+        (-0.1, "damping: got -0.1, wanted a number of at least 0, or six"),
+    ],
+)
+def test_damping_coefficients(damping, message):
+    with pytest.raises(ModelError, match=message):
+        full(damping=damping)
+
+
+def test_the_other_kind_takes_one_damping_coefficient():
+    equal = Section("s", damping=(0.1,) * 6, **PLAIN, **MASS)
+    assert equal.damping == 0.1
+    model = Model()
+    model.add(Beam("b", Section("s", damping=(0.1, 0.1, 0.1, 0.2, 0.1, 0.1), **PLAIN, **MASS), 1.0, 2, start=START))
+    with pytest.raises(ModelError, match=r"beams.b.section: the section 's' has six damping .* give the beam kind"):
+        femb.simulate(model, duration=1.0)
