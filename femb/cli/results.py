@@ -81,7 +81,7 @@ def export(
             paths = exporters[form](data, out or file.parent / form, every=every, progress=progress, **options)
         if at is not None and not quiet:
             found = min(data.time, key=lambda time: abs(time - at))
-            click.echo(f"the output time nearest to {at:g} s: {found:.6g} s")
+            click.echo(f"the output time nearest to {at:g} s is {found:.6g} s", err=True)
         for path in () if quiet else paths:
             click.echo(path)
 

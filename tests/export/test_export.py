@@ -431,6 +431,21 @@ def test_every_and_progress(tmp_path):
         assert [time for time, _ in files_of(collection)] == [0.0, 0.8, 1.6]
 
 
+def test_one_instant(tmp_path):
+    """The output time that is nearest; they are 0.1 s apart."""
+    results = Results(*satellite())
+    for collection in export_vtu(results, tmp_path, at=0.83):
+        assert [time for time, _ in files_of(collection)] == [results.time[8]]
+    (hub, *_) = export_csv(results, tmp_path, at=0.87)
+    np.testing.assert_array_equal(table_of(hub)["time [s]"], results.time[9])
+    (file,) = export_xdmf(results, tmp_path, solids=False, at=results.time[-1])
+    assert file.is_file()
+    results.write(tmp_path / "results.h5")
+    run = CliRunner().invoke(cli, ["export", str(tmp_path), "--at", "0.83", "--lines-only"])
+    assert (run.exit_code, run.stdout) == (0, f"{tmp_path / 'vtu' / 'lines.pvd'}\n")
+    assert "the output time nearest to 0.83 s is 0.8 s" in run.stderr
+
+
 def test_the_catalogue_calls_the_exporter(tmp_path):
     for name, export in EXPORTERS.items():
         files = export(Results(*satellite()), tmp_path / name, every=20)
@@ -456,6 +471,8 @@ def test_the_command_line_offers_every_format(tmp_path, form, files):
     [
         ({"frame": "spoke"}, r"'spoke'.*'inertial', 'hub'"),
         ({"every": 0}, "every is 0"),
+        ({"at": 99.0}, "at is 99 s; the output times are from 0 s to 2 s"),
+        ({"at": 0.5, "every": 2}, "at is given beside every = 2"),
         ({"subdivisions": 0}, "subdivisions is 0"),
     ],
 )

@@ -117,7 +117,6 @@ def test_blade_files_of_later_versions(tmp_path):
         ("s.txt", text_of(-K) + text_of(M), {}, "stiffness_matrix: must be positive definite"),
         ("b.dat", beamdyn(), {}, "give its length"),
         ("b.dat", beamdyn((1.0, 0.0)), {"length": 2.0}, "stations out of order: 0 m follows 2 m"),
-        ("b.dat", beamdyn(mu=(1, 2, 3, 4, 5, 6)), {"length": 2.0}, "the damping coefficients differ"),
         ("b.csv", table((2.0, 0.0)), {}, "stations out of order: 0 m follows 2 m"),
         ("b.csv", "station,K11,M11,EI\n0,1,1,1\n", {}, "unknown column 'EI'"),
         ("b.csv", "station,K11,M11\n0,1,x\n", {}, "row 1: wanted a number in each of 3 columns"),
@@ -131,6 +130,20 @@ def test_refused(tmp_path, name, text, words, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(ModelError, match=message):
         read_sections(tmp_path / name, **words)
+
+
+def test_six_damping_coefficients(tmp_path):
+    """Those of BeamDyn are of x, y, z with z along the beam; in a table they have the order of the section."""
+    (tmp_path / "b.dat").write_text(beamdyn(mu=(1, 2, 3, 4, 5, 6)))
+    wanted = [3, 1, 2, 6, 4, 5]
+    for section in read_sections(tmp_path / "b.dat", length=2.0).sections:
+        np.testing.assert_array_equal(section.damping, wanted)
+    header, *lines = table().splitlines()
+    words = header.replace("damping", ",".join(f"damping{i + 1}" for i in range(6)))
+    rows = [",".join([line.rpartition(",")[0], *map(str, wanted)]) for line in lines]
+    (tmp_path / "b.csv").write_text("\n".join([words, *rows]))
+    for section in read_sections(tmp_path / "b.csv").sections:
+        np.testing.assert_array_equal(section.damping, wanted)
 
 
 def test_no_file(tmp_path):

@@ -7,7 +7,7 @@ from autograd import grad
 from oracles import beam as plain
 from oracles.finite_differences import only, residual_change
 
-from femb import Beam, DistributedLoad, Ground, Model, ModelError, RigidBody, Section, simulate
+from femb import Beam, DistributedLoad, ExactBeam, Ground, Model, ModelError, RigidBody, Section, simulate, static
 from femb.analysis.equilibrium import steady_start
 from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.load.line_load_batch import LineLoadBatch
@@ -276,6 +276,33 @@ def test_buckling_of_a_ring():
     assert errors[0] > 4.0 * errors[1]
 
 
+@pytest.mark.parametrize("kind", [Beam, ExactBeam])
+@pytest.mark.parametrize("word", ["force", "torque"])
+def test_rows_at_stations(kind, word):
+    """On 1 m to 3 m of a cantilever of 4 m, linear between stations at nodes: the reactions at the root."""
+    rows = np.array([(0.0, 2.0, 1.0), (0.0, 4.0, -3.0), (0.0, 1.0, 0.0)])
+    model = Model()
+    model.add(kind("b", section(), 4.0, 4, start=Ground().at(direction=X)))
+    model.add(DistributedLoad("q", beam="b", stations=(1.0, 2.0, 3.0), **{word: 1e-9 * rows}))
+    beam = static(model, steps=1).beams["b"]
+    total = 0.5 * rows[0] + rows[1] + 0.5 * rows[2]
+    # the linear pieces about the origin: integral of s over each
+    first = [(rows[k] * (k + 4.0 / 3.0) + rows[k + 1] * (k + 5.0 / 3.0)) / 2.0 for k in range(2)]
+    moment = np.cross(X, sum(first)) if word == "force" else total
+    np.testing.assert_allclose(beam.section_moment[-1, 0, 0], 1e-9 * moment, rtol=1e-5, atol=1e-15)
+    if word == "force":
+        np.testing.assert_allclose(beam.section_force[-1, 0, 0], 1e-9 * total, rtol=1e-5, atol=1e-15)
+    np.testing.assert_allclose(beam.section_moment[-1, 3], 0.0, atol=1e-15)
+
+
+def test_stations_beyond_the_beam():
+    model = Model()
+    model.add(Beam("b", section(), 1.0, 2, start=Ground().at(direction=X)))
+    model.add(DistributedLoad("q", beam="b", stations=(0.0, 2.0), force=[X, X]))
+    with pytest.raises(ModelError, match=r"loads.q.stations: got stations from 0 to 2 m, wanted them within 0 and 1 m"):
+        System(model)
+
+
 def test_power_of_a_load():
     """What a turning load does on a free beam is the energy of the audit."""
     model = Model()
@@ -297,6 +324,10 @@ def test_power_of_a_load():
         ({"torque": [(1.0, 2.0, float("nan"))]}, "torque"),
         ({"torque": "up"}, "torque"),
         ({"force": (1, 2, 3), "frame": "euler"}, "frame"),
+        ({"force": [X, X], "stations": (1.0, 0.0)}, "stations"),
+        ({"force": [X, X], "stations": (1.0,)}, "stations"),
+        ({"force": [X, X], "stations": (0.0, 1.0, 2.0)}, "force"),
+        ({"force": lambda s: X, "stations": (0.0, 1.0)}, "force"),
     ],
 )
 def test_refused(words, field):
