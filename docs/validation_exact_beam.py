@@ -505,7 +505,12 @@ CRITICAL: tuple[Problem, ...] = (columns, strip, right_angle, ring, lees_frame)
 MODES: tuple[Problem, ...] = (cantilevers, free_free, along_the_axis, rotating, spinning, pretwisted)
 MOTION: tuple[Problem, ...] = (spin_up, hub_with_arms)
 TABLES = ("STATICS", "CRITICAL", "MODES", "MOTION")
-ELEMENTS = {"STATICS": (1, 2, 4, 8, 16), "CRITICAL": (1, 2, 4, 8, 16), "MODES": (1, 2, 4, 8, 16), "MOTION": (1, 2, 4, 8)}
+ELEMENTS = {
+    "STATICS": (1, 2, 4, 8, 16),
+    "CRITICAL": (1, 2, 4, 8, 16),
+    "MODES": (1, 2, 4, 8, 16),
+    "MOTION": (1, 2, 4, 8),
+}
 # One element has neither a node for the load of Lee's frame nor enough modes for the pretwisted strip.
 NOT_OF_ONE = (lees_frame, pretwisted)
 

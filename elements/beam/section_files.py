@@ -180,7 +180,9 @@ def _table(file: Path, text: str) -> tuple[Floats, list[tuple[Floats, Floats]], 
         wrong = (
             f"unknown column {unknown[0]!r}" if unknown else f"column {twice[0]!r} is given twice" if twice else wrong
         )
-        raise ModelError(f"{file}: {wrong}; wanted station, K11 to K66, M11 to M66 and, if any, damping, or damping1 to damping6")
+        raise ModelError(
+            f"{file}: {wrong}; wanted station, K11 to K66, M11 to M66 and, if any, damping, or damping1 to damping6"
+        )
     stations, matrices, dampings = [], [], []
     for k, row in enumerate(lines):
         try:

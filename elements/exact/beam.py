@@ -187,8 +187,8 @@ class ExactBeam(ShapedBeam):
             pair = (stations[k], stations[k + 1])
             damping: Any = float(spanwise.damping(float(s))[0])
             if by_direction:
-                at_points = (spanwise.viscous_compliance(float(s) + sign * GAUSS * length) for sign in (-1.0, 1.0))
-                damping = viscous_compliances(*at_points, changes[k], length)
+                one, two = (spanwise.viscous_compliance(float(s) + sign * GAUSS * length) for sign in (-1.0, 1.0))
+                damping = viscous_compliances(one, two, changes[k], length)
             data.append(element_row(length, damping, spanwise.mass(float(s)), reference, compliance, pair, corner))
             turned = (rotations.multiply(pair[0].rotation, corner), pair[1].rotation)
             ends.append([_end_row(station, turn) for station, turn in zip(pair, turned, strict=True)])

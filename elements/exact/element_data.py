@@ -68,7 +68,7 @@ def damping_in_the_middle(row: Floats) -> Floats:
     for at in (MEAN, VISCOUS_MEAN):
         mean, quadratic, slope = row[at : at + 108].reshape(3, 6, 6)
         parts.append(mean + ad @ slope + (ad @ quadratic + slope) @ ad.T)
-    return np.linalg.solve(parts[0], parts[1])
+    return np.asarray(np.linalg.solve(parts[0], parts[1]))
 
 
 def reference_changes(shape: Shape) -> Floats:

@@ -57,14 +57,17 @@ class DistributedLoad(Item):
         self._check_stations(check)
         if "stations" in check.bad:
             return
-        shapes, wanted = SHAPES, "three numbers, or two or three rows of three numbers; more rows need 'stations'"
+        shapes: tuple[tuple[int, ...], ...] = SHAPES
+        wanted = "three numbers, or two or three rows of three numbers; more rows need 'stations'"
         if self.stations is not None:
             shapes = ((len(self.stations), 3),)
             wanted = f"a row of three numbers for each of {len(self.stations)} stations"
         for name in ("force", "torque"):
             value = getattr(self, name)
             if callable(value) and self.stations is not None:
-                check.fail(name, "a function given beside 'stations': give rows of three numbers, or leave out 'stations'")
+                check.fail(
+                    name, "a function given beside 'stations': give rows of three numbers, or leave out 'stations'"
+                )
             if value is None or callable(value):
                 continue
             rows = check.array(name, lambda x: x.shape in shapes and bool(np.isfinite(x).all()), wanted)

@@ -41,7 +41,8 @@ def test_ratio_of_each_kind_of_mode():
 
 
 def test_ratio_of_a_mode_that_couples_stretch_and_twist():
-    """Its shape a is an eigenvector of K by M; the ratio is omega / 2 times sum of sqrt(d_i d_j) K_ij a_i a_j by a K a."""
+    """Its shape a is an eigenvector of K by M; the ratio is omega / 2 times the sum of sqrt(d_i d_j) K_ij a_i a_j, by
+    that of K_ij a_i a_j."""
     K, M, d = np.array([[4.0, 1.5], [1.5, 2.0]]), np.diag([1.0, 0.4]), np.array([2e-3, 5e-4])
     stiffness = np.diag([K[0, 0], 50.0, 50.0, K[1, 1], 50.0, 50.0])
     stiffness[0, 3] = stiffness[3, 0] = K[0, 1]
