@@ -54,7 +54,8 @@ def test_second_order_inertia_alone_softens():
 
 def test_spin_about_its_own_axis_shifts_the_frequencies():
     """Seen from the body, a mode of a round beam splits by the spin: omega - Omega and omega + Omega. The error is that
-    of the lumped inertia, the square of the element's length."""
+    of the lumped inertia, the square of the element's length: 1.5e-3 with 16 elements. Exact beams, whose inertia is not
+    lumped, have 1.5e-7 with as many: docs/validation_exact_beam.md."""
     still = np.array([3.51602, 22.0345])
     wanted = np.sort(np.concatenate([still - SPIN, still + SPIN]))
     errors = []
@@ -62,7 +63,8 @@ def test_spin_about_its_own_axis_shifts_the_frequencies():
         blade = BeamModel(1.0, elements, 1.0, 1e8, 1e4, (1.0, 1.0))
         errors.append(np.abs(spinning(blade.reduced(12), (SPIN, 0.0, 0.0)) - wanted) / np.repeat(still, 2))
     assert np.all(errors[1] < 1.6e-3)
-    assert np.all(errors[1] < 0.3 * errors[0])
+    assert np.all(errors[1] < 0.26 * errors[0])
+    assert np.all(errors[1] > 0.2 * errors[0])
 
 
 BOOM = {"area": 2.5e-3, "second_moments": (5.2e-7, 5.2e-7), "torsion_constant": 8.8e-7, "density": 2800.0,
