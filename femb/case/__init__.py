@@ -21,6 +21,7 @@ Paths = tuple[tuple[str, ...], ...]
 
 # Keys whose text is the path of a file, by table: of flexible bodies, sections, and sections along a beam.
 FILES = (("bodies", "file"), ("sections", "file"), ("beams", "sections"))
+OF_FILES = ("table", "spline")  # shapes of profiles that files may hold
 
 __all__ = ["Case", "CaseError", "load_case"]
 
@@ -115,6 +116,17 @@ def _locate_files(document: dict[str, Any], folder: Path) -> None:
         for item in items.values() if isinstance(items, dict) else ():
             if isinstance(item, dict) and isinstance(item.get(word), str):
                 item[word] = str(folder / item[word])
+    _locate_tables(document, folder)
+
+
+def _locate_tables(value: Any, folder: Path) -> None:
+    """Files of profiles, anywhere in nested tables and lists."""
+    if isinstance(value, dict):
+        if value.get("shape") in OF_FILES and isinstance(value.get("file"), str):
+            value["file"] = str(folder / value["file"])
+        value = list(value.values())
+    for entry in value if isinstance(value, list) else ():
+        _locate_tables(entry, folder)
 
 
 def parse_toml(path: Path, text: str) -> dict[str, Any]:

@@ -107,8 +107,10 @@ def test_profiles_go_by_their_shape(shape):
     def case(profile: dict[str, Any]) -> dict[str, Any]:
         return {"loads": {"l": {"body": "ground", "force": [1, 0, 0], "profile": profile}}}
 
-    values = {key: [0, 1] if key in ("times", "values", "coefficients") else 1.0 for key in keys_of(PROFILES[shape])}
-    values |= {"slopes": [0, 0]} if shape == "spline" else {}
+    examples = {"file": "a.csv", "column": "thrust", "count": 2, "slopes": [0, 0], "factors": [1.0]}
+    examples |= {key: [0, 1] for key in ("times", "values", "coefficients")}
+    examples |= {"profile": {"shape": "step"}, "terms": [{"shape": "step"}]}
+    values = {key: examples.get(key, 1.0) for key in keys_of(PROFILES[shape])}
     assert VALIDATOR.is_valid(case({"shape": shape, **values}))
     assert not VALIDATOR.is_valid(case({"shape": shape, **values, "lasts": 1.0}))
     assert not VALIDATOR.is_valid(case(values))
