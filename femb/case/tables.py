@@ -10,6 +10,7 @@ from femb.base.types import Shape
 from femb.base.values import shown
 from femb.case.lines import Path
 from femb.case.schema import choices, close_to, key_problems, keys_of, required_keys, table_kind
+from femb.case.units import in_si
 
 
 def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, dict[Path, str]]:
@@ -19,7 +20,8 @@ def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, d
     of the valid keys and stand-ins: enough to check references to it. Problems of keys that are not given, or have a
     problem already, are not reported.
     """
-    problems = key_problems(kind, values)
+    values, of_units = in_si(kind, values)
+    problems = key_problems(kind, values) | of_units
     arguments, nested = _arguments(kind, without(values, problems), named)
     of_class: dict[Path, str] = {}
     item: Any = None
