@@ -47,6 +47,15 @@ def schema() -> dict[str, Any]:
         "title": {"type": "string", "description": "Text for reports.", "default": ""},
         "gravity": _array((3,)) | {"description": "Uniform acceleration, inertial axes, m/s2.", "default": [0, 0, 0]},
     }
+    properties["include"] = {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+        "description": "Case files whose tables belong to this case too, relative to its folder.",
+    }
+    properties["patterns"] = {
+        "type": "object",
+        "additionalProperties": {"type": "object"},
+        "description": "Items that are repeated: count, each, first, last, and tables of items with {expressions}.",
+    }
     for table, words in kinds().items():
         options = [([word, *getattr(kind, "also", ())], kind) for word, kind in words.items()]
         items = writer.chosen("kind", options, default=True)
