@@ -55,6 +55,8 @@ from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
 
 # Parts of descriptions, which are not items.
 from femb.elements.beam.path import Path as Path
+from femb.elements.beam.laminate import Ply as Ply
+from femb.elements.beam.material import Material as Material
 from femb.elements.load.airload import Airload as Airload
 from femb.elements.marker import Attachment as Attachment
 from femb.elements.marker import JointEnd as JointEnd

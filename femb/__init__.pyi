@@ -68,6 +68,7 @@ from femb.base.options import Run as Run
 from femb.base.options import Tolerances as Tolerances
 from femb.case import load_case as load_case
 from femb.case.json_schema import schema as schema
+from femb.elements.beam.material import MATERIALS as MATERIALS
 from femb.elements.beam.section_table import SectionTable as SectionTable
 from femb.elements.beam.section_table import read_sections as read_sections
 from femb.elements.catalogue import *  # noqa: F403

@@ -8,30 +8,16 @@ in ``KINDS``.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
 from femb.base.checks import Checks
+from femb.base.combined import BangBang, Repeat, Sum
 from femb.base.interpolated import Spline, Table
 from femb.base.profile import CheckedProfile, Derivatives, SmoothProfile
+from femb.base.profile import Motion as Motion
+from femb.base.profile import Profile as Profile
 from femb.base.types import Numbers
 from femb.base.values import LARGEST
-
-
-class Profile(Protocol):
-    """A factor as a function of time; steppers land on its ``breakpoints`` (s)."""
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]: ...
-
-    def __call__(self, t: float) -> float: ...
-
-
-@runtime_checkable
-class Motion(Profile, Protocol):
-    """A profile without jumps of value and rate, which a driver can follow."""
-
-    def derivatives(self, t: float) -> Derivatives:
-        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
 
 
 @dataclass(frozen=True)
@@ -202,5 +188,5 @@ def check_profile(check: Checks, *fields: str) -> None:
             return
 
 
-KINDS = (Constant, Polynomial, Sine, Versine, Step, SmoothStep, Exponential, Table, Spline)
+KINDS = (Constant, Polynomial, Sine, Versine, Step, SmoothStep, Exponential, BangBang, Table, Spline, Sum, Repeat)
 PROFILES: dict[str, Callable[..., Profile]] = {kind.shape: kind for kind in KINDS}

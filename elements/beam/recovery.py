@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.base.types import Floats
+from femb.elements.beam.section_shapes import shape_properties, thickness_in_torsion
 
 if TYPE_CHECKING:
     from femb.elements.beam.section import Section
-
-# Terms of the series of a rectangle in torsion; they fall as exp(-n).
-TERMS = np.arange(1.0, 40.0, 2.0)
 
 
 def recovery_points(section: "Section") -> Floats:
@@ -51,20 +49,11 @@ def _torsion_modulus(section: "Section") -> float:
     if section.torsion_modulus is not None:
         return float(section.torsion_modulus)
     constant = section.torsion_constant
-    if section.shape is not None and "circle" in section.shape:
-        radius = float(section.shape["circle"])
-        return (0.5 * np.pi * radius**4 if constant is None else constant) / radius
+    if section.shape is not None:
+        shape = shape_properties(section.shape)
+        return shape.torsion_modulus * (1.0 if constant is None else float(constant) / shape.torsion_constant)
     if constant is None:
         return float("nan")
-    if section.shape is not None:
-        sides = section.shape["rectangle"]
-    else:
-        stiffness = np.diag(section.stiffness())
-        sides = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
+    stiffness = np.diag(section.stiffness())
+    sides = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
     return constant / thickness_in_torsion(float(max(sides)), float(min(sides)))
-
-
-def thickness_in_torsion(long: float, short: float) -> float:
-    """m: greatest shear stress of a rectangle (in the middle of its long sides) divided by G and the twist (1/m)."""
-    x = np.minimum(TERMS * np.pi * long / (2.0 * short), 700.0)
-    return short * (1.0 - 8.0 / np.pi**2 * float(np.sum(1.0 / (TERMS**2 * np.cosh(x)))))

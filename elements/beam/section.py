@@ -1,19 +1,21 @@
 """Section of a beam: stiffness and inertia per unit length."""
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import FembWarning, ModelError
+from femb.base.errors import ModelError
 from femb.base.types import Coefficients, Floats, Matrix4, Matrix6, Pair, Vector
 from femb.base.values import frozen_array
-from femb.elements.beam.outline import outline_of_shape, rectangle
-from femb.elements.beam.section_checks import check_forms, check_matrices
+from femb.elements.beam.laminate import Ply
+from femb.elements.beam.material import Material
+from femb.elements.beam.section_checks import check_forms, check_matrices, warn_of_impossible
+from femb.elements.beam.section_completion import complete
 from femb.elements.beam.section_files import one_section
 from femb.elements.beam.section_matrices import mass_parts
+from femb.elements.beam.section_shapes import rectangle, shape_problem, shape_properties
 from femb.elements.item import Item
 from femb.numerics.rotations import cross_matrix
 
@@ -39,10 +41,17 @@ class Section(Item):
     mass_matrix, symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of VABS.
     file : of VABS (.K) or BECAS, with the stiffness_matrix and the mass_matrix, or a table (.csv) of one row; in a case
     file relative to its folder.
+    shape : the outer sizes (m), {"rectangle": [y, z]}, {"circle": radius}, {"tube": [radius, wall]},
+    {"box": [y, z, wall]}, {"i": [y, z, web, flange]} or {"channel": [y, z, web, flange]} about the centroid. It gives
+    area, second_moments, torsion_constant and torsion_modulus where they are not given, and the pictures; by default
+    these show the rectangle with the same area and radii of gyration.
+    material : one of femb.MATERIALS by its name, or a Material; it gives the moduli, the density and the expansion
+    where they are not given. plies : of a laminated tube, from inside to outside, whose wall is as thick as they are
+    together; they give the stiffness and the inertia. non_structural_mass : mass per length, such as of wires, in
+    addition to the density, without rotary inertia, kg/m.
     damping : stiffness-proportional, stress per strain rate divided by stress per strain, s; or six such coefficients,
     of extension, shear along y and z, twist and the curvatures about y and z, which takes a beam of the kind "exact":
-    the stress per rate of strain j is then sqrt(d_i d_j) K_ij. shape : for pictures only, {"rectangle": [y, z]} or
-    {"circle": radius}; by default the rectangle with the same area and radii of gyration.
+    the stress per rate of strain j is then sqrt(d_i d_j) K_ij.
     recovery_points : points [[y, z], ...] (m) for stresses; by default the corners of the shape, or of the rectangle
     with the section's radii of gyration. torsion_modulus : torque divided by the largest shear stress, m3; by default
     that of the same circle or rectangle with this torsion_constant.
@@ -79,12 +88,19 @@ class Section(Item):
     shear_stiffness: Pair | None = None
     mass_matrix: Matrix6 | None = None
     file: str | None = None
+    material: str | Material | None = None
+    plies: list[Ply] | None = None
+    non_structural_mass: float = 0.0
 
     def check(self, check: Checks) -> None:
         if self.file is not None and "file" not in check.bad and not self._read(check, self.file):
             return
+        if self.shape is not None and (problem := shape_problem(self.shape)):
+            check.fail("shape", problem)
+        complete(self, check)
         check.positive("area", "torsion_constant", "density", "youngs_modulus", "shear_modulus", "polar_moment")
         check.positive("axial_stiffness", "torsional_stiffness", "mass_per_length", "torsion_modulus")
+        check.not_negative("non_structural_mass")
         self._check_damping(check)
         for name in ("second_moments", "bending_stiffness", "inertia_per_length", "shear_stiffness"):
             value = getattr(self, name)
@@ -100,9 +116,7 @@ class Section(Item):
             if points is not None:
                 object.__setattr__(self, "recovery_points", frozen_array(points))
         if not check.bad:
-            self._warn()
-        if self.shape is not None and outline_of_shape(self.shape) is None:
-            check.fail("shape", f"got {self.shape!r}, wanted rectangle = [y, z] or circle = radius, in m")
+            warn_of_impossible(self)
 
     def _read(self, check: Checks, file: str) -> bool:
         """Take the matrices of the file; false with a problem."""
@@ -129,32 +143,6 @@ class Section(Item):
         if values is not None:
             one = np.ptp(values) == 0.0
             object.__setattr__(self, "damping", float(values.ravel()[0]) if one else frozen_array(values))
-
-    def _warn(self) -> None:
-        """Warn of values that are impossible for a plane section."""
-        if self.mass_matrix is not None:
-            return
-        moments = self.inertia()
-        largest = int(np.argmax(moments))
-        if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
-            field = "inertia_per_length" if self.inertia_per_length is not None else "polar_moment"
-            # not an error: a comparison may omit the rotary inertia of bending
-            warnings.warn(
-                f"sections.{self.name}.{field}: the moments of inertia {', '.join(f'{x:.6g}' for x in moments)} "
-                f"kg m about x, y and z break the triangle inequality: that about {'xyz'[largest]} is above the sum of "
-                "the others; of a plane section, that about x is the sum of those about y and z",
-                FembWarning,
-                stacklevel=4,
-            )
-        polar = float(np.sum(self.second_moments)) if self.second_moments is not None else np.inf
-        if self.torsion_constant is not None and self.torsion_constant > polar * (1.0 + 1e-6):
-            warnings.warn(
-                f"sections.{self.name}.torsion_constant: {self.torsion_constant:g} m4 is above the polar moment, "
-                f"{polar:.6g} m4, the sum of the second moments, which is the most that any section has: that of a "
-                "circle or a ring",
-                FembWarning,
-                stacklevel=4,
-            )
 
     @property
     def shears(self) -> str:
@@ -212,7 +200,9 @@ class Section(Item):
         """Mass per length, kg/m."""
         if self.mass_matrix is not None:
             return float(self.mass_matrix[0, 0])
-        return float(self.mass_per_length or self.density * self.area)  # type: ignore[operator]
+        if self.mass_per_length is not None:
+            return float(self.mass_per_length)
+        return float(self.density * self.area + self.non_structural_mass)  # type: ignore[operator]
 
     def inertia(self) -> Floats:
         """(3,) moments of inertia per unit length about the section's x, y and z axes, kg m."""
@@ -232,9 +222,8 @@ class Section(Item):
 
     def outline(self) -> Floats:
         """(m, 2) polygon of the section in its y and z axes, m; for pictures and meshes."""
-        given = outline_of_shape(self.shape)
-        if given is not None:
-            return given
+        if self.shape is not None:
+            return shape_properties(self.shape).outline
         # Rectangle with the section's radii of gyration, scaled to its area if the area is given.
         stiffness = np.diag(self.stiffness())
         z, y = np.sqrt(12.0 * stiffness[2:] / stiffness[0])

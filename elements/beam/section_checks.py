@@ -1,9 +1,13 @@
 """Checks of a section: each of its stiffness and its inertia in one form, and complete."""
 
+import warnings
 from typing import Protocol
 
+import numpy as np
+
 from femb.base.checks import Checks
-from femb.base.types import Matrix4, Matrix6, Pair
+from femb.base.errors import FembWarning
+from femb.base.types import Floats, Matrix4, Matrix6, Pair, Vector
 from femb.elements.beam.section_matrices import mass_problem, stiffness_problem
 
 MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
@@ -16,6 +20,14 @@ class SectionFields(Protocol):
     """The fields of a Section that exclude each other; ``femb.elements.beam.section.Section`` has them."""
 
     @property
+    def name(self) -> str: ...
+    @property
+    def second_moments(self) -> Pair | None: ...
+    @property
+    def torsion_constant(self) -> float | None: ...
+    @property
+    def inertia_per_length(self) -> Vector | None: ...
+    @property
     def density(self) -> float | None: ...
     @property
     def stiffness_matrix(self) -> Matrix4 | Matrix6 | None: ...
@@ -23,6 +35,7 @@ class SectionFields(Protocol):
     def mass_matrix(self) -> Matrix6 | None: ...
     @property
     def shear_stiffness(self) -> Pair | None: ...
+    def inertia(self) -> Floats: ...
 
 
 def check_matrices(section: SectionFields, check: Checks) -> None:
@@ -62,3 +75,30 @@ def check_forms(section: SectionFields, check: Checks) -> None:
             check.fail(name, f"is missing: the inertia needs {', '.join(masses)}")
     if masses is DIRECT_MASSES and section.density is not None:
         check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
+
+
+def warn_of_impossible(section: SectionFields) -> None:
+    """Warn of values that are impossible for a plane section."""
+    if section.mass_matrix is not None:
+        return
+    moments = section.inertia()
+    largest = int(np.argmax(moments))
+    if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
+        field = "inertia_per_length" if section.inertia_per_length is not None else "polar_moment"
+        # not an error: a comparison may omit the rotary inertia of bending
+        warnings.warn(
+            f"sections.{section.name}.{field}: the moments of inertia {', '.join(f'{x:.6g}' for x in moments)} "
+            f"kg m about x, y and z break the triangle inequality: that about {'xyz'[largest]} is above the sum of "
+            "the others; of a plane section, that about x is the sum of those about y and z",
+            FembWarning,
+            stacklevel=4,
+        )
+    polar = float(np.sum(section.second_moments)) if section.second_moments is not None else np.inf
+    if section.torsion_constant is not None and section.torsion_constant > polar * (1.0 + 1e-6):
+        warnings.warn(
+            f"sections.{section.name}.torsion_constant: {section.torsion_constant:g} m4 is above the polar moment, "
+            f"{polar:.6g} m4, the sum of the second moments, which is the most that any section has: that of a "
+            "circle or a ring",
+            FembWarning,
+            stacklevel=4,
+        )

@@ -8,8 +8,11 @@ from femb.base.types import Floats
 from femb.base.values import as_numbers, finite_problem, frozen_array, shown
 
 
-def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
-    """The 3 x 3 inertia from a scalar, three principal moments or a matrix, and None; or None and the problem.
+def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | None, str | None]:
+    """The 3 x 3 inertia about the mass centre from a scalar, three principal moments or a matrix, and None; or None and
+    the problem.
+
+    mass (kg), distance (3,) m : of a point from the mass centre, that the value is about.
 
     A physical inertia about the mass centre has principal moments that are positive and obey the triangle
     inequality (each at most the sum of the other two); equality is a flat or thin body and is allowed.
@@ -31,14 +34,16 @@ def inertia_matrix(value: Any) -> tuple[Floats | None, str | None]:
         return None, problem
     if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
         return None, f"got {shown(value)}, which is not symmetric"
+    array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))
     moments = np.linalg.eigvalsh(array)
+    moved = " about the mass centre" if np.any(distance) else ""
     listed = ", ".join(f"{moment:.6g}" for moment in moments)
     if moments[0] <= 0.0:
-        return None, f"principal moments {listed} kg m2: all must be greater than 0"
+        return None, f"principal moments {listed} kg m2{moved}: all must be greater than 0"
     if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
         return None, (
-            f"principal moments {listed} kg m2 break the triangle inequality: no body has one moment above the sum "
-            "of the other two; check the signs of the products of inertia and the point the inertia refers to "
+            f"principal moments {listed} kg m2{moved} break the triangle inequality: no body has one moment above the "
+            "sum of the other two; check the signs of the products of inertia and the point the inertia refers to "
             "(the mass centre)"
         )
     return frozen_array(0.5 * (array + array.T)), None

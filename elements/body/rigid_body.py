@@ -25,6 +25,8 @@ class RigidBody(OrientedBody):
 
     mass : kg. inertia : about the mass centre in body axes, kg m2; a number, three principal moments or a
     3 x 3 matrix. center_of_mass : offset of the mass centre from the reference point, body axes, m.
+    inertia_about : another point that the inertia is about, from the reference point, body axes, m; the body is stored
+    with its inertia about the mass centre.
     position : of the reference point, inertial axes, m; by default it follows from beams and joints to bodies
     of known position, else it is the origin. quaternion or euler_angles (rad, in
     ``euler_sequence``, intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial.
@@ -52,14 +54,19 @@ class RigidBody(OrientedBody):
     euler_sequence: EulerSequence | Matrix3 = "xyz"
     moves_alone: bool = False
     shape: dict[str, Any] | None = field(default=None, repr=False)
+    inertia_about: Vector | None = None
 
     def check(self, check: Checks) -> None:
         check.positive("mass")
-        matrix, problem = inertia_matrix(self.inertia)
+        distance, mass = np.zeros(3), 0.0
+        if self.inertia_about is not None and not {"inertia_about", "center_of_mass", "mass"} & check.bad:
+            distance, mass = self.inertia_about - self.center_of_mass, self.mass
+        matrix, problem = inertia_matrix(self.inertia, mass, distance)
         if problem:
             check.fail("inertia", problem)
         else:
             object.__setattr__(self, "inertia", matrix)
+            object.__setattr__(self, "inertia_about", None)
         super().check(check)
         check.at_most_one("angular_velocity", "euler_rates")
         check_shape(check, "shape")

@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.columns import columns_of
+from femb.base.errors import ModelError
 from femb.base.profile import CheckedProfile, Derivatives, SmoothProfile
 from femb.base.types import Numbers, Pair
 
@@ -18,11 +20,15 @@ class Table(CheckedProfile):
     """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
 
     Its rate jumps at every time: a driver cannot follow it and needs a Spline.
+    file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
+    column : name or number (from 1) of the column of values, by default the second.
     """
 
     shape: ClassVar[str] = "table"
-    times: Numbers
-    values: Numbers
+    times: Numbers = ()
+    values: Numbers = ()
+    file: str | None = None
+    column: str | int = 2
 
     def check(self, check: Checks) -> None:
         _check_table(self, check)
@@ -47,13 +53,17 @@ class Table(CheckedProfile):
 class Spline(SmoothProfile):
     """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
 
+    file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
+    column : name or number (from 1) of the column of values, by default the second.
     slopes : the rates at the first and the last time (1/s), constant before and after; by default zero.
     """
 
     shape: ClassVar[str] = "spline"
-    times: Numbers
-    values: Numbers
+    times: Numbers = ()
+    values: Numbers = ()
     slopes: Pair = (0.0, 0.0)
+    file: str | None = None
+    column: str | int = 2
 
     def check(self, check: Checks) -> None:
         _check_table(self, check, at_least=2)
@@ -84,10 +94,31 @@ class Spline(SmoothProfile):
 
 
 def _check_table(item: "Table | Spline", check: Checks, at_least: int = 1) -> None:
-    """Check ``times`` and ``values`` of a profile."""
+    """Check ``times`` and ``values`` of a profile; set them from its file."""
+    if item.file is not None and not {"file", "column"} & check.bad:
+        try:
+            times, values = columns_of(item.file, item.column)
+        except ModelError as error:
+            check.fail("file", str(error))
+            return
+        for name, array in (("times", times), ("values", values)):
+            if _given(item, name) and not np.array_equal(getattr(item, name), array):
+                check.fail(name, "given beside 'file', which has them: give one of them")
+            object.__setattr__(item, name, array)
+    for name in ("times", "values"):
+        if not _given(item, name):
+            check.fail(name, "is missing: give times and values, or a file")
+    if check.bad:
+        return
     check.numbers("times", "values")
     if not check.bad:
         rising = all(a < b for a, b in zip(item.times, item.times[1:], strict=False))
         check.require("times", rising, "must rise from each to the next")
         check.require("times", len(item.times) >= at_least, f"wanted at least {at_least}")
         check.require("values", len(item.values) == len(item.times), f"wanted {len(item.times)}, one a time")
+
+
+def _given(item: "Table | Spline", name: str) -> bool:
+    """Whether a field is not the empty default."""
+    value = getattr(item, name)
+    return not (isinstance(value, tuple) and not value)

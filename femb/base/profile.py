@@ -1,11 +1,29 @@
 """Base classes of profiles of time (``femb.profiles``)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 from femb.base.checks import Checks
 
 Derivatives = tuple[float, float, float]
+
+
+@runtime_checkable
+class Profile(Protocol):
+    """A factor as a function of time; steppers land on its ``breakpoints`` (s)."""
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]: ...
+
+    def __call__(self, t: float) -> float: ...
+
+
+@runtime_checkable
+class Motion(Profile, Protocol):
+    """A profile without jumps of value and rate, which a driver can follow."""
+
+    def derivatives(self, t: float) -> Derivatives:
+        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
 
 
 @dataclass(frozen=True)

@@ -4,23 +4,20 @@
 """
 
 import dataclasses
-import re
-import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
+from femb.case.compose import Composition, composed, locate_files
 from femb.case.errors import CaseError, located
 from femb.case.lines import key_lines
+from femb.case.text import text_of
 from femb.model.model import Model
 
 Paths = tuple[tuple[str, ...], ...]
-
-# Keys whose text is the path of a file, by table: of flexible bodies, sections, and sections along a beam.
-FILES = (("bodies", "file"), ("sections", "file"), ("beams", "sections"))
 
 __all__ = ["Case", "CaseError", "load_case"]
 
@@ -29,8 +26,9 @@ __all__ = ["Case", "CaseError", "load_case"]
 class Case:
     """The content of a case file.
 
-    text : of the file, with the options --set of the command line as comments at its end. run : None if the file has
-    no ``[run]``; such a case can be checked but not integrated in time.
+    text : of the file, with the files that it includes and the options --set of the command line as comments at its
+    end. run : None if the file has no ``[run]``; such a case can be checked but not integrated in time. elsewhere :
+    file and line of items that are not in the file itself, but in one that it includes, or in a pattern.
     """
 
     title: str
@@ -40,6 +38,7 @@ class Case:
     path: Path
     overridden: Paths = ()
     overrides: tuple[str, ...] = ()
+    elsewhere: Mapping[tuple[str, ...], tuple[Path, int]] = field(default_factory=dict)
 
     @property
     def start(self) -> str:
@@ -51,7 +50,7 @@ class Case:
         if isinstance(error, CaseError):
             return error
         lines = {} if self.path.suffix == ".py" else key_lines(self.text)
-        return located(self.path, lines, error.problems, self.overridden)
+        return located(self.path, lines, error.problems, self.overridden, self.elsewhere)
 
 
 def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
@@ -71,96 +70,35 @@ def read_case(path: Path, text: str, overrides: Iterable[str] = ()) -> Case:
     """
     overrides = tuple(overrides)
     read = _from_python if path.suffix == ".py" else _from_toml
-    model, run, set_paths = read(path, text, overrides)
-    comments = "".join(f"# --set {override}\n" for override in overrides)
-    return Case(model.title, f"{text}\n{comments}" if comments else text, model, run, path, set_paths, overrides)
+    model, run, set_paths, composition = read(path, text, overrides)
+    comments = "".join(f"# {line}\n" for line in _remarks(composition, overrides))
+    full = f"{text}\n{comments}" if comments else text
+    return Case(model.title, full, model, run, path, set_paths, overrides, composition.elsewhere)
 
 
-def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
-    """The text of a file, without the byte order mark that some editors write. Raises CaseError."""
-    if path.is_dir():
-        raise CaseError.of_file(path, f"is a folder, wanted {wanted}")
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise CaseError.of_file(path, "there is no such file") from None
-    except (OSError, ValueError) as error:
-        raise CaseError.of_file(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise CaseError.of_file(path, f"is not UTF-8 text; wanted {wanted}", line) from error
+def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
+    """What the text of a case does not say: the texts of other files and the options of the command line."""
+    files = [(f"include {path}", *content.splitlines()) for path, content in composition.included.items()]
+    return [line for lines in files for line in lines] + [f"--set {override}" for override in overrides]
 
 
-def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:
+def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths, Composition]:
     from femb.case.build import build, kinds
     from femb.case.overrides import apply_override
 
-    document = parse_toml(path, text)
+    composition = composed(path, text)
+    document = composition.document
     if not document and not overrides:
         raise CaseError.of_file(path, "the file is empty: a case has at least one [bodies.NAME] or [beams.NAME]", 1)
     set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
-    _locate_files(document, path.parent)
+    locate_files(document, path.parent)
     model, options, problems = build(document)
     if problems:
-        raise located(path, key_lines(text), problems, set_paths)
-    return model, options.get("run"), set_paths
+        raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
+    return model, options.get("run"), set_paths, composition
 
 
-def _locate_files(document: dict[str, Any], folder: Path) -> None:
-    """Files that items name are relative to the folder of the case file."""
-    for table, word in FILES:
-        items = document.get(table)
-        for item in items.values() if isinstance(items, dict) else ():
-            if isinstance(item, dict) and isinstance(item.get(word), str):
-                item[word] = str(folder / item[word])
-
-
-def parse_toml(path: Path, text: str) -> dict[str, Any]:
-    """The tables of a TOML text; path : of its file, for messages. Raises CaseError with the line of a problem."""
-    try:
-        # With a newline at the end, errors of the last line have its number instead of "at end of document".
-        return tomllib.loads(text if text.endswith("\n") else text + "\n")
-    except RecursionError:
-        raise CaseError.of_file(path, "lists or tables are nested too deeply", 1) from None
-    except ValueError as error:
-        line, message = _syntax_problem(text, str(error))
-        raise CaseError.of_file(path, message, line) from error
-
-
-def _syntax_problem(text: str, message: str) -> tuple[int, str]:
-    """Line and message with column, from a message of the parser such as "Invalid value (at line 3, column 5)"."""
-    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
-    if match is None:
-        return 1, f"not valid TOML: {message}"
-    if match[2] is None:
-        return text.rstrip("\n").count("\n") + 1, f"not valid TOML: {match[1]}, at the end of the file: is it complete?"
-    line = int(match[2])
-    if re.match(r"Cannot (overwrite|declare|mutate)", match[1]):
-        return line, _given_twice(text.splitlines(), line)
-    return line, f"not valid TOML: {match[1]} (column {match[3]})"
-
-
-def _given_twice(lines: list[str], number: int) -> str:
-    """The message about a key or table given twice, with the line where it is first given."""
-
-    def key_of(line: str) -> str:
-        bare = line.split("#")[0].strip()
-        return re.sub(r"\s", "", bare) if bare.startswith("[") else re.sub(r"\s", "", bare.split("=")[0])
-
-    key = key_of(lines[number - 1])
-    if key.startswith("["):
-        earlier, kind = range(number - 1), "the table"
-    else:
-        header = max((k for k in range(number - 1) if lines[k].lstrip().startswith("[")), default=-1)
-        earlier, kind = range(header + 1, number - 1), "the key"
-    first = next((k + 1 for k in earlier if key_of(lines[k]) == key), None)
-    position = f", first in line {first}" if first is not None else ""
-    return f"not valid TOML: {kind} {key} is given twice{position}"
-
-
-def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths]:
+def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths, Composition]:
     from femb.case.script import build_script
 
     model, run = build_script(path, text)
@@ -187,7 +125,7 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
         raise CaseError.of_file(path, f"run is {run!r}, wanted a femb.Run or a dictionary of its fields")
     if problems:
         raise located(path, {}, problems, set_paths)
-    return model, run, set_paths
+    return model, run, set_paths, Composition()
 
 
 def _given_fields(options: Any) -> dict[str, Any]:

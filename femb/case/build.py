@@ -10,6 +10,7 @@ from femb.base.values import shown
 from femb.case.lines import Path
 from femb.case.schema import unknown_key
 from femb.case.tables import given, kind_in, read_table
+from femb.case.units import converted
 from femb.elements.item import Item
 from femb.export.plots.check import figure_problems
 from femb.model.figure import Figure
@@ -66,7 +67,7 @@ class _Builder:
         if not isinstance(title, str):
             self.fail(("title",), f"got {shown(title)}, wanted text in quotes")
         try:
-            return Model(str(title), self.document.get("gravity", (0.0, 0.0, 0.0)))
+            return Model(str(title), converted(self.document.get("gravity", (0.0, 0.0, 0.0)), ("m/s2",)))
         except ModelError as error:
             self.problems += error.problems
             return Model(str(title))

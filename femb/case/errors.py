@@ -1,7 +1,7 @@
 """The error of a case file: all of its problems with their lines."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from femb.base.errors import ModelError, Problem
 from femb.case.lines import Path, line_of
@@ -25,13 +25,19 @@ class CaseError(ModelError):
 
 
 def located(
-    path: object, lines: dict[Path, int], problems: Iterable[Problem], overridden: Iterable[Path] = ()
+    path: object,
+    lines: dict[Path, int],
+    problems: Iterable[Problem],
+    overridden: Iterable[Path] = (),
+    elsewhere: Mapping[Path, tuple[object, int]] | None = None,
 ) -> CaseError:
     """The error with the lines of ``problems``, in the order of the file.
 
+    elsewhere : file and line of paths that are not in the file.
     Problems of items below a path in ``overridden``, or created by it, are reported as those of the command line.
     """
     overridden = tuple(overridden)
+    elsewhere = elsewhere or {}
     texts: list[tuple[int, str]] = []
     problems = tuple(problems)
     for problem in problems:
@@ -40,6 +46,9 @@ def located(
         created = item not in lines and any(key[: len(item)] == item for key in overridden)
         if created or any(item[: len(key)] == key for key in overridden):
             texts.append((0, f"--set {text}"))
+        elif item[:2] not in lines and item[:2] in elsewhere:
+            file, line = elsewhere[next(item[:size] for size in range(len(item), 0, -1) if item[:size] in elsewhere)]
+            texts.append((line, f"{file}:{line}: {text}"))
         else:
             line = line_of(lines, item)
             texts.append((line, f"{path}:{line}: {text}" if lines else f"{path}: {text}"))

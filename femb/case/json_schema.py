@@ -14,6 +14,7 @@ from femb.base.types import Forms, OneOf, Shape
 from femb.case.build import OPTIONS, kinds
 from femb.case.describe import described
 from femb.case.schema import choices, keys_of, required_keys
+from femb.case.units import EACH_ITS_OWN, NO_UNIT, WITH_UNIT, takes_numbers, units_of
 from femb.profiles import PROFILES, Profile
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -45,6 +46,15 @@ def schema() -> dict[str, Any]:
     properties: dict[str, Any] = {
         "title": {"type": "string", "description": "Text for reports.", "default": ""},
         "gravity": _array((3,)) | {"description": "Uniform acceleration, inertial axes, m/s2.", "default": [0, 0, 0]},
+    }
+    properties["include"] = {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+        "description": "Case files whose tables belong to this case too, relative to its folder.",
+    }
+    properties["patterns"] = {
+        "type": "object",
+        "additionalProperties": {"type": "object"},
+        "description": "Items that are repeated: count, each, first, last, and tables of items with {expressions}.",
     }
     for table, words in kinds().items():
         options = [([word, *getattr(kind, "also", ())], kind) for word, kind in words.items()]
@@ -100,7 +110,10 @@ class SchemaWriter:
             for key, hint in hints.items():
                 if options := choices(hint):
                     words = {"description": texts.get(key), "default": _default(kind, key)}
-                    properties[key] = _with(self.value(options), **words)
+                    value = self.value(options)
+                    if takes_numbers(kind, key) and units_of(kind, key) not in (NO_UNIT, EACH_ITS_OWN):
+                        value = _or_texts(value)
+                    properties[key] = _with(value, **words)
             self.definitions[name] = {
                 "type": "object",
                 "title": name,
@@ -140,6 +153,15 @@ class SchemaWriter:
         if origin in (list, tuple):
             return {"type": "array", "items": self.value(choices(get_args(option)[0]))}
         return {"type": "object"} if origin is dict else dict(PLAIN.get(origin, {}))
+
+
+def _or_texts(value: Any) -> Any:
+    """A schema whose numbers may also be texts with a unit, such as "10 mm"."""
+    if value == NUMBER:
+        return {"type": ["number", "string"], "pattern": WITH_UNIT}
+    if isinstance(value, dict):
+        return {word: _or_texts(entry) for word, entry in value.items()}
+    return [_or_texts(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _array(dims: tuple[int | None, ...]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from femb.base.errors import ModelError, Problem
 from femb.base.values import shown
-from femb.case import parse_toml, text_of
 from femb.case.errors import located
 from femb.case.lines import key_lines
 from femb.case.overrides import override
 from femb.case.schema import key_problems, keys_of, unknown_key
+from femb.case.text import parse_toml, text_of
 from femb.study.study import Study
 
 SET = "set"

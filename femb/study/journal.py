@@ -17,7 +17,7 @@ from typing import Any
 
 from femb import __version__
 from femb.base.errors import ResultError
-from femb.case import parse_toml
+from femb.case.compose import composed
 from femb.results.locks import lock
 from femb.study.runner import Row, Runner
 from femb.study.study import Study
@@ -53,7 +53,7 @@ def _case(source: tuple[Path, str] | Callable[..., Any]) -> list[str]:
             return [getattr(source, "__qualname__", repr(type(source)))]
     path, text = source
     found = [text]
-    bodies = parse_toml(path, text).get("bodies", {}) if path.suffix != ".py" else {}
+    bodies = composed(path, text).document.get("bodies", {}) if path.suffix != ".py" else {}
     for body in bodies.values() if isinstance(bodies, dict) else ():
         file = body.get("file") if isinstance(body, dict) else None
         if isinstance(file, str) and (path.parent / file).is_file():

@@ -9,10 +9,11 @@ from typing import Any
 
 from femb.base.errors import FembError, ModelError, Problem, ResultError
 from femb.base.values import as_numbers, shown
-from femb.case import parse_toml, text_of
 from femb.case.build import kinds
+from femb.case.compose import composed
 from femb.case.errors import CaseError
 from femb.case.overrides import apply_override, entry_of
+from femb.case.text import text_of
 from femb.study.runner import Runner
 from femb.study.study import Study
 
@@ -39,7 +40,7 @@ def _factors(study: Study, path: Path, text: str) -> dict[str, Any]:
     """The entries of the case that relative variables multiply."""
     if path.suffix == ".py":
         raise ModelError("relative variables are of case files in TOML: a case in Python has no entries")
-    document = parse_toml(path, text)
+    document = composed(path, text).document
     for given in study.overrides:
         apply_override(document, given, kinds())
     factors: dict[str, Any] = {}

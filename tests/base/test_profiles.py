@@ -1,24 +1,30 @@
 """Profiles of time: values, integrals in closed form, and breakpoints exactly where they are not smooth."""
 
+import dataclasses
 import itertools
 import math
 
+import checkout
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from femb import ModelError
+from femb import ModelError, load_case
+from femb.case import CaseError
 from femb.profiles import (
     PROFILES,
+    BangBang,
     Constant,
     Exponential,
     Motion,
     Polynomial,
     Profile,
+    Repeat,
     Sine,
     SmoothStep,
     Spline,
     Step,
+    Sum,
     Table,
     Versine,
 )
@@ -33,6 +39,9 @@ EXAMPLES = {
     "exponential": Exponential(time_constant=0.6, start=0.3),
     "table": Table(times=(0.1, 0.4, 0.5, 1.1), values=(1.0, -2.0, 3.0, 0.5)),
     "spline": Spline(times=(0.1, 0.5, 0.8, 1.4), values=(1.0, -0.5, 0.6, 0.2), slopes=(-0.3, 0.4)),
+    "bang_bang": BangBang(duration=1.0, start=0.2, coast=0.3),
+    "sum": Sum([Sine(0.7), SmoothStep(duration=0.8, start=0.3)], factors=[0.5, -2.0]),
+    "repeat": Repeat(BangBang(duration=0.3), period=0.3, count=3, start=0.1),
 }
 SMOOTH = [shape for shape, profile in EXAMPLES.items() if isinstance(profile, Motion)]
 every_profile = pytest.mark.parametrize("shape", PROFILES)
@@ -89,7 +98,7 @@ def test_not_smooth_at_breakpoints(shape):
 
 
 def test_what_has_derivatives():
-    assert set(PROFILES) - set(SMOOTH) == {"step", "exponential", "table"}
+    assert set(PROFILES) - set(SMOOTH) == {"step", "exponential", "table", "bang_bang", "repeat"}
 
 
 @pytest.mark.parametrize("shape", SMOOTH)
@@ -199,3 +208,96 @@ def test_table():
 def test_refused(make, field):
     with pytest.raises(ModelError, match=rf"profile\.{field}"):
         make()
+
+
+def test_bang_bang_ends_at_rest():
+    """Its integral is zero, and the integral of that the angle (d^2 - c^2)/4 of a slew."""
+    profile, coast, duration = EXAMPLES["bang_bang"], 0.3, 1.0
+    assert integral(profile, 2.0) == pytest.approx(0.0, abs=1e-14)
+    corners = [0.0, *profile.breakpoints, 2.0]
+    angle = sum(quad(lambda t: (2.0 - t) * profile(t), a, b)[0] for a, b in itertools.pairwise(corners))
+    assert angle == pytest.approx((duration**2 - coast**2) / 4.0, rel=1e-12)
+
+
+def test_a_sum_with_a_jump_is_no_motion():
+    assert isinstance(EXAMPLES["sum"], Motion)
+    assert not isinstance(Sum([Sine(0.7), Step(0.2)]), Motion)
+    assert Sum([Sine(0.7), Step(0.2)])(0.3) == pytest.approx(math.sin(1.4 * math.pi * 0.3) + 1.0)
+
+
+def test_repetitions_are_the_profile_moved():
+    profile, inner = EXAMPLES["repeat"], BangBang(duration=0.3)
+    for k in range(3):
+        for t in (0.01, 0.1, 0.2, 0.29):
+            assert profile(0.1 + k * 0.3 + t) == inner(t)
+    assert profile(0.05) == profile(1.05) == 0.0
+
+
+@pytest.mark.parametrize("text", ["time, thrust\n0, 1\n0.5, 3 # N\n", "0;1\n0.5;3", "# s N\n0 1\n\n0.5 3\n"])
+def test_tables_of_files(tmp_path, text):
+    file = tmp_path / "thrust.csv"
+    file.write_text(text)
+    assert Table(file=str(file)) == Table((0.0, 0.5), (1.0, 3.0), file=str(file))
+    assert Table(file=str(file))(0.25) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("time,a\n0,1\n", "b", "has no column 'b'; its columns are 'time', 'a'"),
+        ("0,1\n", 3, "got column = 3, but it has 2 columns"),
+        ("0,1\n1,x\n", 2, ":2: column 2: got 'x', wanted a number"),
+        ("0,1\n1\n", 2, ":2: column 2: got nothing"),
+        ("1,1\n0,1\n", 2, "must rise from each to the next"),
+        ("", 2, "has no numbers"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path, text, column, message):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(ModelError) as refused:
+        Table(file=str(tmp_path / "a.csv"), column=column)
+    assert message in str(refused.value)
+
+
+def test_a_table_needs_values():
+    with pytest.raises(ModelError, match="give times and values, or a file"):
+        Table()
+
+
+def test_the_page_lists_every_profile():
+    page = (checkout.ROOT / "docs/howto/profiles.md").read_text()
+    for shape, kind in PROFILES.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{shape}` |"))
+        for field in dataclasses.fields(kind):
+            assert f"`{field.name}`" in row, (shape, field.name)
+
+
+def test_profiles_in_case_files(tmp_path):
+    (tmp_path / "thrust.csv").write_text("t, main\n0, 1\n1, 2\n")
+    case = tmp_path / "case.toml"
+    case.write_text(
+        """
+        [bodies.hub]
+        mass = 1.0
+        inertia = 1.0
+        [loads.push]
+        body = "hub"
+        force = [1, 0, 0]
+        [loads.push.profile]
+        shape = "sum"
+        [[loads.push.profile.terms]]
+        shape = "sine"
+        frequency = 2.0
+        [[loads.push.profile.terms]]
+        shape = "repeat"
+        count = 2
+        period = 1.0
+        profile = { shape = "table", file = "thrust.csv", column = "main" }
+        """
+    )
+    profile = load_case(case).model.loads["push"].profile
+    assert profile(0.25) == pytest.approx(1.0 * math.sin(math.pi) + 1.25)
+    case.write_text(case.read_text().replace("count = 2", "count = 0").replace("frequency = 2.0", "frequency = 'x'"))
+    with pytest.raises(CaseError) as refused:
+        load_case(case)
+    assert "loads.push.profile.terms.0.frequency" in str(refused.value)

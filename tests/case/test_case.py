@@ -164,7 +164,7 @@ def test_an_element_of_the_catalogue_is_in_the_schema():
     written = femb.schema()
     found = written["definitions"]["Spring"]
     assert found["description"] == "An element that femb does not have."
-    assert [option["type"] for option in found["properties"]["stiffness"]["anyOf"]] == ["number", "array"]
+    assert [option["type"] for option in found["properties"]["stiffness"]["anyOf"]] == [["number", "string"], "array"]
     assert found["properties"]["colours"]["items"] == {"type": "string"}
     assert found["required"] == ["start", "stiffness"]
     assert "gadgets" in written["properties"]
@@ -189,6 +189,9 @@ def test_every_profile_is_read_by_its_shape(tmp_path, name):
         "exponential": "time_constant = 1.0",
         "polynomial": "coefficients = [0, 1]",
         "sine": "frequency = 1.0",
+        "bang_bang": "duration = 1.0",
+        "sum": "terms = [{ shape = 'step' }]",
+        "repeat": "period = 1.0\ncount = 2\nprofile = { shape = 'step' }",
         "table": "times = [0, 1]\nvalues = [0, 1]",
         "spline": "times = [0, 1]\nvalues = [0, 1]",
     }.get(name, "")

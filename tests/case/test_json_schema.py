@@ -14,6 +14,7 @@ from jsonschema import Draft7Validator
 import femb
 from femb.case.build import kinds
 from femb.case.schema import keys_of, required_keys
+from femb.case.units import WITH_UNIT
 from femb.cli import cli
 from femb.profiles import PROFILES
 
@@ -91,14 +92,15 @@ def test_units_shapes_words_and_defaults():
     def key(name: str, of: str) -> dict[str, Any]:
         return SCHEMA["definitions"][of]["properties"][name]
 
-    assert key("mass", "RigidBody") == {"type": "number", "description": "kg."}
+    assert key("mass", "RigidBody") == {"type": ["number", "string"], "pattern": WITH_UNIT, "description": "kg."}
+    assert key("rtol", "Run")["type"] == "number"
     assert key("second_moments", "Section")["minItems"] == key("second_moments", "Section")["maxItems"] == 2
     assert [form["items"]["maxItems"] for form in key("stiffness_matrix", "Section")["anyOf"]] == [4, 6]
     assert key("method", "Run")["enum"] == ["radau", "bdf", "rk", "gauss", "generalized-alpha"]
     assert key("method", "Run")["default"] == "radau"
     assert key("node", "Load")["default"] == -1
     assert key("center_of_mass", "RigidBody")["default"] == [0.0, 0.0, 0.0]
-    assert [option["type"] for option in key("inertia", "RigidBody")["anyOf"]] == ["number", "array", "array"]
+    assert [option["type"] for option in key("inertia", "RigidBody")["anyOf"][1:]] == ["array", "array"]
     assert "rad" in key("lower", "JointStops")["description"]
 
 
@@ -107,8 +109,10 @@ def test_profiles_go_by_their_shape(shape):
     def case(profile: dict[str, Any]) -> dict[str, Any]:
         return {"loads": {"l": {"body": "ground", "force": [1, 0, 0], "profile": profile}}}
 
-    values = {key: [0, 1] if key in ("times", "values", "coefficients") else 1.0 for key in keys_of(PROFILES[shape])}
-    values |= {"slopes": [0, 0]} if shape == "spline" else {}
+    examples = {"file": "a.csv", "column": "thrust", "count": 2, "slopes": [0, 0], "factors": [1.0]}
+    examples |= {key: [0, 1] for key in ("times", "values", "coefficients")}
+    examples |= {"profile": {"shape": "step"}, "terms": [{"shape": "step"}]}
+    values = {key: examples.get(key, 1.0) for key in keys_of(PROFILES[shape])}
     assert VALIDATOR.is_valid(case({"shape": shape, **values}))
     assert not VALIDATOR.is_valid(case({"shape": shape, **values, "lasts": 1.0}))
     assert not VALIDATOR.is_valid(case(values))

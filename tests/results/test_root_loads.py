@@ -29,7 +29,7 @@ from femb import (
     static,
 )
 from femb.elements import Latch
-from femb.elements.beam.recovery import thickness_in_torsion
+from femb.elements.beam.section_shapes import thickness_in_torsion
 from femb.numerics import rotations
 from femb.profiles import Versine
 from femb.results.stress import section_loads

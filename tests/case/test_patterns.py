@@ -1,0 +1,129 @@
+"""Patterns and included files: the items that they make, and where their mistakes are."""
+
+import numpy as np
+import pytest
+
+from femb.case import CaseError, load_case
+from femb.case.patterns import filled_text
+
+WINGS = """
+[bodies.hub]
+mass = 200.0
+inertia = 40.0
+
+[patterns.wings]
+count = 4
+each = { side = ["left", "right"], y = [1, -1] }
+[patterns.wings.bodies."{side} panel {i}"]
+mass = "{3.0 - 0.1*i}"
+inertia = [1.0, 0.5, 1.4]
+center_of_mass = [0, "{0.5*y}", 0]
+[patterns.wings.joints."{side} hinge {i}"]
+first = { body = "{side} panel {i-1}", at = [0, "{y}", 0], axis = [1, 0, 0] }
+second = { body = "{side} panel {i}" }
+[patterns.wings.first.joints."{side} hinge {i}".first]
+body = "hub"
+at = [0, "{0.5*y}", 0]
+[patterns.wings.last.bodies."{side} panel {i}"]
+mass = 1.0
+[run]
+duration = 1.0
+"""
+
+
+def written(folder, text, name="case.toml"):
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_wings_of_panels(tmp_path):
+    model = load_case(written(tmp_path, WINGS)).model
+    assert len(model.bodies) == 9
+    assert model.bodies["left panel 2"].mass == pytest.approx(2.8, rel=1e-15)
+    assert model.bodies["right panel 4"].mass == 1.0
+    hinge = model.tables["joints"]["right hinge 1"]
+    assert hinge.first.body == "hub"
+    np.testing.assert_array_equal(hinge.first.at, [0, -0.5, 0])
+    assert model.tables["joints"]["left hinge 3"].first.body == "left panel 2"
+
+
+def test_set_reaches_repeated_items(tmp_path):
+    model = load_case(written(tmp_path, WINGS), ['bodies."left panel 1".mass=7']).model
+    assert model.bodies["left panel 1"].mass == 7.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("inertia = [1.0", "inertias = [1.0", 'case.toml:11: bodies."left panel 1".inertias: unknown key'),
+        ("inertia = [1.0", "inertia = [-1.0", 'case.toml:11: bodies."left panel 1".inertia: principal moments'),
+        (
+            "{0.5*y}",
+            "{0.5*z}",
+            'case.toml:12: patterns.wings.bodies."{side} panel {i}".center_of_mass: got ',
+        ),
+        ("{0.5*y}", "{y.real}", "is no expression"),
+        ("{0.5*y}", "{y/0}", "is no expression"),
+        ("{0.5*y}", "{side*2}", "is no expression"),
+        ("count = 4", "count = 0", "case.toml:7: patterns.wings.count: got 0, must be a whole number of at least 1"),
+        ("y = [1, -1]", "y = [1]", "case.toml:8: patterns.wings.each: the lists must have as many entries"),
+        ("[bodies.hub]", '[bodies."left panel 1"]', 'bodies."left panel 1": is given here and in'),
+        ('"{side} panel {i-1}"', '"{side} panels {i-1}"', "got 'left panels 1'"),
+    ],
+)
+def test_mistakes_are_located(tmp_path, old, new, message):
+    with pytest.raises(CaseError) as refused:
+        load_case(written(tmp_path, WINGS.replace(old, new)))
+    assert message in str(refused.value)
+
+
+def test_expressions():
+    assert filled_text("{2*i + 1}", {"i": 3}) == 7
+    assert filled_text("a {i}-{-i//2} {x}", {"i": 3, "x": 0.1}) == "a 3--2 0.1"
+    assert filled_text("{ side }", {"side": "left"}) == "left"
+
+
+BUS = """
+title = "bus"
+[bodies.hub]
+mass = 200.0
+inertia = 40.0
+[loads.slew]
+body = "hub"
+torque = [0, 0, 1]
+profile = { shape = "table", file = "torque.csv" }
+[run]
+duration = 5.0
+rtol = 1e-7
+"""
+
+
+def test_included_files(tmp_path):
+    (tmp_path / "parts").mkdir()
+    written(tmp_path / "parts", BUS, "bus.toml")
+    (tmp_path / "parts" / "torque.csv").write_text("0 0\n1 2\n")
+    text = "include = 'parts/bus.toml'\n[bodies.mass]\nmass = 1.0\ninertia = 1.0\n[run]\nduration = 1.0\n"
+    case = load_case(written(tmp_path, text))
+    assert set(case.model.bodies) >= {"hub", "mass"}
+    assert (case.title, case.run.duration, case.run.rtol) == ("bus", 1.0, 1e-7)
+    assert case.model.loads["slew"].profile(0.5) == 1.0
+    assert "# [bodies.hub]" in case.text
+    assert load_case(written(tmp_path, case.text, "again.toml")).model.bodies.keys() == case.model.bodies.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("include = 'none.toml'\n", "case.toml:1: include: "),
+        ("include = 'case.toml'\n", "case.toml:1: include: 'case.toml' includes itself"),
+        ("include = [1]\n", "case.toml:1: include: got [1], wanted the path"),
+        ("include = 'bus.toml'\n[bodies.hub]\nmass = 1.0\n", "case.toml:2: bodies.hub: is given here and in"),
+        ("include = 'bad.toml'\n", "bad.toml:2: bodies.hub.mas: unknown key; did you mean 'mass'?"),
+    ],
+)
+def test_mistakes_of_included_files(tmp_path, text, message):
+    written(tmp_path, BUS.split("[loads")[0], "bus.toml")
+    written(tmp_path, "[bodies.hub]\nmas = 1.0\ninertia = 1.0\n", "bad.toml")
+    with pytest.raises(CaseError) as refused:
+        load_case(written(tmp_path, text))
+    assert message in str(refused.value)

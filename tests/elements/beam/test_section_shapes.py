@@ -1,0 +1,139 @@
+"""Sections by shape, material and plies: closed forms, and what contradicts."""
+
+import dataclasses
+
+import checkout
+import numpy as np
+import pytest
+
+import femb
+from femb.elements.beam.section_shapes import shape_properties
+
+ALUMINIUM = "aluminium 6061-T6"
+CARBON = {"youngs_moduli": (2.9e11, 6.2e9), "shear_modulus": 4.8e9, "poissons_ratio": 0.31, "density": 1610.0}
+
+
+@pytest.mark.parametrize(("ratio", "wanted"), [(1, 0.14057701496), (2, 0.22868167712), (10, 0.31232503746)])
+def test_torsion_of_rectangles(ratio, wanted):
+    """J / (a b^3) of sides a > b: 0.1406, 0.229 and 0.312 of Timoshenko's table, with more digits of his series."""
+    for sides in ([ratio, 1.0], [1.0, ratio]):
+        assert shape_properties({"rectangle": sides}).torsion_constant == pytest.approx(ratio * wanted, rel=1e-10)
+
+
+def moments(outline):
+    """Area, first and second moments of a polygon by Green's theorem, about its axes."""
+    y, z = outline.T
+    a, b = np.roll(y, -1), np.roll(z, -1)
+    cross = y * b - a * z
+    area = cross.sum() / 2.0
+    first = np.array([np.sum((y + a) * cross), np.sum((z + b) * cross)]) / 6.0
+    about_y = np.sum((z * z + z * b + b * b) * cross) / 12.0
+    about_z = np.sum((y * y + y * a + a * a) * cross) / 12.0
+    product = np.sum((y * b + 2 * y * z + 2 * a * b + a * z) * cross) / 24.0
+    return area, first, np.array([about_y, about_z]), product
+
+
+@pytest.mark.parametrize(
+    "shape", [{"rectangle": [0.03, 0.01]}, {"i": [0.05, 0.08, 0.004, 0.006]}, {"channel": [0.03, 0.05, 0.002, 0.003]}]
+)
+def test_moments_are_those_of_the_outline(shape):
+    found = shape_properties(shape)
+    area, first, second, product = moments(found.outline)
+    assert found.area == pytest.approx(area, rel=1e-13)
+    np.testing.assert_allclose(found.second_moments, second, rtol=1e-12)
+    np.testing.assert_allclose([*first / area, product / area], 0.0, atol=1e-15)
+
+
+def test_tube_is_a_difference_of_circles():
+    outer, inner = shape_properties({"circle": 0.02}), shape_properties({"circle": 0.018})
+    tube = shape_properties({"tube": [0.02, 0.002]})
+    assert tube.area == pytest.approx(outer.area - inner.area)
+    assert tube.torsion_constant == pytest.approx(outer.torsion_constant - inner.torsion_constant)
+    np.testing.assert_allclose(tube.second_moments, outer.second_moments - inner.second_moments)
+
+
+def test_box_of_equal_sides_is_near_to_a_ring_of_the_same_wall():
+    """Bredt's constant 4 A^2 t / s, and the moments of the difference of two squares."""
+    box = shape_properties({"box": [0.06, 0.06, 0.002]})
+    assert box.area == pytest.approx(0.06**2 - 0.056**2)
+    np.testing.assert_allclose(box.second_moments, (0.06**4 - 0.056**4) / 12.0)
+    assert box.torsion_constant == pytest.approx(0.058**3 * 0.002, rel=2e-3)
+
+
+def test_shape_and_material_make_a_section():
+    made = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material=ALUMINIUM, density=2800.0)
+    area = np.pi * (0.02**2 - 0.019**2)
+    np.testing.assert_allclose(
+        np.diag(made.stiffness())[:3],
+        [68.9e9 * area, 26e9 * np.pi / 2 * (0.02**4 - 0.019**4), 68.9e9 * np.pi / 4 * (0.02**4 - 0.019**4)],
+    )
+    assert made.line_mass() == pytest.approx(2800.0 * area)
+    assert made.expansion == 23.6e-6
+    heavier = dataclasses.replace(made, non_structural_mass=0.2)
+    assert heavier.line_mass() == pytest.approx(made.line_mass() + 0.2)
+    np.testing.assert_array_equal(heavier.inertia(), made.inertia())
+
+
+def test_isotropic_plies_are_a_thin_tube_of_the_material():
+    E, G = 7.17e10, 2.68e10
+    ply = femb.Ply(1e-6, 0.7, (E, E), G, E / (2 * G) - 1, 2800.0)
+    tube = {"tube": [0.02, 1e-6]}
+    laminated = femb.Section("boom", shape=tube, plies=[ply])
+    plain = femb.Section("boom", shape=tube, youngs_modulus=E, shear_modulus=G, density=2800.0)
+    np.testing.assert_allclose(laminated.stiffness(), plain.stiffness(), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(laminated.mass(), plain.mass(), rtol=1e-8, atol=1e-18)
+
+
+def test_one_oblique_ply_stretches_and_bends_by_its_compliance():
+    """Without torque and shear force, the axial strain is the ply's compliance along the beam times the stress."""
+    angle, (along, across), G, n = 0.4, CARBON["youngs_moduli"], CARBON["shear_modulus"], CARBON["poissons_ratio"]
+    c, s = np.cos(angle), np.sin(angle)
+    wanted = c**4 / along + (1 / G - 2 * n / along) * (s * c) ** 2 + s**4 / across
+    made = femb.Section("boom", shape={"tube": [0.0205, 0.001]}, plies=[femb.Ply(0.001, angle, **CARBON)])
+    compliance = np.linalg.inv(made.stiffness())
+    radius = 0.02
+    assert compliance[0, 0] * 2 * np.pi * radius * 0.001 == pytest.approx(wanted, rel=1e-12)
+    assert compliance[2, 2] * np.pi * radius**3 * 0.001 == pytest.approx(wanted, rel=1e-12)
+    assert abs(compliance[0, 1]) > 0.1 * np.sqrt(compliance[0, 0] * compliance[1, 1])  # it twists when it stretches
+
+
+def test_balanced_plies_do_not_couple():
+    plies = [femb.Ply(0.0005, angle, **CARBON) for angle in (0.4, -0.4)]
+    K = femb.Section("boom", shape={"tube": [0.0205, 0.001]}, plies=plies).stiffness()
+    assert abs(K[0, 1]) < 1e-12 * np.sqrt(K[0, 0] * K[1, 1])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"shape": {"tube": [0.02, 0.03]}, "material": ALUMINIUM}, "walls of tube = [radius, wall] do not fit"),
+        ({"shape": {"tube": 0.02}, "material": ALUMINIUM}, "wanted tube = [radius, wall]"),
+        ({"shape": {"cube": 0.02}, "material": ALUMINIUM}, "wanted one of rectangle = [y, z], circle = radius"),
+        ({"shape": {"circle": 0.02}, "material": "aluminium 6061"}, "did you mean 'aluminium 6061-T6'"),
+        ({"shape": {"circle": 0.02}}, "sections.boom.youngs_modulus: is missing"),
+        ({"shape": {"tube": [0.02, 0.002]}, "plies": [femb.Ply(0.001, 0.0, **CARBON)]}, "are 0.001 m thick together"),
+        ({"shape": {"circle": 0.02}, "plies": [femb.Ply(0.001, 0.0, **CARBON)]}, "are of a tube"),
+        (
+            {"shape": {"tube": [0.02, 0.001]}, "plies": [femb.Ply(0.001, 0.0, **CARBON)], "material": ALUMINIUM},
+            "material: given beside 'plies'",
+        ),
+        ({"shape": {"tube": [0.02, 0.001]}, "plies": [1.0]}, "wanted a list of plies"),
+    ],
+)
+def test_what_does_not_fit_is_refused(words, message):
+    with pytest.raises(femb.ModelError) as refused:
+        femb.Section("boom", **words)
+    assert message in str(refused.value)
+    assert len(refused.value.problems) <= 3
+
+
+def test_ply_of_no_material_is_refused():
+    with pytest.raises(femb.ModelError, match="poissons_ratio"):
+        femb.Ply(0.001, 0.0, (1e9, 1e10), 5e9, 0.5, 1600.0)
+
+
+def test_materials_are_those_of_the_page():
+    page = (checkout.ROOT / "docs/howto/sections.md").read_text()
+    for name, of in femb.MATERIALS.items():
+        row = [of.youngs_modulus / 1e9, of.shear_modulus / 1e9, of.density, of.expansion * 1e6]
+        assert f"| `{name}` | {' | '.join(f'{x:.4g}' for x in row)} | {of.source} |" in page
