@@ -36,6 +36,7 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
     "--damping", "damping_ratio", type=float, metavar="RATIO", help=f"Of every mode [{DAMPING}, or that of a body]."
 )
 @click.option("--loaded", default="", metavar="DIRECTIONS", help="As 'x rz': warn where modes hold less than 90 %.")
+@click.option("--mean-axes", is_flag=True, help="Of a reduced body: refer it to the motion of its whole mass.")
 @click.option("--no-pictures", is_flag=True, help="Leave the displacements of all nodes out of the file.")
 @QUIET
 def reduce(
@@ -60,10 +61,12 @@ def reduce(
     """
     with reported():
         if _is_body(source):
-            further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio")}
+            further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
             _refuse(source, {**words, "nodes": nodes, "craig_bampton": craig_bampton, "no_pictures": no_pictures})
             _further(source, interfaces, out, quiet, **further)
             return
+        if words.pop("mean_axes"):
+            raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
         if not interfaces:
             raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
         file = _out(source, out)
@@ -124,13 +127,14 @@ def _refuse(source: Path, given: dict[str, Any]) -> None:
     if options:
         raise OptionError(
             f"{source}: is a reduced body, to which {', '.join(options)} does not apply; wanted --interfaces, --modes, "
-            "--max-frequency, --damping and --out"
+            "--max-frequency, --mean-axes, --damping and --out"
         )
 
 
 def _further(source: Path, interfaces: tuple[str, ...], out: Path | None, quiet: bool, **words: Any) -> None:
     """Reduce a body further; write it if anything changes, or where --out says."""
-    kept = out is not None or interfaces or words["modes"] is not None or words["max_frequency"] is not None
+    changes = words["modes"] is not None or words["max_frequency"] is not None or words["mean_axes"]
+    kept = out is not None or interfaces or changes
     file = _out(source, out) if kept else None
     found = importlib.import_module("femb.analysis.fem").reduce_further(source, interfaces, **words)
     if file is not None:

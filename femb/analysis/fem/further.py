@@ -83,12 +83,14 @@ def reduce_further(
     *,
     max_frequency: float | None = None,
     damping_ratio: float | None = None,
+    mean_axes: bool = False,
 ) -> Reduction:
     """A body with fewer interfaces or modes, or with another root, of a reduced body or of shapes of any reference.
 
     source : a file of format femb-modal-1 or femb-shapes-1, or a body. interfaces : names of those that are kept, the
     root first; by default all. modes, max_frequency (Hz) : which modes with all interfaces held are kept; by default
-    all. damping_ratio : of every mode, in place of the damping of the source, or of 0.005 where it has none. With
+    all. mean_axes : the body gets a frame that follows the motion of its whole mass, the interface "mean", which comes
+    first, and its root becomes one like the others. damping_ratio : of every mode, in place of the damping of the source, or of 0.005 where it has none. With
     another root the coupling becomes "constant". The account is against the source: truncation error, effective mass
     left out. Raises ResultError, ModelError: an unknown interface; interfaces that shapes do not move independently.
     """
@@ -96,6 +98,9 @@ def reduce_further(
     whole = source
     if not isinstance(whole, ShapedBody):
         whole = ShapedBody.of(whole) if isinstance(whole, ReducedBody) else ShapedBody.read(whole)
+    if mean_axes:
+        whole = _in_mean_axes(whole, keep)
+        keep, interfaces = None, ["mean", *interfaces] if interfaces else interfaces
     places = _places(whole.names, interfaces)
     arrays, motions = _at_root(whole, places[0])
     others = motions[places[1:]].reshape(-1, motions.shape[2])
@@ -120,6 +125,14 @@ def reduce_further(
         **values,
     )  # fmt: skip
     return _account(body, turned_arrays(arrays, axes, 0), elastic, T, held)
+
+
+def _in_mean_axes(whole: ShapedBody, keep: Keep | None) -> ShapedBody:
+    from femb.analysis.fem.mean_axes import in_mean_axes
+
+    if not whole.held or keep is not None:
+        raise ModelError("mean axes: take a body of femb-modal-1 as it is; choose its root and modes in a step before")
+    return in_mean_axes(reduce_further(whole).body)
 
 
 def _places(names: tuple[str, ...], wanted: Sequence[str]) -> Ints:

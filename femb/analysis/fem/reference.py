@@ -21,6 +21,9 @@ def referred_arrays(arrays: dict[str, Floats], motion: Floats, point: Floats) ->
     """Arrays of the shapes less their rigid ``motion`` (6, n), displacement and rotation, at a point (3,) m, which is
     the new origin; along the same axes. Arrays of geometric stiffening are those of a held frame, and are left out."""
     stiffened = bool(np.any(arrays.get("included", False)))
+    if stiffened and "B2" in arrays:
+        of_rest = {"J2": arrays["J2"] - 2.0 * inertia_of(arrays["B2"]), "Q": arrays["Q"] - axial(arrays["B2"])}
+        arrays, stiffened = {**arrays, **of_rest}, False
     left_out = {"S2", "B2", "psi2", "included"} | ({"J1", "J2", "Q"} if stiffened else set())
     out = {name: value for name, value in arrays.items() if name not in left_out}
     m, s0, J0, S1 = float(arrays["mass"]), arrays["first_moment"], arrays["inertia"], arrays["S1"]

@@ -12,7 +12,8 @@ COORDINATES = {
 }  # fmt: skip
 VECTORS = {
     "S1": (1,), "C0": (1,), "J1": (1, 2), "J2": (2, 3), "Q": (2,), "S2": (2,), "B2": (2, 3), "psi2": (1,),
-    "node_shapes": (2,), "first_moment": (0,), "inertia": (0, 1), "interfaces": (1,), "interface_axes": (1,), "nodes": (1,),
+    "node_shapes": (2,), "first_moment": (0,), "inertia": (0, 1), "interfaces": (1,), "interface_axes": (1,),
+    "nodes": (1,),
 }  # fmt: skip
 
 
