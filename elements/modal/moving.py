@@ -51,7 +51,9 @@ def moving_arrays(body: ReducedBody, full: bool) -> MovingArrays:
 
 def _with_second_order(body: ReducedBody, S2: Floats, B2: Floats) -> MovingArrays:
     """Equations (30) to (32)."""
-    assert body.J1 is not None and body.J2 is not None and body.Q is not None  # B2 is refused without them
+    assert body.J1 is not None  # B2 is refused without these
+    assert body.J2 is not None
+    assert body.Q is not None
     n, s0 = body.size, body.first_moment
     B00 = 0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia
     gram = np.block([[np.array([[body.mass]]), s0[None]], [s0[:, None], B00]])

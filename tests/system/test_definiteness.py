@@ -62,6 +62,17 @@ def test_an_explicit_method_carries_small_interfaces():
     assert np.abs(runs[0].audit.energy_error).max() < 1e-8 * runs[0].audit.kinetic_energy.max()
 
 
+def test_a_step_torque_on_a_root_without_mass():
+    """On the patch that holds a panel alone in space: angular momentum is the torque by the time."""
+    model = femb.Model("alone")
+    model.add(e.FlexibleBody("panel", BODY))
+    model.add(e.Load("go", "panel", torque=(0.0, 3.0, 10.0)))
+    results = simulate(model, duration=2e-3, method="radau", rtol=1e-6)
+    momentum = results.audit.angular_momentum
+    np.testing.assert_allclose(momentum[-1], [0.0, 6e-3, 2e-2], rtol=0.0, atol=1e-4)
+    assert np.abs(results.audit.energy_error).max() < 1e-5 * results.audit.kinetic_energy.max()
+
+
 def test_a_run_says_that_its_mass_is_indefinite():
     with pytest.raises(SolveError, match=r"'hub' is deformed so far .* larger rtol, coupling = 'full' with the array"):
         simulate(on_a_hub(TRUNCATED, 100.0), duration=0.02, method="rk", rtol=1e-6)

@@ -135,7 +135,7 @@ def test_mixed_modes_move_alike(boom):
     rng = np.random.default_rng(5)
     T = np.eye(boom.size)
     T[6:, 6:] = rng.normal(size=(4, 4)) + 2.0 * np.eye(4)
-    names = ("S1", "C0", "M", "K", "J1", "J2", "Q", "S2", "psi2", "node_shapes", "D")
+    names = ("S1", "C0", "M", "K", "J1", "J2", "Q", "S2", "B2", "psi2", "node_shapes", "D")
     damped = replace(boom, D=boom.damping(0.01))
     other = replace(damped, **combined_arrays({name: getattr(damped, name) for name in names}, T))
     runs = []
