@@ -12,7 +12,7 @@ from femb.cli.options import QUIET, OptionError, numbers, pairs
 from femb.cli.report import reported
 
 DAMPING = 0.005
-OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "unit")
+OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "material", "unit")
 MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
 
 
@@ -26,6 +26,9 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
 @click.option("--youngs-modulus", "-E", type=float, metavar="PA", help="Of a mesh.")
 @click.option("--poissons-ratio", "-n", type=float, default=0.3, show_default=True, metavar="NU", help="Of a mesh.")
 @click.option("--density", type=float, metavar="KG/M3", help="Of a mesh.")
+@click.option(
+    "--material", multiple=True, metavar="SET=E,NU,RHO", help="Of a cell set of a mesh; -E, -n, --density are the rest."
+)
 @click.option("--unit", type=float, default=1.0, show_default=True, metavar="M", help="Length of the mesh's unit.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
 @click.option("--mass-name", default="", metavar="NAME", help="Of the mass in .op4 and .pch.")
@@ -83,10 +86,7 @@ def reduce(
             if source.suffix.lower() in MATRICES:
                 found = fem.reduce_matrices(source, interfaces, nodes=nodes, names=names, **words)
             else:
-                for word, value in of_mesh.items():
-                    if value is None:
-                        raise OptionError(f"--{word.replace('_', '-')}: is missing; a mesh needs it")
-                found = fem.reduce_mesh(source, interfaces, **of_mesh, **words)
+                found = fem.reduce_mesh(source, interfaces, **_materials(of_mesh), **words)
             body, text = found.body, f"{found.table()}\n\n"
         importlib.import_module("femb.elements.modal.file").write_reduced_body(file, body)
         if not quiet:
@@ -108,6 +108,21 @@ def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
         name: int(place) if place.isdigit() else numbers(f"--interfaces {name}={place}", place, wanted, count=3)
         for name, place in pairs("--interfaces", interfaces, wanted).items()
     }
+
+
+def _materials(of_mesh: dict[str, Any]) -> dict[str, Any]:
+    """The material of a mesh, and those of its cell sets. Raises OptionError."""
+    wanted = "SET=E,NU,RHO: Young's modulus in Pa, Poisson's ratio, density in kg/m3"
+    texts = pairs("--material", of_mesh.pop("material"), wanted)
+    parts = {name: tuple(numbers(f"--material {name}={text}", text, wanted, count=3)) for name, text in texts.items()}
+    if parts and of_mesh["youngs_modulus"] is None and of_mesh["density"] is None:
+        return {"unit": of_mesh["unit"], "materials": parts}
+    for word, value in of_mesh.items():
+        if value is None:
+            raise OptionError(
+                f"--{word.replace('_', '-')}: is missing; a mesh needs it, or --material for all its cells"
+            )
+    return {**of_mesh, "materials": parts}
 
 
 def _is_body(source: Path) -> bool:
