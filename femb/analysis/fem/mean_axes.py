@@ -7,8 +7,8 @@ Source: docs/theory/modal_body.md, section 7.
 
 import numpy as np
 
-from femb.analysis.fem.further import ShapedBody
 from femb.analysis.fem.reference import at_points, referred_arrays
+from femb.analysis.fem.shaped import ShapedBody
 from femb.base.errors import ModelError
 from femb.elements.modal.data import ReducedBody
 from femb.numerics.rotations import cross_matrix

@@ -11,11 +11,12 @@ from oracles.modal_example import Particles
 from scipy.linalg import eigh
 
 import femb
-from femb.analysis.fem.further import ShapedBody, reduce_further
+from femb.analysis.fem.further import reduce_further
 from femb.analysis.fem.moments import moments
 from femb.analysis.fem.nodes_of import interfaces_of
 from femb.analysis.fem.reduction import Keep
 from femb.analysis.fem.reference import referred_arrays
+from femb.analysis.fem.shaped import ShapedBody
 from femb.analysis.fem.turned import combined_arrays
 from femb.base.errors import ModelError, ResultError
 from femb.cli import cli
