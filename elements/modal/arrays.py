@@ -24,6 +24,7 @@ class ReducedArrays:
     J2: Floats | None = None
     Q: Floats | None = None
     S2: Floats | None = None
+    B2: Floats | None = None
     psi2: Floats | None = None
     included: bool = False
     damping_ratio: Floats | None = None

@@ -11,6 +11,7 @@ from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.energy import coordinates, energy_momentum
 from femb.elements.modal.force import forces
 from femb.elements.modal.matrices import matrices
+from femb.elements.modal.moving import moving_arrays
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station
@@ -49,16 +50,15 @@ class ModalBatch(Batch):
         place[:, columns.POINT :] = body.interfaces
         rests = np.stack([[station.axes for station in stations], body.interface_axes], axis=1)
         rigid = np.concatenate([[body.mass], body.first_moment, columns.six(body.inertia)])
-        linear, quad = np.zeros((n, 12)), np.zeros((n if full else 0, n, 12))
-        linear[:, columns.S1 : columns.C0], linear[:, columns.C0 : columns.J1] = body.S1, body.C0
-        if full and body.J1 is not None and body.J2 is not None:
-            linear[:, columns.J1 :] = columns.six(body.J1)
-            quad[:, :, columns.S2 : columns.Q] = body.S2
-            quad[:, :, columns.Q : columns.J2] = body.Q
-            quad[:, :, columns.J2 :] = columns.six(body.J2)
-        pairs = np.stack([body.M, body.K, damping])
+        moving = moving_arrays(body, full)
+        pairs = np.zeros((3, *moving.mass.shape))
+        pairs[columns.MASS], pairs[columns.STIFFNESS, :n, :n], pairs[columns.DAMPING, :n, :n] = (
+            moving.mass, body.K, damping
+        )  # fmt: skip
         psi2 = np.zeros((0, n, n)) if body.psi2 is None else np.array(body.psi2).reshape(-1, n, n)
-        self.arrays = place, rests, rigid, linear, pairs, quad, psi2
+        psi2 = np.concatenate([psi2, -moving.bent])
+        self.arrays = place, rests, rigid, moving.linear, pairs, moving.quad, psi2
+        self.size = n
         self.sizes: Ints = np.array([6] * k + [n - 6 * (k - 1)])
         self.starts: Ints = np.cumsum(self.sizes) - self.sizes
         self.fixed = layout.fixed
@@ -175,7 +175,7 @@ class ModalBatch(Batch):
         place, rests, *_, psi2 = self.arrays
         out = np.empty((len(q), 3, len(self.arrays[3])))
         self._check(coordinates(self.index, place, rests, psi2, q, v, a, self.fixed, out))
-        return out
+        return out[:, :, : self.size]
 
     def records(self, frames: OutputStates, batches: list[Any]) -> dict[str, Floats]:
         found = self.coordinates(frames.q, frames.v, frames.a)

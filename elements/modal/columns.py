@@ -5,8 +5,13 @@ index (k + 1, 3) int: a row ``femb.elements.frame_index.frame_indices`` of the f
 mode in q and in v. stations (k, 7): whether the interface is off its frame, its offset in the frame, its position at
 rest in the body frame. rests (k, 2, 3, 3): its axes in the frame, and at rest in the body frame. rigid (10,): mass,
 first moment, inertia at rest. linear (n, 12): S1, C0, J1. pairs (3, n, n): M, K, D. quad (n, n, 12): S2, Q, J2, or
-(0, 0, 12) for coupling "constant". psi2 (3 (k - 1), n, n), or (0, n, n). Symmetric 3 x 3 matrices are six numbers:
+(0, 0, 12) for coupling "constant". psi2 (p, n, n), p = 3 (k - 1) or 0,
+and N - n more. Symmetric 3 x 3 matrices are six numbers:
 xx, yy, zz, yz, xz, xy.
+
+Coordinates: the kernels take the n that are measured, x, and N >= n that move the mass, eta: those that strain the
+body, and last the N - n amplitudes of displacements of second order. linear, pairs and quad are of the N. The last
+N - n matrices of psi2 give these amplitudes, the others the displacements of interfaces: eta_i = x_i - x psi2 x / 2.
 """
 
 import numpy as np

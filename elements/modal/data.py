@@ -26,7 +26,8 @@ class ReducedBody(ReducedArrays):
     then the amplitudes of the modes. interfaces (k, 3) m and interface_axes (k, 3, 3), columns, with interface_names:
     interface 0 is the root, at the origin with the axes of the body frame. mass kg, first_moment (3,) kg m, inertia
     (3, 3) about the origin, S1, C0, M, K: as in the table of docs/theory/modal_body.md. J1, J2, Q: inertia of second
-    order. S2, psi2: geometric stiffening; included tells that J2 and Q contain it too. damping_ratio (n,) of the modes
+    order. S2, psi2: geometric stiffening; included tells that J2 and Q contain it too, B2 (n, n, 3, 3) which part of
+    them it is: with it the mass matrix stays positive definite at large deformation. damping_ratio (n,) of the modes
     with the root held, in the order of their frequencies, or the matrix D. nodes (N, 3) m, node_shapes (n, N, 3) and
     cells, the nodes (c, m) of the cells by their type in meshio: for pictures and meshes. recovery (r, n):
     quantities by recovery_names, such as stresses, per unit coordinate.

@@ -27,6 +27,7 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     "J2": ("n", "n", 3, 3),
     "Q": ("n", "n", 3),
     "S2": ("n", "n", 3),
+    "B2": ("n", "n", 3, 3),
     "psi2": ("b", 3, "n", "n"),
     "damping_ratio": ("n",),
     "D": ("n", "n"),
@@ -35,7 +36,16 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     "recovery": ("r", "n"),
 }
 # Arrays that do not change if these two axes are exchanged.
-SYMMETRIC = {"inertia": (0, 1), "M": (0, 1), "K": (0, 1), "D": (0, 1), "J1": (1, 2), "S2": (0, 1), "psi2": (2, 3)}
+SYMMETRIC = {
+    "inertia": (0, 1),
+    "M": (0, 1),
+    "K": (0, 1),
+    "D": (0, 1),
+    "J1": (1, 2),
+    "S2": (0, 1),
+    "B2": (0, 1),
+    "psi2": (2, 3),
+}
 
 
 def check_shapes(body: ReducedArrays, refuse: Refuse) -> None:
@@ -95,6 +105,8 @@ def check_values(body: ReducedArrays, refuse: Refuse) -> None:
         refuse(absent, "is missing: give J1, J2 and Q, or none of them")
     if body.included and body.S2 is None:
         refuse("S2", "is missing, though included says that J2 and Q contain geometric stiffening")
+    if body.B2 is not None and not body.included:
+        refuse("B2", "is given without included: it is the part of J2 and Q that is geometric stiffening")
     frames = body.interface_axes
     if np.abs(frames @ np.swapaxes(frames, -1, -2) - np.eye(3)).max() > 1e-6 or (np.linalg.det(frames) < 0).any():
         refuse("interface_axes", "are not right-handed unit axes: each 3 x 3 must be a rotation matrix")

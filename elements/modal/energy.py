@@ -16,10 +16,10 @@ def energy_momentum(index, stations, rests, rigid, linear, pairs, quad, psi2, q,
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n = stations.shape[0], linear.shape[0]
+    k, n, measures = stations.shape[0], linear.shape[0], psi2.shape[1]
     frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
     motion, relative = np.empty((k, 8, 3)), np.empty((k, 9, 3))
-    x, eta, body, each = np.empty((3, n)), np.empty((3, n)), np.empty((8, 6)), np.empty((n, WIDTH))
+    x, eta, body, each = np.empty((3, measures)), np.empty((3, n)), np.empty((8, 6)), np.empty((n, WIDTH))
     w = np.empty((8, 3))
     m = rigid[0]
     for state in range(q.shape[0]):
@@ -61,11 +61,11 @@ def energy_momentum(index, stations, rests, rigid, linear, pairs, quad, psi2, q,
 
 @kernel
 def coordinates(index, stations, rests, psi2, q, v, a, fixed, out):
-    """out (s, 3, n) = the coordinates that strain the body, their rates and second rates.
+    """out (s, 3, N) = the coordinates that move the mass, their rates and second rates.
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n = stations.shape[0], out.shape[2]
+    k, n = stations.shape[0], psi2.shape[1]
     frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
     motion, relative, x = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((3, n))
     for state in range(q.shape[0]):

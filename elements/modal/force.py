@@ -14,7 +14,7 @@ from femb.elements.modal.columns import (
     X,
 )  # fmt: skip
 from femb.elements.modal.inertia import WIDTH, inner_force, moments
-from femb.elements.modal.motion import measured, station_motion, times_inverse_back
+from femb.elements.modal.motion import bent_coordinate, measured, station_motion, times_inverse_back
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import IN_V, add_point_force, cross, rotate, rotate_back
 
@@ -44,11 +44,11 @@ def forces(
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n = stations.shape[0], linear.shape[0]
+    k, n, size = stations.shape[0], psi2.shape[1], linear.shape[0]
     frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
     motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
-    x, eta, body, each = np.empty((3, n)), np.empty((3, n)), np.empty((8, 6)), np.empty((n, WIDTH))
-    work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(n), np.empty(n), np.empty(3)
+    x, eta, body, each = np.empty((3, n)), np.empty((3, size)), np.empty((8, 6)), np.empty((size, WIDTH))
+    work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(size), np.empty(n), np.empty(3)
     for state in range(q.shape[0]):
         station_motion(index, stations, rests, q[state], v[state], a[state], fixed, frames, axes, motion)
         bad = measured(
@@ -82,12 +82,13 @@ def less_gravity(axes, acceleration, gravity, work, out):
 
 @inlined
 def by_measured(psi2, x, N, f):
-    """f (n,) on the measured coordinates x from N on those that strain the body, the transpose of equation (29)."""
-    n = N.size
+    """f (n,) on the measured coordinates x from N on those that move the mass, the transpose of equation (29)."""
+    n = f.size
+    bends = psi2.shape[0] - (N.size - n)
     for j in range(n):
         f[j] = N[j]
     for p in range(psi2.shape[0]):
-        on = N[6 * (p // 3) + p % 3]
+        on = N[bent_coordinate(p, bends, n)]
         for j in range(n):
             bent = 0.0
             for o in range(n):

@@ -18,7 +18,7 @@ from femb.elements.modal.columns import (
 from femb.elements.modal.force import by_measured, less_gravity, station_forces
 from femb.elements.modal.inertia import WIDTH, inner_force, moments
 from femb.elements.modal.inner_matrices import by_positions, by_velocities, mass_matrix
-from femb.elements.modal.motion import measured, station_motion, times_inverse_back
+from femb.elements.modal.motion import bent_coordinate, measured, station_motion, times_inverse_back
 from femb.elements.modal.rates import measured_rows, rate_changes, strained_rows
 from femb.elements.modal.small_matrices import (
     add_block,
@@ -41,14 +41,15 @@ def matrices(
 
     Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
-    k, n = stations.shape[0], linear.shape[0]
-    first, p, z = 6 * (k - 1), 6 + n, 6 * k + n - 6 * (k - 1)
+    k, n, size = stations.shape[0], psi2.shape[1], linear.shape[0]
+    first, p, z = 6 * (k - 1), 6 + size, 6 + n
     frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
     motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
-    x, eta, body, each = np.empty((3, n)), np.empty((3, n)), np.empty((8, 6)), np.empty((n, WIDTH))
-    work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(n), np.empty(n), np.empty(3)
-    blocks, rows = np.empty((8, 3, 3)), np.empty((8, first, z))
-    W, E_q, E_v, E_a, J, P_q, P_v, P_a = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
+    x, eta, body, each = np.empty((3, n)), np.empty((3, size)), np.empty((8, 6)), np.empty((size, WIDTH))
+    work, wrench, N, f, acc = np.empty((6, 3)), np.empty((2, 3)), np.empty(size), np.empty(n), np.empty(3)
+    blocks, rows, strained = np.empty((8, 3, 3)), np.empty((4, first, z)), np.empty((4, first + size - n, z))
+    W, E_q, E_v, E_a, bends = rows[0], rows[1], rows[2], rows[3], psi2.shape[0] - (size - n)
+    J, P_q, P_v, P_a = strained[0], strained[1], strained[2], strained[3]
     inner, between, M, C, K = np.empty((p, p)), np.empty((p, z)), np.zeros((z, z)), np.zeros((z, z)), np.zeros((z, z))
 
     station_motion(index, stations, rests, q, v, a, fixed, frames, axes, motion)
@@ -64,37 +65,37 @@ def matrices(
     strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a)
 
     mass_matrix(rigid[0], axes[0], pairs, body, each, blocks, inner)
-    right_times(inner, J, between)
-    left_times(J, between, M)
+    right_times(inner, J, first, between)
+    left_times(J, between, first, M)
     if with_tangent:
         omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
         less_gravity(axes[0], motion[0, ACC], gravity, work[0], acc)
         between[:, :] = 0.0
-        times_changes(inner, P_v, between)
-        left_times(J, between, C)
+        times_changes(inner, P_v, first, between)
+        left_times(J, between, first, C)
         between[:, :] = 0.0
-        times_changes(inner, P_a, between)
-        left_times(J, between, K)
+        times_changes(inner, P_a, first, between)
+        left_times(J, between, first, K)
         by_velocities(axes[0], pairs, quad, body, each, omega, work, blocks, inner)
-        right_times(inner, J, between)
-        left_times(J, between, C)
+        right_times(inner, J, first, between)
+        left_times(J, between, first, C)
         between[:, :] = 0.0
-        times_changes(inner, P_q, between)
-        left_times(J, between, K)
+        times_changes(inner, P_q, first, between)
+        left_times(J, between, first, K)
         inner_force(rigid[0], pairs, eta, body, each, acc, omega, alpha, 1.0, 1.0, 1.0, work, wrench, N)
         by_positions(rigid[0], axes[0], pairs, quad, eta, body, each, acc, omega, alpha, wrench[0], work, blocks, inner)
-        right_times(inner, J, between)
-        left_times(J, between, K)
+        right_times(inner, J, first, between)
+        left_times(J, between, first, K)
         by_measured(psi2, x, N, f)
         if psi2.shape[0]:
             inner[:, :] = 0.0
             for s in range(psi2.shape[0]):
-                on = N[6 * (s // 3) + s % 3]
+                on = N[bent_coordinate(s, bends, n)]
                 for i in range(n):
                     for j in range(n):
                         inner[6 + i, 6 + j] -= on * psi2[s, i, j]
-            right_times(inner, W, between)
-            left_times(W, between, K)
+            right_times(inner, W, first, between)
+            left_times(W, between, first, K)
         turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
         station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
     for s in range(k):
@@ -109,9 +110,9 @@ def matrices(
 
 
 @inlined
-def right_times(A, J, out):
-    """out (p, z) = A [1 0 0; J; 0 0 1], with the rows J of the measured coordinates."""
-    first, modes = J.shape[0], J.shape[0] + 6
+def right_times(A, J, first, out):
+    """out (p, z) = A [1 0 0; J; 0 0 1; J], with the rows J of the coordinates that are no modes."""
+    modes, z = first + 6, out.shape[1]
     for i in range(A.shape[0]):
         for j in range(6):
             out[i, j] = A[i, j]
@@ -119,36 +120,38 @@ def right_times(A, J, out):
             out[i, j] = 0.0
         for j in range(modes, out.shape[1]):
             out[i, j] = A[i, j]
-        for k in range(first):
-            x = A[i, 6 + k]
+        for k in range(J.shape[0]):
+            x = A[i, 6 + k if k < first else z + k - first]
             if x != 0.0:
-                for j in range(out.shape[1]):
+                for j in range(z):
                     out[i, j] += x * J[k, j]
 
 
 @inlined
-def left_times(J, A, out):
-    """out (z, z) += [1 0 0; J; 0 0 1]^T A."""
-    first, modes = J.shape[0], J.shape[0] + 6
+def left_times(J, A, first, out):
+    """out (z, z) += [1 0 0; J; 0 0 1; J]^T A."""
+    modes, z = first + 6, out.shape[1]
     for j in range(out.shape[1]):
         for i in range(6):
             out[i, j] += A[i, j]
         for i in range(modes, out.shape[0]):
             out[i, j] += A[i, j]
-    for k in range(first):
-        for i in range(out.shape[0]):
+    for k in range(J.shape[0]):
+        row = 6 + k if k < first else z + k - first
+        for i in range(z):
             x = J[k, i]
             if x != 0.0:
-                for j in range(out.shape[1]):
-                    out[i, j] += x * A[6 + k, j]
+                for j in range(z):
+                    out[i, j] += x * A[row, j]
 
 
 @inlined
-def times_changes(A, changes, out):
-    """out (p, z) += the columns of A for the measured coordinates times ``changes``."""
+def times_changes(A, changes, first, out):
+    """out (p, z) += the columns of A for the coordinates that are no modes times ``changes``."""
+    z = out.shape[1]
     for i in range(A.shape[0]):
         for k in range(changes.shape[0]):
-            x = A[i, 6 + k]
+            x = A[i, 6 + k if k < first else z + k - first]
             if x != 0.0:
                 for j in range(out.shape[1]):
                     out[i, j] += x * changes[k, j]

@@ -77,7 +77,7 @@ def station_motion(index, stations, rests, q, v, a, fixed, frames, axes, motion)
 
 @inlined
 def measured(index, stations, rests, axes, motion, q, v, a, psi2, relative, turns, x, eta):
-    """The coordinates measured, x (3, n): values, rates and second rates, and those that strain the body, eta (3, n).
+    """The coordinates measured, x (3, n): values, rates and second rates, and those that move the mass, eta (3, N).
 
     relative (k, 9, 3) : see columns. turns (k, 3, 3) : C. Returns 0, or the number of an interface whose rotation
     relative to the root has reached half a turn.
@@ -93,10 +93,11 @@ def measured(index, stations, rests, axes, motion, q, v, a, psi2, relative, turn
         ):
             return s
     for row in range(3):
-        for m in range(n):
-            eta[row, m] = x[row, m]
+        for m in range(eta.shape[1]):
+            eta[row, m] = x[row, m] if m < n else 0.0
+    bends = psi2.shape[0] - (eta.shape[1] - n)
     for p in range(psi2.shape[0]):
-        at = 6 * (p // 3) + p % 3
+        at = bent_coordinate(p, bends, n)
         for m in range(n):
             bent, bent_rate = 0.0, 0.0
             for o in range(n):
@@ -106,6 +107,12 @@ def measured(index, stations, rests, axes, motion, q, v, a, psi2, relative, turn
             eta[1, at] -= x[1, m] * bent
             eta[2, at] -= x[2, m] * bent + x[1, m] * bent_rate
     return 0
+
+
+@inlined
+def bent_coordinate(p, bends, n):
+    """The coordinate that the matrix p of psi2 changes, of which the first ``bends`` are of interfaces."""
+    return 6 * (p // 3) + p % 3 if p < bends else n + p - bends
 
 
 @inlined

@@ -17,6 +17,7 @@ from femb.elements.modal.columns import (
     X,
     Y,
 )  # fmt: skip
+from femb.elements.modal.motion import bent_coordinate
 from femb.elements.modal.small_matrices import (
     add_block,
     add_block_rows,
@@ -132,15 +133,19 @@ def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
 
 @inlined
 def strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a):
-    """J, P_q, P_v, P_a : the same of the coordinates that strain the body, equation (29)."""
+    """J, P_q, P_v, P_a : the same of the coordinates that move the mass but are no modes, equations (29), (30)."""
     first, columns = W.shape
     n = x.shape[1]
-    for i in range(first):
+    bends = psi2.shape[0] - (J.shape[0] - first)
+    for i in range(J.shape[0]):
         for j in range(columns):
-            J[i, j], P_q[i, j], P_v[i, j], P_a[i, j] = W[i, j], E_q[i, j], E_v[i, j], E_a[i, j]
+            if i < first:
+                J[i, j], P_q[i, j], P_v[i, j], P_a[i, j] = W[i, j], E_q[i, j], E_v[i, j], E_a[i, j]
+            else:
+                J[i, j], P_q[i, j], P_v[i, j], P_a[i, j] = 0.0, 0.0, 0.0, 0.0
     modes = 6 + first  # the first column of the modes
     for p in range(psi2.shape[0]):
-        at = 6 * (p // 3) + p % 3
+        at = bent_coordinate(p, bends, first)
         for m in range(n):
             by, by_rate, by_acc = 0.0, 0.0, 0.0
             for o in range(n):

@@ -12,7 +12,7 @@ from femb.cli.options import QUIET, OptionError, numbers, pairs
 from femb.cli.report import reported
 
 DAMPING = 0.005
-OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "unit")
+OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "material", "unit")
 MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
 
 
@@ -26,6 +26,9 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
 @click.option("--youngs-modulus", "-E", type=float, metavar="PA", help="Of a mesh.")
 @click.option("--poissons-ratio", "-n", type=float, default=0.3, show_default=True, metavar="NU", help="Of a mesh.")
 @click.option("--density", type=float, metavar="KG/M3", help="Of a mesh.")
+@click.option(
+    "--material", multiple=True, metavar="SET=E,NU,RHO", help="Of a cell set of a mesh; -E, -n, --density are the rest."
+)
 @click.option("--unit", type=float, default=1.0, show_default=True, metavar="M", help="Length of the mesh's unit.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
 @click.option("--mass-name", default="", metavar="NAME", help="Of the mass in .op4 and .pch.")
@@ -36,6 +39,7 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
     "--damping", "damping_ratio", type=float, metavar="RATIO", help=f"Of every mode [{DAMPING}, or that of a body]."
 )
 @click.option("--loaded", default="", metavar="DIRECTIONS", help="As 'x rz': warn where modes hold less than 90 %.")
+@click.option("--mean-axes", is_flag=True, help="Of a reduced body: refer it to the motion of its whole mass.")
 @click.option("--no-pictures", is_flag=True, help="Leave the displacements of all nodes out of the file.")
 @QUIET
 def reduce(
@@ -60,10 +64,12 @@ def reduce(
     """
     with reported():
         if _is_body(source):
-            further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio")}
+            further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
             _refuse(source, {**words, "nodes": nodes, "craig_bampton": craig_bampton, "no_pictures": no_pictures})
             _further(source, interfaces, out, quiet, **further)
             return
+        if words.pop("mean_axes"):
+            raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
         if not interfaces:
             raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
         file = _out(source, out)
@@ -80,10 +86,7 @@ def reduce(
             if source.suffix.lower() in MATRICES:
                 found = fem.reduce_matrices(source, interfaces, nodes=nodes, names=names, **words)
             else:
-                for word, value in of_mesh.items():
-                    if value is None:
-                        raise OptionError(f"--{word.replace('_', '-')}: is missing; a mesh needs it")
-                found = fem.reduce_mesh(source, interfaces, **of_mesh, **words)
+                found = fem.reduce_mesh(source, interfaces, **_materials(of_mesh), **words)
             body, text = found.body, f"{found.table()}\n\n"
         importlib.import_module("femb.elements.modal.file").write_reduced_body(file, body)
         if not quiet:
@@ -107,6 +110,21 @@ def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
     }
 
 
+def _materials(of_mesh: dict[str, Any]) -> dict[str, Any]:
+    """The material of a mesh, and those of its cell sets. Raises OptionError."""
+    wanted = "SET=E,NU,RHO: Young's modulus in Pa, Poisson's ratio, density in kg/m3"
+    texts = pairs("--material", of_mesh.pop("material"), wanted)
+    parts = {name: tuple(numbers(f"--material {name}={text}", text, wanted, count=3)) for name, text in texts.items()}
+    if parts and of_mesh["youngs_modulus"] is None and of_mesh["density"] is None:
+        return {"unit": of_mesh["unit"], "materials": parts}
+    for word, value in of_mesh.items():
+        if value is None:
+            raise OptionError(
+                f"--{word.replace('_', '-')}: is missing; a mesh needs it, or --material for all its cells"
+            )
+    return {**of_mesh, "materials": parts}
+
+
 def _is_body(source: Path) -> bool:
     """Whether a file is a reduced body, or shapes of any reference, and not one of matrices."""
     if source.suffix.lower() not in (".npz", ".h5") or not source.is_file():
@@ -124,13 +142,14 @@ def _refuse(source: Path, given: dict[str, Any]) -> None:
     if options:
         raise OptionError(
             f"{source}: is a reduced body, to which {', '.join(options)} does not apply; wanted --interfaces, --modes, "
-            "--max-frequency, --damping and --out"
+            "--max-frequency, --mean-axes, --damping and --out"
         )
 
 
 def _further(source: Path, interfaces: tuple[str, ...], out: Path | None, quiet: bool, **words: Any) -> None:
     """Reduce a body further; write it if anything changes, or where --out says."""
-    kept = out is not None or interfaces or words["modes"] is not None or words["max_frequency"] is not None
+    changes = words["modes"] is not None or words["max_frequency"] is not None or words["mean_axes"]
+    kept = out is not None or interfaces or changes
     file = _out(source, out) if kept else None
     found = importlib.import_module("femb.analysis.fem").reduce_further(source, interfaces, **words)
     if file is not None:

@@ -168,7 +168,7 @@ EXAMPLES = {
 EXAMPLES[e.FlexibleBody] = lambda: model(
     e.FlexibleBody(
         "panel",
-        Particles(interfaces=3).reduced(),
+        Particles(interfaces=3).reduced(consistent=True),
         start=Attachment("a", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
         interfaces={"p1": Attachment("b", (-0.1, 0.2, 0.0), direction=(0.1, 0.8, 0.3))},
     )

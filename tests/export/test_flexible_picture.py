@@ -61,3 +61,4 @@ def test_a_flexible_body_is_drawn_by_its_mesh_and_its_coordinates_are_shown(tmp_
     shown = rows(results, request(results))
     assert [len(row) for row in shown] == [2, 1]
     np.testing.assert_array_equal(shown[0][0].values.shape, (2, 3))
+    assert list(shown[0][0].labels) == ["1", "2", "3"]

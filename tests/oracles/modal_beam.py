@@ -6,6 +6,7 @@ from oracles.modal_example import AXES, axial, inertia
 from scipy.linalg import eigh, solve
 
 from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.mass_moments import product_of
 from femb.numerics.rotations import cross_matrix
 
 
@@ -86,7 +87,7 @@ class BeamModel:
         first = rigid[3:, :3]  # s0~
         s0 = np.array([first[2, 1], first[0, 2], first[1, 0]])
         J1, J2, Q = self.lumps(Psi)
-        S2, psi2 = np.zeros((n, n, 3)), np.zeros((1, 3, n, n))
+        S2, psi2, inertia_of_rest, twist = np.zeros((n, n, 3)), np.zeros((1, 3, n, n)), J2.copy(), Q.copy()
         if stiffening:
             for a in range(3):
                 S2[:, :, a] = G = self.geometric(Psi, np.outer(np.ones(self.count), AXES[a]))
@@ -99,6 +100,8 @@ class BeamModel:
                     J2[:, :, a, b] -= 2.0 * self.geometric(Psi, self.X @ field.T)
             assert np.allclose(G, G.T)
         arrays = {"J1": J1, "J2": J2, "Q": Q, "S2": S2, "included": True} if second else {}
+        if second:
+            arrays["B2"] = product_of(J2 - inertia_of_rest, Q - twist)
         return ReducedBody(
             self.X[[0, -1]] if tip else self.X[:1], np.tile(AXES, (1 + tip, 1, 1)), ("root", "tip")[: 1 + tip],
             rigid[0, 0], s0, rigid[3:, 3:], linear[:, :3], linear[:, 3:], Psi.T @ self.M @ Psi, Psi.T @ self.K @ Psi,

@@ -38,8 +38,16 @@ class Particles:
         curls = 0.1 * rng.normal(size=(interfaces - 1, 3, n, n))
         self.psi2 = 0.5 * (curls + np.swapaxes(curls, 2, 3))
 
-    def reduced(self, full=True, psi2=True, second=True):
-        """Its arrays; without ``second`` the second-order displacements are left out."""
+    def strained(self, scale=0.1):
+        """With second-order displacements that are linear in X, for which the arrays of ``consistent`` are exact."""
+        rng = np.random.default_rng(1)
+        bent = scale * rng.normal(size=(self.n, self.n, 3, 4))
+        bent = 0.5 * (bent + np.swapaxes(bent, 0, 1))
+        self.Psi2 = np.einsum("ijaA,kA->ijka", bent, np.column_stack([np.ones(len(self.X)), self.X]))
+        return self
+
+    def reduced(self, full=True, psi2=True, second=True, consistent=False):
+        """Its arrays; without ``second`` the second-order displacements are left out; ``consistent`` with B2."""
         m, X, Psi = self.m, self.X, self.Psi
         Psi2 = self.Psi2 if second else np.zeros_like(self.Psi2)
         B0 = np.einsum("k,ka,jkb->jab", m, X, Psi)
@@ -51,6 +59,8 @@ class Particles:
                 "J1": 2.0 * inertia(B0), "J2": inertia(B) + np.swapaxes(inertia(B), 0, 1) + 2.0 * inertia(B2),
                 "Q": axial(B) + axial(B2), "S2": np.einsum("k,ijka->ija", m, Psi2), "included": True,
             }  # fmt: skip
+        if consistent:
+            arrays["B2"] = B2
         return ReducedBody(
             self.points, self.axes, ("root", *(f"p{k}" for k in range(1, self.interfaces))), m.sum(), m @ X,
             inertia(np.einsum("k,ka,kb->ab", m, X, X)), np.einsum("k,jka->ja", m, Psi), axial(B0),

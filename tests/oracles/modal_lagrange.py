@@ -18,8 +18,8 @@ def rotation(p):
 class Lagrange:
     """q: 7 numbers for each interface, then the modes; v: 6 for each, angular velocities in own axes, and the modes."""
 
-    def __init__(self, body, gravity):
-        self.body, self.gravity, self.k = body, gravity, len(body.interfaces)
+    def __init__(self, body, gravity, particles=None):
+        self.body, self.gravity, self.k, self.particles = body, gravity, len(body.interfaces), particles
 
     def measured(self, q, v):
         """eta and its rate."""
@@ -35,7 +35,7 @@ class Lagrange:
             rate += [R.T @ (v[6 * s : 6 * s + 3] - v[:3]) - np.cross(v[3:6], arm),
                      np.linalg.solve(B, A @ v[6 * s + 3 : 6 * s + 6] - C.T @ v[3:6])]  # fmt: skip
         x, rate = np.concatenate([*x, q[7 * k :]]), np.concatenate([*rate, v[6 * k :]])
-        eta, eta_rate = x.copy(), rate.copy()
+        eta, eta_rate, self.raw = x.copy(), rate.copy(), (x, rate)
         for s in range(k - 1 if b.psi2 is not None else 0):
             for a in range(3):
                 eta[6 * s + a] -= 0.5 * x @ b.psi2[s, a] @ x
@@ -51,11 +51,23 @@ class Lagrange:
         C = b.C0 + np.einsum("ija,i->ja", b.Q, eta)
         R, w = rotation(q[3:7]), v[3:6]
         u = R.T @ v[:3]
+        if self.particles is not None:
+            return self.by_particles(u, w, R, q, eta, rate)
         p = b.mass * u + np.cross(w, s) + s_j.T @ rate
         h = np.cross(s, u) + J @ w + C.T @ rate
         kinetic = 0.5 * (u @ p + w @ h + rate @ (s_j @ u + C @ w + b.M @ rate))
         potential = 0.5 * eta @ b.K @ eta - self.gravity @ (b.mass * q[:3] + R @ s)
         return kinetic, potential
+
+    def by_particles(self, u, w, R, q, eta, rate):
+        """The energies as sums over particles, where the second-order displacements depend on what is measured."""
+        of, b = self.particles, self.body
+        x, x_rate = self.raw
+        place = of.X + np.einsum("j,jka->ka", eta, of.Psi) + 0.5 * np.einsum("i,j,ijka->ka", x, x, of.Psi2)
+        speed = np.einsum("j,jka->ka", rate, of.Psi) + np.einsum("i,j,ijka->ka", x, x_rate, of.Psi2)
+        speed = speed + u + np.cross(w, place)
+        kinetic = 0.5 * np.einsum("k,ka,ka", of.m, speed, speed)
+        return kinetic, 0.5 * eta @ b.K @ eta - self.gravity @ (b.mass * q[:3] + R @ (of.m @ place))
 
     def along(self, q, v, complex_part):
         """q moved by a complex step along velocities v."""

@@ -4,6 +4,7 @@ The stress stiffness is int N w'^2 with the tension N at the strain points and t
 Source: docs/theory/modal_body.md, section 9; docs/theory/beam.md, equations (3) and (7).
 """
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,11 +14,12 @@ from femb.analysis.fem.model import FeModel, MeshInterface, as_csc
 from femb.analysis.modes.appendages import appendages, root_frame
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.mode_rows import place_of, stations
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.beam.columns import LENGTH, STIFFNESS
 from femb.elements.beam.strain import POINTS, WEIGHTS
+from femb.elements.exact.batch import VELOCITIES, ExactBatch
 from femb.elements.marker import Place
 from femb.layout.layout import Station
 from femb.model.model import Model
@@ -55,7 +57,7 @@ def appendage_model(
     nodes = np.array([place_of(motion, Station(each), np.zeros(3), np.eye(3)) for each in frames])
     fe = FeModel(
         nodes, of[0], of[1], mass, _balanced(stiffness, nodes, of), np.array(frames),
-        stress=BeamStress.of(motion, turn, stored),
+        stress=_stress(motion, turn, stored),
     )  # fmt: skip
     tied = [MeshInterface(root, np.array([0]), "rigid", place, axes)]
     for name, station in stations(motion, interfaces).items():
@@ -144,6 +146,25 @@ def _balanced(stiffness: Sparse, nodes: Floats, of: tuple[Ints, Ints]) -> Sparse
     block = 0.5 * (block + block.T)
     across = np.repeat(root, 6), np.tile(root, 6)
     return as_csc(stiffness + coo_array((block.ravel(), across), shape=stiffness.shape))
+
+
+def _stress(motion: EigenProblem, turn: Sparse, stored: Ints) -> "BeamStress | None":
+    """None, with a warning, where exact beams are among the elements."""
+    exact = [
+        name
+        for batch in motion.system.batches
+        if isinstance(batch, ExactBatch)
+        for name, rows in batch.slices.items()
+        if np.all(np.isin(batch.index[rows, VELOCITIES], stored))
+    ]
+    if not exact:
+        return BeamStress.of(motion, turn, stored)
+    warnings.warn(
+        f"the stress stiffness of exact beams ({', '.join(exact)}) is not known: the reduced body has "
+        "coupling = 'constant', which is for slow motion; beams of the default kind have it",
+        FembWarning,
+    )
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,74 +6,23 @@ Source: docs/theory/modal_body.md, section 8.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh, null_space
 
+from femb.analysis.fem.mean_axes import in_mean_axes
 from femb.analysis.fem.reduction import Keep, Reduction
 from femb.analysis.fem.reference import at_points, referred_arrays
+from femb.analysis.fem.shaped import ShapedBody
 from femb.analysis.fem.turned import combined_arrays, turned_arrays
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.modal.data import ReducedBody
-from femb.elements.modal.file import SHAPES_FORMAT, body_of_arrays, read_body_arrays
 
 RIGID = 1e-4  # highest frequency of a rigid motion, of the lowest of a deformation
 INDEPENDENT = 1e-8  # least part of the largest motion of the interfaces
-
-
-@dataclass(frozen=True, eq=False)
-class ShapedBody:
-    """A body by n shapes of any reference. arrays : those of ReducedBody by name, about any origin. motions (k, 6, n) :
-    displacement and rotation of each interface by the shapes. names of the interfaces. held : whether the first
-    interface is at rest in all shapes, with the origin there."""
-
-    arrays: dict[str, Floats]
-    motions: Floats
-    names: tuple[str, ...]
-    cells: dict[str, Ints]
-    recovery_names: tuple[str, ...]
-    held: bool
-
-    @classmethod
-    def of(cls, body: ReducedBody) -> "ShapedBody":
-        """The shapes of a reduced body: its coordinates are motions of its interfaces, and modes."""
-        k, n = len(body.interfaces), body.size
-        motions = np.zeros((k, 6, n))
-        motions[1:, :, : 6 * (k - 1)] = np.eye(6 * (k - 1)).reshape(k - 1, 6, -1)
-        left_out = ("cells", "recovery_names", "interface_names", "damping_ratio")
-        values = {part.name: getattr(body, part.name) for part in fields(body) if part.name not in left_out}
-        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
-        if body.D is None and body.damping_ratio is not None:
-            arrays["D"] = body.damping(body.damping_ratio)
-        return cls(arrays, motions, body.interface_names, dict(body.cells), body.recovery_names, True)
-
-    @classmethod
-    def read(cls, path: str | Path) -> "ShapedBody":
-        """From a file of format femb-modal-1 or femb-shapes-1. Raises ResultError, ModelError."""
-        found = read_body_arrays(path)
-        if found.get("format") != SHAPES_FORMAT:
-            return cls.of(body_of_arrays(path, found))
-        required = ("mass", "first_moment", "inertia", "S1", "C0", "M", "K", "interfaces", "interface_names",
-                    "interface_shapes")  # fmt: skip
-        absent = [name for name in required if name not in found]
-        if absent:
-            raise ResultError(f"{path}: lacks {', '.join(absent)}, which shapes of a body need")
-        names, n = found.pop("interface_names"), len(found["M"])
-        motions = np.asarray(found.pop("interface_shapes"), dtype=float)
-        if motions.shape != (len(names), 6, n):
-            raise ModelError(
-                f"{path}: interface_shapes: got an array of shape {motions.shape}, wanted {(len(names), 6, n)}: "
-                "displacement and rotation of each interface by each shape"
-            )
-        found.setdefault("interface_axes", np.tile(np.eye(3), (len(names), 1, 1)))
-        cells, recovered = found.pop("cells"), tuple(found.pop("recovery_names", ()))
-        known = {part.name for part in fields(ReducedBody)} - {"damping_ratio"}
-        arrays = {name: np.asarray(value, dtype=float) for name, value in found.items() if name in known}
-        return cls(arrays, motions, tuple(names), cells, recovered, False)
 
 
 def reduce_further(
@@ -83,19 +32,25 @@ def reduce_further(
     *,
     max_frequency: float | None = None,
     damping_ratio: float | None = None,
+    mean_axes: bool = False,
 ) -> Reduction:
     """A body with fewer interfaces or modes, or with another root, of a reduced body or of shapes of any reference.
 
     source : a file of format femb-modal-1 or femb-shapes-1, or a body. interfaces : names of those that are kept, the
     root first; by default all. modes, max_frequency (Hz) : which modes with all interfaces held are kept; by default
-    all. damping_ratio : of every mode, in place of the damping of the source, or of 0.005 where it has none. With
-    another root the coupling becomes "constant". The account is against the source: truncation error, effective mass
-    left out. Raises ResultError, ModelError: an unknown interface; interfaces that shapes do not move independently.
+    all. mean_axes : the body gets a frame that follows the motion of its whole mass, the interface "mean", which comes
+    first, and its root becomes one like the others. damping_ratio : of every mode, in place of the damping of the
+    source, or of 0.005 where it has none. With another root the coupling becomes "constant". The account is against the
+    source: truncation error, effective mass left out. Raises ResultError, ModelError: an unknown interface; interfaces
+    that shapes do not move independently.
     """
     keep = Keep(modes, max_frequency) if modes is not None or max_frequency is not None else None
     whole = source
     if not isinstance(whole, ShapedBody):
         whole = ShapedBody.of(whole) if isinstance(whole, ReducedBody) else ShapedBody.read(whole)
+    if mean_axes:
+        whole = _in_mean_axes(whole, keep)
+        keep, interfaces = None, ["mean", *interfaces] if interfaces else interfaces
     places = _places(whole.names, interfaces)
     arrays, motions = _at_root(whole, places[0])
     others = motions[places[1:]].reshape(-1, motions.shape[2])
@@ -120,6 +75,12 @@ def reduce_further(
         **values,
     )  # fmt: skip
     return _account(body, turned_arrays(arrays, axes, 0), elastic, T, held)
+
+
+def _in_mean_axes(whole: ShapedBody, keep: Keep | None) -> ShapedBody:
+    if not whole.held or keep is not None:
+        raise ModelError("mean axes: take a body of femb-modal-1 as it is; choose its root and modes in a step before")
+    return in_mean_axes(reduce_further(whole).body)
 
 
 def _places(names: tuple[str, ...], wanted: Sequence[str]) -> Ints:

@@ -1,5 +1,6 @@
 """Meshes of solids through meshio: Gmsh, Abaqus, NASTRAN, VTU and its other formats, with their node sets."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,15 @@ from femb.base.errors import ModelError, ResultError
 from femb.base.types import Ints
 
 
-def read_mesh(path: str | Path, material: Material, unit: float = 1.0) -> FeModel:
-    """A solid of one material from the mesh in a file.
+def read_mesh(
+    path: str | Path, material: Material | None, unit: float = 1.0, materials: Mapping[str, Material] | None = None
+) -> FeModel:
+    """A solid from the mesh in a file.
 
-    unit : length of the mesh's unit, m: 0.001 for millimetres. Node sets are those of the file, and the nodes of its
-    named cell sets and Gmsh's physical groups; nodes are numbered from 1 in the order of the file.
-    Raises ModelError: no volume; ResultError: a file that cannot be read.
+    material : of all cells that ``materials`` does not name by their cell set or physical group. unit : length of the
+    mesh's unit, m: 0.001 for millimetres. Node sets are those of the file, and the nodes of its named cell sets and
+    Gmsh's physical groups; nodes are numbered from 1 in the order of the file. Raises ModelError: no volume, cells of
+    no or of two materials; ResultError: a file that cannot be read.
     """
     import meshio
 
@@ -32,9 +36,63 @@ def read_mesh(path: str | Path, material: Material, unit: float = 1.0) -> FeMode
             known = cells.get(block.type)
             cells[block.type] = block.data if known is None else np.vstack([known, block.data])
     try:
-        return solid_model(_three(mesh.points) * unit, cells, material, node_sets=node_sets(mesh))
+        own = _materials(mesh, cells, material, materials or {})
+        return solid_model(_three(mesh.points) * unit, cells, own, node_sets=node_sets(mesh))
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
+
+
+def _materials(
+    mesh: Any, cells: Mapping[str, Ints], material: Material | None, named: Mapping[str, Material]
+) -> Material | dict[str, list[Material]]:
+    """The material of every cell by type, or of all."""
+    if not named and material is not None:
+        return material
+    sets = cell_sets(mesh)
+    own: dict[str, list[Material | None]] = {kind: [None] * len(each) for kind, each in cells.items() if kind in NODES}
+    for name, each in named.items():
+        if name not in sets:
+            raise ModelError(f"materials: {name!r} is no cell set of the mesh, which has {', '.join(sets) or 'none'}")
+        for kind, rows in sets[name].items():
+            for row in rows if kind in own else ():
+                known = own[kind][row]
+                if known is not None and known != each:
+                    raise ModelError(f"materials: cell {row + 1} of the {kind} cells is in {name!r} and another set")
+                own[kind][row] = each
+    found: dict[str, list[Material]] = {}
+    for kind, given in own.items():
+        found[kind] = [each or material for each in given if (each or material) is not None]  # type: ignore[misc]
+        if len(found[kind]) < len(given):
+            raise ModelError(
+                f"materials: {len(given) - len(found[kind])} of the {len(given)} {kind} cells are in none of the sets "
+                f"{', '.join(named) or '(none)'}: name theirs too, or give a material for all others"
+            )
+    return found
+
+
+def cell_sets(mesh: Any) -> dict[str, dict[str, Ints]]:
+    """Rows of cells, among all of their type in the order of the file, by the names of cell sets and groups."""
+    count: dict[str, int] = {}
+    first = []
+    for block in mesh.cells:
+        first.append(count.get(block.type, 0))
+        count[block.type] = first[-1] + len(block.data)
+    parts: list[tuple[str, int, Ints]] = []
+    for name, lists in mesh.cell_sets.items():
+        if not str(name).startswith("gmsh:"):
+            chosen = [np.asarray([] if part is None else part, dtype=np.int64) for part in lists]
+            parts += [(str(name), k, rows) for k, rows in enumerate(chosen)]
+    groups = mesh.cell_data.get("gmsh:physical")
+    for name, (tag, dimension) in mesh.field_data.items() if groups is not None else ():
+        for k, (block, tags) in enumerate(zip(mesh.cells, groups, strict=True)):
+            if block.dim == dimension:
+                parts.append((str(name), k, np.flatnonzero(np.asarray(tags) == tag)))
+    sets: dict[str, dict[str, Ints]] = {}
+    for name, k, rows in parts:
+        if len(rows):
+            kind, own = mesh.cells[k].type, sets.setdefault(name, {})
+            own[kind] = np.union1d(own.get(kind, np.zeros(0, dtype=np.int64)), rows + first[k])
+    return sets
 
 
 def _three(points: Any) -> Any:
@@ -65,4 +123,4 @@ def node_sets(mesh: Any) -> dict[str, Ints]:
     return sets
 
 
-__all__ = ["NODES", "node_sets", "read_mesh"]
+__all__ = ["NODES", "cell_sets", "node_sets", "read_mesh"]

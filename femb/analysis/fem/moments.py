@@ -13,6 +13,7 @@ import numpy as np
 
 from femb.analysis.fem.model import FeModel
 from femb.base.types import Floats, Sparse
+from femb.elements.modal.mass_moments import axial, inertia_of, symmetric
 from femb.numerics.rotations import cross_matrix
 
 ISOTROPIC = 1e-9  # of the largest entry
@@ -43,22 +44,6 @@ def moments(model: FeModel, point: Floats, shapes: Floats) -> Moments:
     return Moments(
         float(rigid[0, 0]), first, symmetric(rigid[3:, 3:]), by_shape[:, :3], by_shape[:, 3:], symmetric(M), J1, J2, Q
     )  # fmt: skip
-
-
-def symmetric(a: Floats) -> Floats:
-    """The symmetric part by the last two axes."""
-    return np.asarray(0.5 * (a + np.swapaxes(a, -1, -2)))
-
-
-def axial(B: Floats) -> Floats:
-    """(..., 3): the vector (B_23 - B_32, B_31 - B_13, B_12 - B_21) of B (..., 3, 3)."""
-    forward, back = B[..., [1, 2, 0], [2, 0, 1]], B[..., [2, 0, 1], [1, 2, 0]]
-    return np.asarray(forward - back)
-
-
-def inertia_of(P: Floats) -> Floats:
-    """I(P) = tr(P) 1 - (P + P^T)/2 of P (..., 3, 3)."""
-    return np.asarray(np.trace(P, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - symmetric(P))
 
 
 def scalar_mass(model: FeModel) -> Sparse | None:

@@ -40,18 +40,21 @@ def reduce_mesh(
     interfaces: Interfaces,
     modes: int | None = None,
     *,
-    youngs_modulus: float,
-    poissons_ratio: float,
-    density: float,
+    youngs_modulus: float | None = None,
+    poissons_ratio: float | None = None,
+    density: float | None = None,
+    materials: Mapping[str, tuple[float, float, float]] | None = None,
     unit: float = 1.0,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
-    """Reduce a mesh of solid cells of one material to its interfaces and modes.
+    """Reduce a mesh of solid cells to its interfaces and modes.
 
     mesh : a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of 4 or 10 nodes, hexahedra
     of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean" or "tip=3,7,9@1.5,0,0": the
     first is the root; or a dictionary of these, or ``femb.MeshInterface``. modes : how many to keep; also max_frequency
-    (Hz) and effective_mass (part). youngs_modulus Pa, density kg/m3, unit : of the mesh's lengths, m. coupling : "full"
+    (Hz) and effective_mass (part). youngs_modulus Pa, poissons_ratio, density kg/m3 : of all cells
+    but those of materials, which gives these three by the name of a cell set or physical group, as {"core": (1e8, 0.3,
+    50.0)}. unit : of the mesh's lengths, m. coupling : "full"
     or "constant"; loaded, mass, centre, inertia : checks, see ``reduce_model``.
     ``write_reduced_body(path, result.body)`` writes the file, ``result.table()`` is the account.
     Raises ModelError, ResultError.
@@ -59,7 +62,14 @@ def reduce_mesh(
     from femb.analysis.fem.meshes import read_mesh
     from femb.analysis.fem.solids import Material
 
-    model = read_mesh(mesh, Material(youngs_modulus, poissons_ratio, density), unit)
+    given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio, "density": density}
+    absent = [word for word, value in given.items() if value is None]
+    if absent and (len(absent) < len(given) or not materials):
+        raise ModelError(f"{', '.join(absent)}: missing; give youngs_modulus, poissons_ratio and density, or materials")
+    rest = None if youngs_modulus is None or poissons_ratio is None or density is None else (
+        Material(youngs_modulus, poissons_ratio, density)
+    )  # fmt: skip
+    model = read_mesh(mesh, rest, unit, {name: Material(*each) for name, each in (materials or {}).items()})
     return _reduced(model, interfaces, modes, options)
 
 

@@ -13,13 +13,14 @@ from scipy.linalg import eigh
 from femb.analysis.fem import checks
 from femb.analysis.fem.craig_bampton import Shapes, root_held, shapes
 from femb.analysis.fem.model import FeModel, MeshInterface
-from femb.analysis.fem.moments import moments, symmetric
+from femb.analysis.fem.moments import moments
 from femb.analysis.fem.stiffening import acceleration_fields, stiffening
 from femb.analysis.fem.ties import Tied, tied
 from femb.analysis.fem.turned import turned_arrays
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.mass_moments import symmetric
 from femb.numerics.blas_threads import one_blas_thread
 
 Coupling = Literal["full", "constant"]
@@ -193,8 +194,8 @@ def _arrays(model: FeModel, ties: Tied, found: Shapes, coupling: Coupling, pictu
             forces = found.boundary @ np.linalg.inv(K[:b, :b])[:, own]
             fields = np.hstack([fields, forces])
         G = model.stress(fields, Psi)
-        S2, Q, J2 = stiffening(G[:12])
-        arrays |= {"S2": S2, "Q": of.Q + Q, "J2": of.J2 + J2}
+        S2, Q, J2, B2 = stiffening(G[:12])
+        arrays |= {"S2": S2, "B2": B2, "Q": of.Q + Q, "J2": of.J2 + J2}
         if b:
             arrays["psi2"] = -symmetric(G[12:]).reshape(b // 6, 3, *K.shape)
     if pictures:

@@ -12,8 +12,8 @@ Source: docs/theory/modal_body.md, section 8.
 
 import numpy as np
 
-from femb.analysis.fem.moments import axial, inertia_of, symmetric
 from femb.base.types import Floats
+from femb.elements.modal.mass_moments import axial, inertia_of, product_of, symmetric
 from femb.numerics.rotations import cross_matrix
 
 
@@ -21,7 +21,10 @@ def referred_arrays(arrays: dict[str, Floats], motion: Floats, point: Floats) ->
     """Arrays of the shapes less their rigid ``motion`` (6, n), displacement and rotation, at a point (3,) m, which is
     the new origin; along the same axes. Arrays of geometric stiffening are those of a held frame, and are left out."""
     stiffened = bool(np.any(arrays.get("included", False)))
-    left_out = {"S2", "psi2", "included"} | ({"J1", "J2", "Q"} if stiffened else set())
+    if stiffened and "B2" in arrays:
+        of_rest = {"J2": arrays["J2"] - 2.0 * inertia_of(arrays["B2"]), "Q": arrays["Q"] - axial(arrays["B2"])}
+        arrays, stiffened = {**arrays, **of_rest}, False
+    left_out = {"S2", "B2", "psi2", "included"} | ({"J1", "J2", "Q"} if stiffened else set())
     out = {name: value for name, value in arrays.items() if name not in left_out}
     m, s0, J0, S1 = float(arrays["mass"]), arrays["first_moment"], arrays["inertia"], arrays["S1"]
     B00 = 0.5 * np.trace(J0) * np.eye(3) - J0
@@ -36,8 +39,8 @@ def referred_arrays(arrays: dict[str, Floats], motion: Floats, point: Floats) ->
     momenta = momenta - (rigid @ motion).T
     out["S1"], out["C0"] = momenta[:, :3], momenta[:, 3:]
     if "J1" in out and "J2" in out and "Q" in out:
-        B0 = _product(arrays["J1"], arrays["C0"]) - np.einsum("a,jb->jab", point, S1)
-        B = _product(arrays["J2"], arrays["Q"])
+        B0 = product_of(arrays["J1"], arrays["C0"]) - np.einsum("a,jb->jab", point, S1)
+        B = product_of(arrays["J2"], arrays["Q"])
         out["J1"], out["J2"], out["Q"] = _second_order(m, first, moved, S1, B0, B, motion)
     out["interfaces"] = arrays["interfaces"] - point
     if "nodes" in arrays:
@@ -49,12 +52,6 @@ def referred_arrays(arrays: dict[str, Floats], motion: Floats, point: Floats) ->
 def at_points(motion: Floats, points: Floats) -> Floats:
     """(n, N, 3): displacements of points (N, 3) from the origin in rigid motions (6, n)."""
     return np.asarray(motion[:3].T[:, None] + np.cross(motion[3:].T[:, None], points[None]))
-
-
-def _product(inertia: Floats, twist: Floats) -> Floats:
-    """B (..., 3, 3) of 2 I(B) and ax(B)."""
-    spur = np.trace(inertia, axis1=-2, axis2=-1)[..., None, None]
-    return np.asarray(0.25 * spur * np.eye(3) - 0.5 * inertia - 0.5 * np.cross(np.eye(3), twist[..., None, :]))
 
 
 def _second_order(

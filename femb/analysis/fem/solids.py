@@ -4,7 +4,7 @@ Cells are isoparametric: tetrahedra of 4 and 10 nodes, hexahedra of 8, 20 and 27
 Source: docs/theory/modal_body.md, sections 9 and 11; T. Gustafsson, G. D. McBain, scikit-fem, JOSS 5 (2020) 2369.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,16 +56,20 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Cells (c, b) of one kind, with shape functions (b, p) and derivatives (b, 3, p) at p points of weights (p,)."""
+    """Cells (c, b) of one kind and material, with their numbers (c,) from 1 among those of the kind, with shape
+    functions (b, p) and derivatives (b, 3, p) at p points of weights (p,).
+    """
 
     kind: str
     cells: Ints
+    material: Material
+    numbers: Ints
     values: Floats
     slopes: Floats
     weights: Floats
 
     @classmethod
-    def of(cls, kind: str, cells: Ints, degree: int) -> "Block":
+    def of(cls, kind: str, cells: Ints, material: Material, numbers: Ints, degree: int) -> "Block":
         skfem = _skfem()
         from skfem.quadrature import get_quadrature
 
@@ -77,7 +81,7 @@ class Block:
         parts = [element.lbasis(points, i) for i in order]
         values = np.array([np.broadcast_to(value, weights.shape) for value, _ in parts])
         slopes = np.array([np.broadcast_to(slope, (3, len(weights))) for _, slope in parts])
-        return cls(kind, cells, values, slopes, weights)
+        return cls(kind, cells, material, numbers, values, slopes, weights)
 
     def geometry(self, nodes: Floats, part: slice) -> tuple[Floats, Floats]:
         """Gradients (c, p, 3, b) of the shape functions, 1/m, and volumes (c, p) m3. Raises ModelError."""
@@ -86,8 +90,8 @@ class Block:
         bad = np.flatnonzero(np.any(det <= 0.0, axis=1))
         if len(bad):
             raise ModelError(
-                f"mesh: cell {part.start + bad[0] + 1} of the {self.kind} cells has no positive volume at every point "
-                f"({float(det[bad[0]].min()):.3g} m3): its nodes are in another order, or it is distorted"
+                f"mesh: cell {self.numbers[part.start + bad[0]]} of the {self.kind} cells has no positive volume at "
+                f"every point ({float(det[bad[0]].min()):.3g} m3): its nodes are in another order, or it is distorted"
             )
         slopes = np.swapaxes(np.linalg.inv(J), -1, -2) @ self.slopes.transpose(2, 1, 0)[None]
         return slopes, det * self.weights
@@ -110,12 +114,15 @@ def _skfem() -> Any:
 def solid_model(
     nodes: Floats,
     cells: Mapping[str, Ints],
-    material: Material,
+    material: Material | Mapping[str, Sequence[Material]],
     *,
     node_sets: Mapping[str, Ints] | None = None,
     numbers: Ints | None = None,
 ) -> FeModel:
-    """A solid of one material: nodes (N, 3) m, cells by their type in meshio. Raises ModelError: no volume."""
+    """A solid: nodes (N, 3) m, cells by their type in meshio. material : of all cells, or of every cell by type.
+
+    Raises ModelError: no volume.
+    """
     from scipy.sparse import coo_array, kron
 
     nodes = np.asarray(nodes, dtype=float)
@@ -124,15 +131,16 @@ def solid_model(
         raise ModelError(
             f"mesh: has no volume: got cells of {', '.join(cells) or 'no kind'}, wanted {', '.join(NODES)}"
         )
-    blocks = [Block.of(kind, each, DEGREE[kind]) for kind, each in solid.items()]
+    parts = _by_material(solid, material)
+    blocks = [Block.of(*each, DEGREE[each[0]]) for each in parts]
     used = np.unique(np.concatenate([each.cells.ravel() for each in blocks]))
     place = np.full(len(nodes), -1)
     place[used] = np.arange(len(used))
     count = len(used)
-    lame, shear = material.lame
     K: Sparse = as_csc(coo_array((3 * count, 3 * count)))
     m: Sparse = as_csc(coo_array((count, count)))
     for block in blocks:
+        lame, shear = block.material.lame
         for part in block.parts():
             slopes, volumes = block.geometry(nodes, part)
             own = place[block.cells[part]]
@@ -143,16 +151,29 @@ def solid_model(
             trace = shear * np.einsum("ciaja->cij", H)
             for a in range(3):
                 Ke[:, :, a, :, a] += trace
-            me = material.density * np.einsum("ip,jp,cp->cij", block.values, block.values, volumes, optimize=True)
+            me = block.material.density * np.einsum("ip,jp,cp->cij", block.values, block.values, volumes, optimize=True)
             rows = (3 * own[:, :, None] + np.arange(3)).reshape(c, -1)
             K = K + _scattered(Ke.reshape(c, 3 * b, 3 * b), rows, 3 * count)
             m = m + _scattered(me, own, count)
     mass = as_csc(kron(m, np.eye(3), format="csc"))
     node_of, component = np.repeat(used, 3), np.tile(np.arange(3), count)
     known = np.arange(1, len(nodes) + 1) if numbers is None else numbers
-    strained = [Block.of(kind, each, STRESS_DEGREE[kind]) for kind, each in solid.items()]
-    stress = SolidStress(nodes, strained, place, material)
+    strained = [Block.of(*each, STRESS_DEGREE[each[0]]) for each in parts]
+    stress = SolidStress(nodes, strained, place)
     return FeModel(nodes, node_of, component, mass, as_csc(K), known, node_sets or {}, stress, solid)
+
+
+def _by_material(
+    cells: Mapping[str, Ints], material: Material | Mapping[str, Sequence[Material]]
+) -> list[tuple[str, Ints, Material, Ints]]:
+    """Type, cells, material and numbers of the cells from 1, for every type and material."""
+    found = []
+    for kind, each in cells.items():
+        own = [material] * len(each) if isinstance(material, Material) else material[kind]
+        for one in dict.fromkeys(own):
+            rows = np.flatnonzero([other == one for other in own])
+            found.append((kind, each[rows], one, rows + 1))
+    return found
 
 
 def _scattered(blocks: Floats, rows: Ints, size: int) -> Sparse:
@@ -171,15 +192,14 @@ class SolidStress:
     nodes: Floats
     blocks: list[Block]
     place: Ints
-    material: Material
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
         """(f, s, s) of fields (n, f) and shapes (n, s)."""
-        lame, shear = self.material.lame
         f, s = fields.shape[1], shapes.shape[1]
         G = np.zeros((f, s, s))
         both = np.hstack([fields, shapes]).reshape(-1, 3 * (f + s))
         for block in self.blocks:
+            lame, shear = block.material.lame
             for whole in block.parts():
                 for start in range(whole.start, whole.stop, 500):
                     part = slice(start, min(start + 500, whole.stop))

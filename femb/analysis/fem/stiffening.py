@@ -4,14 +4,16 @@ For each of twelve accelerations c(X) the root is held, K u = -M c, and G = Psi^
 
     S2_a += G^a      Q_a += G^alpha_a      J2_ab -= 2 G^ab                                               (28)
 
+B2, the moments int X Psi2^T dm of second-order displacements, has what Q and J2 gain: ax(B2) and 2 I(B2).
+
 Source: docs/theory/modal_body.md, section 9.
 """
 
 import numpy as np
 
 from femb.analysis.fem.model import FeModel
-from femb.analysis.fem.moments import symmetric
 from femb.base.types import Floats
+from femb.elements.modal.mass_moments import product_of, symmetric
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 
@@ -32,10 +34,11 @@ def acceleration_fields(model: FeModel, point: Floats) -> Floats:
     return fields
 
 
-def stiffening(G: Floats) -> tuple[Floats, Floats, Floats]:
-    """S2 (n, n, 3), and what Q (n, n, 3) and J2 (n, n, 3, 3) gain, of G (12, n, n)."""
+def stiffening(G: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """S2 (n, n, 3), what Q (n, n, 3) and J2 (n, n, 3, 3) gain, and B2 (n, n, 3, 3), of G (12, n, n)."""
     G = symmetric(G)
     J2 = np.zeros((*G.shape[1:], 3, 3))
     for k, (i, j) in enumerate(PAIRS):
         J2[:, :, i, j] = J2[:, :, j, i] = -2.0 * G[6 + k]
-    return G[:3].transpose(1, 2, 0), G[3:6].transpose(1, 2, 0), J2
+    Q = G[3:6].transpose(1, 2, 0)
+    return G[:3].transpose(1, 2, 0), Q, J2, product_of(J2, Q)

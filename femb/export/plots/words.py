@@ -164,7 +164,7 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
     if kind in ("joints", "drivers", "springs", "loads") and name in MEASURES:
         return _coordinates(kind, group, name, values)
     flat = values.reshape(len(values), -1)
-    components = word.components if len(word.components) == flat.shape[1] else _numbered(values.shape[1:])
+    components = word.components if len(word.components) == flat.shape[1] else _numbered(values.shape[1:], name)
     return [Channel(item, word.label, word.unit, components, word.factor * flat, word.scale)]
 
 
@@ -212,8 +212,10 @@ def _is_orientation(group: Group) -> bool:
     return "value" in group and group["value"].shape[1:] == (4,)
 
 
-def _numbered(shape: tuple[int, ...]) -> list[str]:
-    """Names of components without names."""
+def _numbered(shape: tuple[int, ...], name: str = "") -> list[str]:
+    """Names of components without names; modes are counted from 1, as in tables."""
+    if name == "modal_coordinates":
+        return [str(k + 1) for k in range(shape[-1])]
     if shape in ((), (1,)):
         return [""]
     if shape == (3,):

@@ -11,11 +11,12 @@ from oracles.modal_example import Particles
 from scipy.linalg import eigh
 
 import femb
-from femb.analysis.fem.further import ShapedBody, reduce_further
+from femb.analysis.fem.further import reduce_further
 from femb.analysis.fem.moments import moments
 from femb.analysis.fem.nodes_of import interfaces_of
 from femb.analysis.fem.reduction import Keep
 from femb.analysis.fem.reference import referred_arrays
+from femb.analysis.fem.shaped import ShapedBody
 from femb.analysis.fem.turned import combined_arrays
 from femb.base.errors import ModelError, ResultError
 from femb.cli import cli
@@ -135,7 +136,7 @@ def test_mixed_modes_move_alike(boom):
     rng = np.random.default_rng(5)
     T = np.eye(boom.size)
     T[6:, 6:] = rng.normal(size=(4, 4)) + 2.0 * np.eye(4)
-    names = ("S1", "C0", "M", "K", "J1", "J2", "Q", "S2", "psi2", "node_shapes", "D")
+    names = ("S1", "C0", "M", "K", "J1", "J2", "Q", "S2", "B2", "psi2", "node_shapes", "D")
     damped = replace(boom, D=boom.damping(0.01))
     other = replace(damped, **combined_arrays({name: getattr(damped, name) for name in names}, T))
     runs = []

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from femb import Attachment, Beam, Model, RigidBody, Section, modes, reduce_beams
-from femb.base.errors import ModelError
+from femb import Attachment, Beam, ExactBeam, Model, RigidBody, Section, modes, reduce_beams
+from femb.base.errors import FembWarning, ModelError
 
 SPIN = 3.0
 EXACT = {"lag": (3.74351, 23.12649), "flap": (4.79728, 23.32026)}  # inextensible, rad/s
@@ -49,6 +49,20 @@ def test_rotating_cantilever(direction):
         errors.append(np.abs(found / wanted - 1.0))
     assert np.all(errors[1] < [3.5e-4, 5e-4, 2e-4, 3e-4])  # those of the table with 16 elements
     assert np.all(errors[1][:2] < 0.35 * errors[0][:2])
+
+
+def test_exact_beams_say_that_their_stress_stiffness_is_left_out():
+    """Named, and without it the coupling is constant; the linear part is that of the modes."""
+    model = cantilever(2)
+    exact = Model()
+    for item in model.items():
+        exact.add(ExactBeam("boom", "rod", 1.0, 8, start=item.start) if item.name == "boom" else item)
+    with pytest.warns(FembWarning, match=r"stress stiffness of exact beams \(boom\) is not known"):
+        found = reduce_beams(exact, "hub", {}, 4)
+    assert found.coupling == "constant"
+    assert found.free[0] == pytest.approx(modes(exact, 1, held="hub").frequencies[0], rel=1e-4)
+    with pytest.warns(FembWarning), pytest.raises(ModelError, match="'full' needs the stress stiffness"):
+        reduce_beams(exact, "hub", {}, 4, coupling="full")
 
 
 def test_reduced_boom_has_the_modes_of_the_model():

@@ -11,11 +11,13 @@ from scipy.sparse import csc_array
 import femb
 from femb.analysis.fem.model import FeModel
 from femb.analysis.fem.nastran import along_basic_axes, read_op4_matrices
+from femb.analysis.fem.reduce import read_matrices
 from femb.base.errors import ModelError, ResultError
 from femb.cli import cli
 
 FILES = Path(__file__).parent / "files"
 MATERIAL = {"youngs_modulus": 7e10, "poissons_ratio": 0.3, "density": 2700.0}
+WORDS = {"MGG": "mass", "KGG": "stiffness"}
 PLANES = ["root=x=0", "tip=x=0.4"]
 NUMBERS = ["root=10,20,30,40", "tip=90,100,110,120"]
 SETS = ["root=root", "tip=tip"]
@@ -97,6 +99,30 @@ def test_stored_matrices_that_calculix_wrote():
     assert found.body.mass == pytest.approx(2700.0 * 0.2 * 0.1 * 0.05, rel=1e-12)
 
 
+def test_matrices_of_calculix_by_other_writers(tmp_path):
+    """The same brick as a punch file by pyyeti's writer and as .mat by scipy's: CalculiX's frequencies again."""
+    bulk = pytest.importorskip("pyyeti.nastran.bulk", reason="pyyeti, the extra fe, is not installed")
+    import pandas
+    from scipy.io import savemat
+
+    model = read_matrices(FILES / "brick.sti", None)
+    numbers = model.numbers[model.node_of]
+    index = pandas.MultiIndex.from_arrays([numbers, model.component + 1], names=["id", "dof"])
+    matrices = {"mass": model.mass.toarray(), "stiffness": model.stiffness.toarray()}
+    frames = {name: pandas.DataFrame(matrices[word], index, index) for name, word in WORDS.items()}
+    bulk.wtdmig(tmp_path / "brick.pch", frames)
+    rows = [
+        f"{number},{','.join(map(repr, map(float, x)))}" for number, x in zip(model.numbers, model.nodes, strict=True)
+    ]
+    (tmp_path / "brick.csv").write_text("\n".join(["number,x,y,z", *rows]))
+    dofs = np.column_stack([numbers, model.component + 1])
+    savemat(tmp_path / "brick.mat", {**matrices, "nodes": np.column_stack([model.numbers, model.nodes]), "dofs": dofs})
+    printed = [1186.475, 1984.861, 3461.863, 6700.519, 7078.242, 7963.252]
+    for file, nodes, digits in (("brick.pch", tmp_path / "brick.csv", 2e-6), ("brick.mat", None, 2e-7)):
+        found = femb.reduce_matrices(tmp_path / file, ["root=x=0"], 12, nodes=nodes)
+        assert found.free[:6] == pytest.approx(printed, rel=digits)
+
+
 def test_written_body_is_read_back(wanted, tmp_path):
     for name in ("body.npz", "body.h5"):
         femb.write_reduced_body(tmp_path / name, wanted.body)
@@ -130,12 +156,10 @@ def test_craig_bampton_matrices_give_the_same_body(wanted, tmp_path):
 
 
 def test_craig_bampton_matrices_that_nastran_wrote(tmp_path):
-    """A superelement of NX NASTRAN 9 with grids in axes of their own, among the data of pyyeti's tests (BSD): mass
+    """A superelement of NX NASTRAN 9 with grids in axes of their own, of the data of pyyeti's tests (BSD): mass
     properties by its weight check, and its frequencies with the interfaces held."""
-    pyyeti = pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
-    files = Path(pyyeti.__file__).parent / "tests" / "nas2cam_extseout"
-    if not (files / "outboard.op4").is_file():
-        pytest.skip("this pyyeti has no test data")
+    pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
+    files = FILES / "nastran"
     words = ["--interfaces", "a=3", "--interfaces", "b=11", "--interfaces", "c=19", "--interfaces", "d=27", "--quiet"]
     source = ["reduce", files / "outboard.op4", "--craig-bampton", "--nodes", files / "outboard.asm"]
     result = CliRunner().invoke(cli, list(map(str, [*source, *words, "--out", tmp_path / "outboard.npz"])))

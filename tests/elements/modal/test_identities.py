@@ -66,6 +66,23 @@ def test_residual_is_lagranges_for_any_arrays(interfaces):
         np.testing.assert_allclose(got[at_v], wanted, rtol=0.0, atol=3e-13 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("interfaces", [1, 2])
+def test_residual_is_that_of_particles_with_second_order_displacements(interfaces):
+    """Second-order displacements that are linear in the position: all terms of inertia, of every order, are exact."""
+    particles = Particles(interfaces=interfaces).strained()
+    body = particles.reduced(consistent=True)
+    system, _, at_q, at_v = system_of(body)
+    oracle, rng = Lagrange(body, GRAVITY, particles), np.random.default_rng(interfaces)
+    q, v, a = random_state(system, rng)
+    got = system.residual(np.empty((1, 0)), q[None], v[None], a[None])[0]
+    wanted = oracle.residual(q[at_q], v[at_v], a[at_v])
+    np.testing.assert_allclose(got[at_v], wanted, rtol=0.0, atol=1e-12 * np.abs(wanted).max())
+    energy = np.zeros((1, 8))
+    for batch in system.batches:
+        batch.energy_momentum(q[None], v[None], energy)
+    np.testing.assert_allclose(energy[0, :2], oracle.energies(q[at_q], v[at_v]), rtol=1e-12)
+
+
 def test_rates_are_those_along_a_path():
     """Coordinates along q' = H v, v' = a: the second rates, by differences of the rates."""
     system, batch, *_ = system_of(Particles(interfaces=3).reduced())

@@ -1,0 +1,65 @@
+"""Bodies by shapes of any reference, such as free-free modes: their arrays and the motion of their interfaces.
+
+Source: docs/theory/modal_body.md, section 7.
+"""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats, Ints
+from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.file import SHAPES_FORMAT, body_of_arrays, read_body_arrays
+
+
+@dataclass(frozen=True, eq=False)
+class ShapedBody:
+    """A body by n shapes of any reference. arrays : those of ReducedBody by name, about any origin. motions (k, 6, n) :
+    displacement and rotation of each interface by the shapes. names of the interfaces. held : whether the first
+    interface is at rest in all shapes, with the origin there."""
+
+    arrays: dict[str, Floats]
+    motions: Floats
+    names: tuple[str, ...]
+    cells: dict[str, Ints]
+    recovery_names: tuple[str, ...]
+    held: bool
+
+    @classmethod
+    def of(cls, body: ReducedBody) -> "ShapedBody":
+        """The shapes of a reduced body: its coordinates are motions of its interfaces, and modes."""
+        k, n = len(body.interfaces), body.size
+        motions = np.zeros((k, 6, n))
+        motions[1:, :, : 6 * (k - 1)] = np.eye(6 * (k - 1)).reshape(k - 1, 6, -1)
+        left_out = ("cells", "recovery_names", "interface_names", "damping_ratio")
+        values = {part.name: getattr(body, part.name) for part in fields(body) if part.name not in left_out}
+        arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
+        if body.D is None and body.damping_ratio is not None:
+            arrays["D"] = body.damping(body.damping_ratio)
+        return cls(arrays, motions, body.interface_names, dict(body.cells), body.recovery_names, True)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "ShapedBody":
+        """From a file of format femb-modal-1 or femb-shapes-1. Raises ResultError, ModelError."""
+        found = read_body_arrays(path)
+        if found.get("format") != SHAPES_FORMAT:
+            return cls.of(body_of_arrays(path, found))
+        required = ("mass", "first_moment", "inertia", "S1", "C0", "M", "K", "interfaces", "interface_names",
+                    "interface_shapes")  # fmt: skip
+        absent = [name for name in required if name not in found]
+        if absent:
+            raise ResultError(f"{path}: lacks {', '.join(absent)}, which shapes of a body need")
+        names, n = found.pop("interface_names"), len(found["M"])
+        motions = np.asarray(found.pop("interface_shapes"), dtype=float)
+        if motions.shape != (len(names), 6, n):
+            raise ModelError(
+                f"{path}: interface_shapes: got an array of shape {motions.shape}, wanted {(len(names), 6, n)}: "
+                "displacement and rotation of each interface by each shape"
+            )
+        found.setdefault("interface_axes", np.tile(np.eye(3), (len(names), 1, 1)))
+        cells, recovered = found.pop("cells"), tuple(found.pop("recovery_names", ()))
+        known = {part.name for part in fields(ReducedBody)} - {"damping_ratio"}
+        arrays = {name: np.asarray(value, dtype=float) for name, value in found.items() if name in known}
+        return cls(arrays, motions, tuple(names), cells, recovered, False)
