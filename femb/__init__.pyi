@@ -56,6 +56,8 @@ from femb.analysis.reduction import shake as shake
 from femb.analysis.relative_kinematics import RelativeKinematics as RelativeKinematics
 from femb.analysis.relative_kinematics import RelativeState as RelativeState
 from femb.analysis.relative_kinematics import relative_kinematics as relative_kinematics
+from femb.analysis.report import report as report
+from femb.analysis.report import show as show
 from femb.analysis.simulate import simulate as simulate
 from femb.analysis.static import static as static
 from femb.analysis.static_results import StaticResults as StaticResults

@@ -1,5 +1,5 @@
 """The command line: ``femb run | static | inverse | compare | linearize | modal | modes | shake | handover | reduce |
-sweep | warmup | check | schema | loads | export | plot | picture | animate``.
+sweep | warmup | check | schema | report | view | loads | export | plot | picture | animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
@@ -13,13 +13,14 @@ from typing import Any
 import click
 
 import femb
-from femb.cli import analyses, cases, handover, linear, modes, reduce, results, sweep
+from femb.cli import analyses, cases, handover, linear, modes, pages, reduce, results, sweep
 from femb.cli.report import print_warning
 
 COMMANDS = (
     *(analyses.run, analyses.static, analyses.inverse, analyses.compare, linear.linearize, linear.modal),
     *(modes.modes, modes.shake, handover.handover, reduce.reduce, sweep.sweep),
     *(cases.warmup, cases.check, cases.schema),
+    *(pages.report, pages.view),
     *(results.loads, results.export, results.plot, results.picture, results.animate),
 )
 

@@ -49,7 +49,7 @@ class BeamLine:
         self.beam = beam
         self.length = beam.element_length
         self.xi = np.linspace(0.0, 1.0, subdivisions + 1)
-        self.sections = _sections_of(beam)
+        self.sections = sections_of(beam)
         self.cells = geometry.line_cells(self.length.size, subdivisions)
         self.element = np.repeat(np.arange(self.length.size), subdivisions)
 
@@ -90,7 +90,7 @@ class BeamSolid(BeamLine):
         self.element = np.repeat(np.arange(self.length.size), len(self.cells) // self.length.size)
 
 
-def _sections_of(beam: Beam) -> Callable[[Mapping[str, Floats], Floats], Sections]:
+def sections_of(beam: Beam) -> Callable[[Mapping[str, Floats], Floats], Sections]:
     """The interpolation of a beam's kind."""
     for kind in CATALOGUE:
         if issubclass(kind, LineItem) and kind.kind == beam.kind:
@@ -149,6 +149,11 @@ class FlexibleMesh:
         self.cells = numbers.reshape(cells.shape)
         self.nodes, self.shapes = body["nodes"][used], body["node_shapes"][:, used]
         self.element = np.zeros(len(cells), dtype=np.int64)
+
+    def deflections(self, every: int) -> Floats:
+        """(t, P, 3) m, in body axes, at every ``every``-th output time."""
+        result: Floats = np.tensordot(self.body["deformation"][::every], self.shapes, 1)
+        return result
 
     def state(self, k: int) -> PartState:
         """The nodes; their deflection is in body axes."""

@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from femb.results.groups import Appendage, Audit, Body, Driver, EventRecord, Joi
 from femb.results.quantity import Group, Groups
 from femb.results.read import read_content
 from femb.results.view import INERTIAL, seen_from
+
+if TYPE_CHECKING:
+    from femb.analysis.report import Shown
 
 
 class Results:
@@ -161,6 +164,16 @@ class Results:
         An existing file is replaced once the new one is complete. Raises ResultError where it cannot be written.
         """
         write_content(Content(self.series, self.static, self.attributes), path)
+
+    def show(self, *, height: int = 820, frames: int = 600) -> "Shown":
+        """The page of ``femb report`` for a notebook, inline where this is the last value of a cell.
+
+        height : in pixels. frames : largest number of output times of the animation. Raises ResultError: nothing to
+        show. The same as ``femb.show(results)``.
+        """
+        import femb  # its public names alone: what shows results is above them
+
+        return femb.show(self, height=height, frames=frames)
 
     def _check_shapes(self) -> None:
         """Raise ResultError where a quantity of a group has not the shape that its class declares, or no numbers."""

@@ -379,6 +379,8 @@ def test_help_lists_every_command():
         "warmup",
         "check",
         "schema",
+        "report",
+        "view",
         "loads",
         "export",
         "plot",

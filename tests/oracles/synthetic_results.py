@@ -102,3 +102,21 @@ def bent_beam(radius=1.5, elements=4, times=3):
     }
     static = {path + "element_length": np.full(elements, LENGTH / elements), path + "outline": OUTLINE}
     return block, static, {"": {"status": "complete"}}
+
+
+def flexible(cells):
+    """(block, static, attributes) of a flexible body "a" with an interface "a.tip".
+
+    Its eight nodes are the corners of a unit cube, which one coordinate shears along x. cells : its arrays of cells.
+    """
+    time = np.linspace(0.0, 1.0, 5)
+    nodes = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]], float)
+    motion = ("position", "quaternion", "velocity", "angular_velocity")
+    still, one = np.zeros((5, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (5, 1))
+    series = {"position": still, "quaternion": one, "velocity": still, "angular_velocity": still}
+    series |= {"deformation": 0.2 * time[:, None], "deformation_rate": np.full((5, 1), 0.2)}
+    static = {"nodes": nodes, "node_shapes": np.stack([nodes[:, 2], 0 * nodes[:, 0], 0 * nodes[:, 0]], 1)[None]}
+    block = {"time": time} | {f"bodies/{name}/{word}": series[word] for name in ("a", "a.tip") for word in motion}
+    block |= {f"bodies/a/{word}": array for word, array in series.items()}
+    static = {f"bodies/a/{word}": array for word, array in (static | cells).items()}
+    return block, static, {"bodies/a": {"kind": "modal"}}

@@ -1,0 +1,54 @@
+"""The commands that show results in a browser: ``femb report | view``."""
+
+import importlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from femb.cli.files import check_writable, read_results
+from femb.cli.options import QUIET, RESULTS
+from femb.cli.report import reported
+
+FRAMES = click.option(
+    "--frames", type=click.IntRange(2, 20_000), default=600, show_default=True, help="Most images of the animation."
+)
+
+
+@click.command()
+@RESULTS
+@click.option("--out", type=click.Path(path_type=Path), metavar="HTML", help="Page to write [beside RESULTS].")
+@FRAMES
+@QUIET
+def report(results: Path, out: Path | None, frames: int, quiet: bool) -> None:
+    """Write a page of HTML that shows results in any browser, without a network.
+
+    What was run, the audit in words, the moving structure, time histories, peak loads; also of the results of modes,
+    static and sweep.
+    """
+    with reported():
+        file, data = read_results(results)
+        page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
+        check_writable(page)
+        path = importlib.import_module("femb.analysis.report").report(data, page, frames=frames, name=file.name)
+        if not quiet:
+            click.echo(path)
+
+
+@click.command()
+@RESULTS
+@FRAMES
+@QUIET
+def view(results: Path, quiet: bool, **words: Any) -> None:
+    """Show results in the browser, by a temporary page as of femb report."""
+    import webbrowser
+
+    with reported():
+        file, data = read_results(results)
+        folder = Path(tempfile.mkdtemp(prefix="femb_"))
+        made = importlib.import_module("femb.analysis.report").report
+        page = made(data, folder / f"{file.parent.name or file.stem}.html", name=file.name, **words)
+        opened = webbrowser.open(page.as_uri())
+        if not quiet or not opened:
+            click.echo(page if opened else f"{page}: no browser was found; open this page in one")

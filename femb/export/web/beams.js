@@ -1,0 +1,123 @@
+// Beams: the section's outline swept along the stations, which are deformed in the axes of the carrier.
+
+class BeamPart {
+  constructor(data, bodies, bytes) {
+    this.name = data.name;
+    this.segments = data.segments;
+    this.elements = data.elements;
+    this.carrier = data.carrier === null
+      ? { position: arrayOf(data.position, bytes), quaternion: arrayOf(data.quaternion, bytes) }
+      : bodies[data.carrier].pose;
+    for (const word of ["outline", "rest", "restAxes", "deflection", "turn"]) this[word] = arrayOf(data[word], bytes);
+    this.colourArrays = {};
+    for (const [name, reference] of Object.entries(data.colours)) this.colourArrays[name] = arrayOf(reference, bytes);
+    this.corners = this.outline.rows;
+    this.stations = this.rest.rows;
+    this.group = new libraries.Group();
+    this.mesh = this.made(integersOf(data.lid, bytes));
+    this.group.add(this.mesh);
+    this.turned = new libraries.Quaternion();
+    this.axes = new libraries.Quaternion();
+    this.y = new libraries.Vector3();
+    this.z = new libraries.Vector3();
+  }
+
+  made(lid) {
+    const count = this.stations * this.corners;
+    const geometry = new libraries.BufferGeometry();
+    for (const word of ["position", "color"]) {
+      const values = new libraries.BufferAttribute(new Float32Array(3 * count).fill(word === "color" ? 1 : 0), 3);
+      geometry.setAttribute(word, values.setUsage(libraries.DynamicDrawUsage));
+    }
+    geometry.setIndex(this.triangles(lid));
+    const mesh = new libraries.Mesh(geometry, material(PLAIN.beam));
+    mesh.frustumCulled = false;
+    mesh.userData.name = this.name;
+    return mesh;
+  }
+
+  /** Corners of the triangles around the beam, and of both ends. */
+  triangles(lid) {
+    const m = this.corners;
+    const found = [];
+    for (let e = 0; e < this.elements; e++) {
+      for (let s = 0; s < this.segments; s++) {
+        const near = (e * (this.segments + 1) + s) * m;
+        for (let i = 0; i < m; i++) {
+          const j = (i + 1) % m;
+          found.push(near + i, near + j, near + m + j, near + i, near + m + j, near + m + i);
+        }
+      }
+    }
+    const last = (this.stations - 1) * m;
+    for (let k = 0; k < lid.length; k += 3) {
+      found.push(lid[k + 2], lid[k + 1], lid[k], last + lid[k], last + lid[k + 1], last + lid[k + 2]);
+    }
+    return found;
+  }
+
+  show(i, j, w, enlarge, scale) {
+    blendPose(this.carrier, i, j, w, this.group.position, this.group.quaternion);
+    const points = this.mesh.geometry.attributes.position.array;
+    const colours = this.mesh.geometry.attributes.color.array;
+    const values = scale && (scale.name === "deflection" ? this.deflection : this.colourArrays[scale.name]);
+    setColoured(this.mesh, Boolean(values), PLAIN.beam);
+    const { y, z, corners } = this;
+    const [rest, d, outline] = [this.rest.data, this.deflection.data, this.outline.data];
+    for (let s = 0; s < this.stations; s++) {
+      const [first, second] = [3 * (i * this.stations + s), 3 * (j * this.stations + s)];
+      this.orient(s, first, second, w, enlarge);
+      const place = (k) => rest[3 * s + k] + enlarge * (d[first + k] + w * (d[second + k] - d[first + k]));
+      const [px, py, pz] = [place(0), place(1), place(2)];
+      for (let c = 0; c < corners; c++) {
+        const at = 3 * (s * corners + c);
+        const [a, b] = [outline[2 * c], outline[2 * c + 1]];
+        points[at] = px + a * y.x + b * z.x;
+        points[at + 1] = py + a * y.y + b * z.y;
+        points[at + 2] = pz + a * y.z + b * z.z;
+      }
+      if (!values) continue;
+      const value = this.valueAt(values, scale, s, i, j, w);
+      for (let c = 0; c < corners; c++) scale.write(value, colours, 3 * (s * corners + c));
+    }
+    this.mesh.geometry.attributes.position.needsUpdate = true;
+    if (values) this.mesh.geometry.attributes.color.needsUpdate = true;
+  }
+
+  /** Sets the section's y and z axes at a station; an enlarged rotation stays across the enlarged centre line. */
+  orient(s, first, second, w, enlarge) {
+    const turn = this.turn.data;
+    const part = (k) => {
+      const change = turn[second + k] - turn[first + k];
+      return turn[first + k] + (Math.abs(change) < 3 ? w * change : 0); // beyond, the vector has gone around
+    };
+    const [x, y, z] = [part(0), part(1), part(2)];
+    const angle = Math.hypot(x, y, z);
+    const larger = enlarge === 1 ? angle : Math.atan2(enlarge * Math.sin(angle), Math.cos(angle));
+    const factor = angle > 1e-12 ? Math.sin(0.5 * larger) / angle : 0;
+    this.turned.set(factor * x, factor * y, factor * z, Math.cos(0.5 * larger));
+    const axes = this.restAxes.data;
+    this.axes.set(axes[4 * s + 1], axes[4 * s + 2], axes[4 * s + 3], axes[4 * s]);
+    this.turned.multiply(this.axes).normalize();
+    this.y.set(0, 1, 0).applyQuaternion(this.turned);
+    this.z.set(0, 0, 1).applyQuaternion(this.turned);
+  }
+
+  /** The quantity at a station: linear along its element, and between output times. */
+  valueAt(values, scale, s, i, j, w) {
+    const width = values.columns;
+    if (scale.name === "deflection") {
+      const at = (row, k) => values.data[row * width + 3 * s + k];
+      const part = (k) => at(i, k) + w * (at(j, k) - at(i, k));
+      return Math.hypot(part(0), part(1), part(2));
+    }
+    const along = (s % (this.segments + 1)) / this.segments;
+    const element = 2 * Math.floor(s / (this.segments + 1));
+    const at = (row) => {
+      const k = row * width + element;
+      return values.data[k] + along * (values.data[k + 1] - values.data[k]);
+    };
+    const value = at(i) + w * (at(j) - at(i));
+    return scale.low < 0 ? value : Math.abs(value); // modes swing to both sides
+  }
+}

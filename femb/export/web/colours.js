@@ -1,0 +1,66 @@
+// Colour scales: viridis for magnitudes, blue to red about grey for quantities with a sign.
+
+const VIRIDIS = ["#462a7a", "#453781", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
+const SIGNED = ["#174a8c", "#3c78b4", "#7fa9cf", "#bccddb", "#d9dadb", "#e6c4b4", "#dd957a", "#c65a45", "#9c1f2b"];
+const PLAIN = { beam: "#4f86b8", body: "#b9bfc6", flexible: "#8fa9bf", marker: "#d0843c" };
+
+/** (256 x 3) red, green and blue between 0 and 1, linear light for three.js. */
+function colourTable(stops) {
+  const table = new Float32Array(256 * 3);
+  const first = new libraries.Color();
+  const second = new libraries.Color();
+  for (let i = 0; i < 256; i++) {
+    const place = (i / 255) * (stops.length - 1);
+    const k = Math.min(Math.floor(place), stops.length - 2);
+    first.set(stops[k]).lerp(second.set(stops[k + 1]), place - k);
+    table.set([first.r, first.g, first.b], 3 * i);
+  }
+  return table;
+}
+
+/** The scale of a quantity with low, high: its range, table and colours for CSS. */
+class ColourScale {
+  constructor(quantity) {
+    this.name = quantity.name;
+    this.unit = quantity.unit;
+    const signed = quantity.low < 0;
+    const most = Math.max(Math.abs(quantity.low), Math.abs(quantity.high)) || 1;
+    this.low = signed ? -most : 0;
+    this.high = most;
+    this.stops = signed ? SIGNED : VIRIDIS;
+    this.table = colourTable(this.stops);
+  }
+
+  /** Writes the colour of a value to three numbers of an array. */
+  write(value, colours, at) {
+    const place = (value - this.low) / (this.high - this.low);
+    const i = 3 * Math.max(0, Math.min(255, Math.round(255 * place) || 0));
+    colours[at] = this.table[i];
+    colours[at + 1] = this.table[i + 1];
+    colours[at + 2] = this.table[i + 2];
+  }
+
+  /** The legend: a bar with its ends, middle and unit. */
+  legend() {
+    const [factor, prefix] = this.unit ? scaled(this.high) : [1, ""];
+    const label = (value) => element("span", {}, shortNumber(value / factor, 3));
+    const bar = element("div", { className: "bar" });
+    bar.style.background = `linear-gradient(to right, ${this.stops.join(", ")})`;
+    const middle = 0.5 * (this.low + this.high);
+    return element(
+      "div", { className: "legend" },
+      element("div", { className: "legend-title" }, this.name, this.unit ? ` (${prefix}${this.unit})` : ""),
+      bar,
+      element("div", { className: "legend-labels" }, label(this.low), label(middle), label(this.high)),
+    );
+  }
+}
+
+/** A power of a thousand and its prefix, so that a size is between 0.1 and 1000. */
+function scaled(size) {
+  const prefixes = { 1e9: "G", 1e6: "M", 1e3: "k", 1: "", 1e-3: "m", 1e-6: "µ", 1e-9: "n" };
+  for (const factor of [1e9, 1e6, 1e3, 1, 1e-3, 1e-6, 1e-9]) {
+    if (size >= factor * (factor === 1 ? 0.1 : 1)) return [factor, prefixes[factor]];
+  }
+  return [1, ""];
+}

@@ -1,0 +1,116 @@
+// The page: its sections in order, from the data; and what other scripts may use, window.femb.
+
+const data = JSON.parse(document.getElementById("femb-data").textContent);
+
+function section(title, ...content) {
+  return element("section", {}, title ? element("h2", {}, title) : null, ...content);
+}
+
+function header(head) {
+  const status = head.status && element("span", { className: `badge ${{ complete: "good", failed: "poor" }[head.status] || "fair"}` }, head.status === "running" ? "unfinished" : head.status);
+  const facts = Object.fromEntries(head.facts);
+  const line = [facts.analysis, facts.method, facts.time, facts["made with"]].filter(Boolean).join("  ·  ");
+  const message = head.message && element("p", { className: head.status === "complete" ? "message" : "message poor" }, head.message);
+  const unfinished = head.status === "running" && element("p", { className: "message" }, "The run had not ended when this page was made, or was stopped: the results end before its duration.");
+  return element("header", {}, element("h1", {}, head.title, status || null), element("p", { className: "line" }, line), message || null, unfinished || null);
+}
+
+/** The view with its player, or a text where the browser shows no three-dimensional graphics. */
+function viewSection(scene, bytes) {
+  const place = element("div", { className: "view", id: "view", tabIndex: 0 });
+  document.getElementById("view-place").append(place);
+  try {
+    const structure = new Structure(scene, bytes);
+    const viewer = new Viewer(structure, place);
+    const player = new Player(scene, structure, viewer, data.modes);
+    player.factors = data.static ? data.static.states.load_factor : null;
+    place.append(player.legend);
+    place.after(player.bar, player.options);
+    if (player.kind === "time" && structure.travel() > 3 * scene.extent) player.follow("*");
+    viewer.measure((k) => structure.show(k, k, 0, 1, null));
+    viewer.fit();
+    viewer.theme();
+    player.show();
+    return player;
+  } catch (error) {
+    console.warn(error);
+    place.className = "view empty";
+    place.append(`The animation needs WebGL, which this browser does not offer (${error.message}).`);
+    return null;
+  }
+}
+
+/** What was left out, in words. */
+function notes() {
+  const found = [];
+  const { scene, histories } = data;
+  if (scene && scene.times.length < scene.outputs) {
+    found.push(`The animation shows ${scene.times.length} of ${scene.outputs} output times, and moves straight between them.`);
+  }
+  if (histories && histories.every > 1) found.push(`Histories show every ${histories.every}th output time; peak loads and the audit are of all.`);
+  if (histories && histories.left_out) found.push(`There was no room for ${histories.left_out} further quantities: femb plot draws them.`);
+  if (scene && scene.frame !== "inertial") found.push(`The motion is seen from ${scene.frame}.`);
+  return found.map((text) => element("p", { className: "hint" }, text));
+}
+
+function keys(player) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.closest("input:not([type=range]):not([type=checkbox]), select, textarea");
+    if (typing) return;
+    const actions = {
+      " ": () => player.play(), ArrowRight: () => player.step(1), ArrowLeft: () => player.step(-1),
+      Home: () => player.seek(player.first), End: () => player.seek(player.last), f: () => player.viewer.fit(),
+    };
+    const ranged = event.target.closest("input[type=range], button");
+    if (!actions[event.key] || (ranged && event.key.startsWith("Arrow"))) return;
+    event.preventDefault();
+    actions[event.key]();
+  });
+}
+
+async function start() {
+  const bytes = await unpackBytes(document.getElementById("femb-arrays").textContent);
+  const page = element("main");
+  document.body.append(page);
+  page.append(header(data.head));
+  let player = null;
+  if (data.scene) {
+    page.append(element("div", { id: "view-place" }));
+    player = viewSection(data.scene, bytes);
+  }
+  const seek = (time) => player && player.kind !== "modes" && (player.play(false), player.seek(time));
+  if (data.modes) page.append(section("Modes", element("p", { className: "hint" }, "A click on a mode shows it."), modeTable(data.modes, player)));
+  if (data.static) page.append(section("Static path", ...staticSection(data.static, player)));
+  if (data.study) page.append(section("Study", ...studySection(data.study)));
+  const facts = data.head.facts.map(([word, text]) => element("tr", {}, element("th", {}, word), element("td", {}, text)));
+  const ran = section("What was run", element("table", { className: "facts" }, element("tbody", {}, facts)), ...notes());
+  const audit = data.audit.length
+    ? section("Audit: is it right?", element("p", { id: "verdict" }, auditSentence(data.audit)), auditTable(data.audit)) : null;
+  page.append(element("div", { className: audit ? "beside" : "" }, ...[audit, ran].filter(Boolean)));
+  let curves = null;
+  if (data.histories) {
+    curves = new Curves(data.histories, bytes, seek);
+    page.append(section(data.static ? "Over the states" : "Time histories", curves.place));
+    curves.show(curves.chosen());
+    if (player && player.kind !== "modes") player.listeners.push((time) => curves.at(time));
+  }
+  if (data.peaks.length) page.append(section("Peak loads", peakTable(data.peaks, seek, data.static ? "state " : "")));
+  if (data.case) page.append(section("", element("details", {}, element("summary", {}, "Case"), element("pre", {}, data.case))));
+  page.append(element("footer", {}, "Made by femb, with three.js and uPlot (MIT licence)."));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    if (player) player.viewer.theme();
+    if (curves) curves.theme();
+  });
+  if (player) {
+    keys(player);
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const first = ["bending moment", "axial force", "deflection"].find((name) => data.scene.quantities.some((each) => each.name === name));
+    if (first && player.kind !== "modes") player.colour(first);
+    if (player.kind !== "states" && !still) player.play(true);
+  }
+  window.femb = { data, player, curves };
+  document.documentElement.dataset.ready = "yes";
+}
+
+start();

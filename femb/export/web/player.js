@@ -1,0 +1,206 @@
+// The player: play, pause, scrub, speed, what is followed, colours and the scale of deflections.
+
+const LONGEST = 20; // s of playing at the first speed
+const STATES_A_SECOND = 4;
+const SWINGS_A_SECOND = 0.5; // of modes
+const SCALES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000];
+
+class Player {
+  constructor(scene, structure, viewer, modes) {
+    Object.assign(this, { scene, structure, viewer, modes });
+    this.kind = scene.kind;
+    this.times = this.kind === "time" ? scene.times : scene.times.map((_, k) => k);
+    this.first = this.times[0];
+    this.last = this.times[this.times.length - 1];
+    this.time = this.first;
+    this.mode = 1;
+    this.phase = 0;
+    this.enlarge = 1;
+    this.scale = null;
+    this.listeners = [];
+    const span = this.last - this.first;
+    this.speed = this.kind === "states" ? STATES_A_SECOND : span > LONGEST ? span / LONGEST : 1;
+    if (this.kind === "time" && span > 0 && span < 2) this.speed = span / 4;
+    this.first_speed = this.speed;
+    this.playing = false;
+    this.before = null;
+    this.visible = true;
+    new IntersectionObserver((entries) => (this.visible = entries.at(-1).isIntersecting)).observe(viewer.place);
+    this.build();
+    this.show();
+    requestAnimationFrame((now) => this.tick(now));
+  }
+
+  tick(now) {
+    const step = this.before === null ? 0 : Math.min(0.1, (now - this.before) / 1000);
+    this.before = now;
+    if (this.playing && this.visible) {
+      if (this.kind === "modes") {
+        this.phase = (this.phase + 2 * Math.PI * SWINGS_A_SECOND * step) % (2 * Math.PI);
+        this.show();
+      } else {
+        const next = this.time + step * this.speed;
+        this.seek(next > this.last ? this.first : next); // from the start again
+      }
+    }
+    requestAnimationFrame((later) => this.tick(later));
+  }
+
+  play(on = !this.playing) {
+    this.playing = on && (this.kind === "modes" || this.times.length > 1);
+    this.button.textContent = this.playing ? "❚❚" : "▶";
+    this.button.title = this.playing ? "Pause (space)" : "Play (space)";
+  }
+
+  seek(time) {
+    this.time = Math.min(this.last, Math.max(this.first, time));
+    this.show();
+    for (const listener of this.listeners) listener(this.time);
+  }
+
+  step(count) {
+    this.play(false);
+    if (this.kind === "modes") return;
+    const [i, , w] = this.place();
+    this.seek(this.times[Math.min(this.times.length - 1, Math.max(0, count > 0 ? i + count : i + (w > 1e-9 ? 0 : count)))]);
+  }
+
+  choose(mode) {
+    this.mode = mode;
+    this.modeList.value = String(mode);
+    this.play(true);
+    this.show();
+    for (const listener of this.listeners) listener(mode);
+  }
+
+  /** The output times before and after the time, and the part of the way between them. */
+  place() {
+    let [low, high] = [0, this.times.length - 1];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.times[middle] <= this.time) low = middle;
+      else high = middle;
+    }
+    const span = this.times[high] - this.times[low];
+    return [low, high, span > 0 ? (this.time - this.times[low]) / span : 0];
+  }
+
+  show() {
+    if (this.kind === "modes") {
+      const size = Math.sin(this.phase) * this.enlarge;
+      this.structure.show(0, Math.min(this.mode, this.times.length - 1), size, 1, this.scale);
+    } else {
+      const [i, j, w] = this.place();
+      this.structure.show(i, j, w, this.enlarge, this.scale);
+      this.slider.value = String(this.time);
+    }
+    this.clock.textContent = this.text();
+    this.viewer.draw();
+  }
+
+  text() {
+    if (this.kind === "modes") {
+      const mode = this.modes && this.modes[this.mode - 1];
+      return mode ? `mode ${this.mode}, ${shortNumber(mode.frequency, 5)} Hz` : `mode ${this.mode}`;
+    }
+    if (this.kind === "states") {
+      const factor = this.factors && this.factors[Math.round(this.time)];
+      const state = `state ${Math.round(this.time)}`;
+      return factor === undefined || factor === null ? state : `${state}, load factor ${shortNumber(factor, 4)}`;
+    }
+    const span = this.last - this.first;
+    const digits = span > 0 ? Math.min(6, Math.max(0, 3 - Math.floor(Math.log10(span)))) : 3;
+    return `${this.time.toFixed(digits)} s`;
+  }
+
+  build() {
+    this.button = element("button", { className: "play", type: "button", onclick: () => this.play() });
+    this.slider = element("input", {
+      type: "range", min: this.first, max: this.last, step: "any", className: "scrub", ariaLabel: "time",
+      oninput: () => { this.play(false); this.seek(Number(this.slider.value)); },
+    });
+    this.clock = element("output", { className: "clock", id: "clock" });
+    this.modeList = element(
+      "select", { id: "mode", ariaLabel: "mode", onchange: () => this.choose(Number(this.modeList.value)) },
+      (this.modes || []).map((mode, k) => new Option(`${k + 1}: ${shortNumber(mode.frequency, 5)} Hz  ${mode.moves}`, String(k + 1))),
+    );
+    const main = this.kind === "modes" ? [labelled("mode", this.modeList)] : [this.slider];
+    this.bar = element("div", { className: "player" }, this.button, ...main, this.clock);
+    this.options = element("div", { className: "options" }, this.choices());
+    this.play(false);
+  }
+
+  choices() {
+    const found = [];
+    if (this.kind === "time" && this.last > this.first) found.push(labelled("speed", this.speeds()));
+    const quantities = this.scene.quantities;
+    this.legend = element("div", { className: "legend-place" });
+    this.colours = element(
+      "select", { id: "colour", ariaLabel: "colour", onchange: () => this.colour(this.colours.value) },
+      new Option("plain", ""), quantities.map((each) => new Option(each.name, each.name)),
+    );
+    if (quantities.length) found.push(labelled("colour by", this.colours));
+    const named = (part) => new Option(part.name, part.name);
+    const bodies = this.structure.bodies.filter((body) => !body.fixed);
+    this.followList = element(
+      "select", { id: "follow", ariaLabel: "follow", onchange: () => this.follow() },
+      new Option("nothing", ""), new Option("the structure", "*"), bodies.map(named),
+    );
+    this.turning = element("input", { type: "checkbox", onchange: () => this.follow() });
+    if (this.kind === "time") {
+      found.push(labelled("follow", this.followList), element("label", {}, this.turning, "and turn with it"));
+    }
+    const first = SCALES.indexOf(1);
+    const scale = element("input", { type: "range", min: 0, max: SCALES.length - 1, step: 1, value: first, id: "enlarge" });
+    const shown = element("output", {}, "× 1");
+    scale.oninput = () => {
+      this.enlarge = SCALES[Number(scale.value)];
+      shown.textContent = `× ${this.enlarge}`;
+      this.show();
+    };
+    const flexible = this.structure.beams.length || this.structure.bodies.some((body) => body.meshes.some((mesh) => mesh.shapes));
+    const label = this.kind === "modes" ? "amplitude" : "deflection";
+    if (flexible || this.kind === "modes") {
+      const group = labelled(label, scale, shown);
+      group.title = this.kind === "modes"
+        ? "A mode has no size: this one is chosen for the eye."
+        : "Enlarges the deflection of each beam and flexible body from its own undeformed shape, which moves with what carries it. What hangs on them stays at its true place, so that joints seem to open.";
+      found.push(group);
+    }
+    const view = (text, along, title) => element("button", { type: "button", title, onclick: () => this.viewer.fit(along) }, text);
+    found.push(element(
+      "div", { className: "views" }, view("fit", "", "See the whole structure (f)"),
+      view("x", "x", "From x"), view("y", "y", "From −y"), view("z", "z", "From above"),
+    ));
+    return found;
+  }
+
+  speeds() {
+    const list = element("select", { id: "speed", ariaLabel: "speed", onchange: () => (this.speed = this.first_speed * Number(list.value)) });
+    for (const factor of [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10]) {
+      list.append(new Option(`${shortNumber(this.first_speed * factor, 2)} s/s`, String(factor)));
+    }
+    list.value = "1";
+    return list;
+  }
+
+  colour(name) {
+    const quantity = this.scene.quantities.find((each) => each.name === name);
+    this.scale = quantity ? new ColourScale(quantity) : null;
+    this.colours.value = quantity ? name : "";
+    this.legend.replaceChildren(...(this.scale ? [this.scale.legend()] : []));
+    this.show();
+  }
+
+  follow(name = this.followList.value) {
+    this.followList.value = name;
+    const body = this.structure.bodies.find((each) => each.name === name);
+    this.viewer.follow(name === "*" ? "structure" : body || null, this.turning.checked);
+    this.show();
+  }
+}
+
+/** A label before controls. */
+function labelled(text, ...controls) {
+  return element("label", {}, element("span", {}, text), ...controls);
+}

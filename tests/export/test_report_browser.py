@@ -1,0 +1,143 @@
+"""The report page in a headless Chromium: no complaint in its console, the structure where the results have it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shared_runs
+from checkout import CASES
+from oracles.browser import PROGRAM, Browser
+from oracles.synthetic_results import flexible, satellite
+
+import femb
+from femb import Results, Sweep
+from femb.numerics import rotations
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")]
+
+# Where the middle of the last section of a beam is, in the frame of the results.
+TIP = """(() => {
+  const { player, data } = femb;
+  player.viewer.render();
+  const beam = player.structure.beams.find((part) => part.name === NAME);
+  player.structure.moving.updateWorldMatrix(true, true);
+  const points = beam.mesh.geometry.attributes.position;
+  const sum = beam.mesh.position.clone().set(0, 0, 0);
+  for (let c = 1; c <= beam.corners; c++) {
+    const corner = beam.mesh.position.clone().fromBufferAttribute(points, points.count - c);
+    sum.add(corner.applyMatrix4(beam.mesh.matrixWorld));
+  }
+  return sum.toArray().map((x, k) => x / beam.corners + data.scene.path[k]);
+})()"""
+PIXELS = "(femb.player.viewer.render(), document.querySelector('canvas').toDataURL())"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("profile"), 900, 700) as started:
+        yield started
+    assert started.problems == []
+
+
+def opened(browser, results, folder, **words):
+    browser.open(femb.report(results, folder / "report.html", **words))
+    assert browser.problems == []
+
+
+def test_the_satellite_moves_as_in_its_results(browser, tmp_path):
+    results = shared_runs.results_of("satellite_forced")
+    opened(browser, results, tmp_path)
+    assert (tmp_path / "report.html").stat().st_size < 3e6
+    assert browser.value("femb.player.playing")
+    begin = browser.value("femb.player.time")
+    browser.wait(f"femb.player.time > {begin}")
+    browser.value("femb.player.play(false)")
+    first = browser.value(PIXELS)
+    times = browser.value("femb.data.scene.times")
+    beam, hub = results.beams["right"], results.bodies["hub"]
+    for time in (times[0], times[300], times[-1]):
+        k = int(np.argmin(np.abs(results.time - time)))
+        browser.value(f"femb.player.seek({time})")
+        tip = browser.value(TIP.replace("NAME", "'right'"))
+        np.testing.assert_allclose(tip, beam.position[k, -1], atol=2e-4)
+        browser.value("femb.player.enlarge = 500; femb.player.show()")
+        moved = np.array(browser.value(TIP.replace("NAME", "'right'"))) - tip
+        np.testing.assert_allclose(moved, 499 * rotations.rotate(hub.quaternion[k], beam.deflection[k, -1]), atol=1e-3)
+        browser.value("femb.player.enlarge = 1")
+    assert browser.value(PIXELS) != first
+    browser.value("femb.player.turning.checked = true; femb.player.follow('hub'); femb.player.seek(7)")
+    tip = browser.value(TIP.replace("NAME", "'right'"))  # in the axes of the hub, which were the inertial ones
+    still = rotations.rotate_back(hub.quaternion[700], beam.position[700, -1] - hub.position[700])
+    np.testing.assert_allclose(tip, hub.position[0] + rotations.rotate(hub.quaternion[0], still), atol=2e-4)
+
+
+def test_histories_are_picked_and_keys_play(browser, tmp_path):
+    opened(browser, Results(*satellite()), tmp_path)
+    shown = browser.value("document.querySelectorAll('.plot canvas').length")
+    filtered = "femb.curves.filter.value = 'hub velocity'; femb.curves.filter.oninput();"
+    browser.value(f"{filtered} document.querySelector('.names input:not(:checked)').click()")
+    assert browser.value("document.querySelectorAll('.plot canvas').length") == shown + 1
+    assert browser.value("[...femb.curves.plots.keys()].at(-1)").startswith("bodies/hub/")
+    playing = browser.value("femb.player.playing")
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key=" ", text=" ")
+    assert browser.value("femb.player.playing") != playing
+    browser.value("femb.player.play(false); femb.player.seek(0)")
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight")
+    assert browser.value("femb.player.time") == pytest.approx(0.1)
+    assert browser.value("document.getElementById('clock').textContent") == "0.100 s"
+
+
+def test_modes_swing_and_static_states_are_stepped_through(browser, tmp_path):
+    model = femb.load_case(CASES / "satellite_two_arrays.toml").model
+    opened(browser, femb.modes(model, 4, held="hub"), tmp_path)
+    browser.value("femb.player.choose(2)")
+    first = browser.value(PIXELS)
+    browser.wait(f"{PIXELS} !== {first!r}")
+    assert browser.value("document.getElementById('clock').textContent").startswith("mode 2, ")
+    path = femb.static(femb.load_case(CASES / "lees_frame.toml").model, steps=2, time=1.0)
+    opened(browser, path, tmp_path)
+    browser.value("femb.player.seek(2)")
+    assert browser.value("document.getElementById('clock').textContent") == "state 2, load factor 1"
+    np.testing.assert_allclose(
+        browser.value(TIP.replace("NAME", "'frame'")), path.beams["frame"].position[2, -1], atol=1e-3
+    )
+    assert browser.value("document.querySelectorAll('.chart circle').length") == 3
+
+
+def test_flexible_bodies_are_drawn_by_their_mesh_by_lines_and_by_links(browser, tmp_path):
+    for cells, kind in (({"cells_line": np.array([[0, 4], [4, 6]])}, "LineSegments"), ({}, "Mesh")):
+        opened(browser, Results(*flexible(cells)), tmp_path)
+        browser.value("femb.player.seek(1)")
+        assert browser.value("femb.player.structure.bodies[0].meshes[0].mesh.type") == kind
+        assert browser.value("femb.player.structure.links.geometry.attributes.position.count") == 2 * (not cells)
+    opened(browser, Results(*flexible({"cells_hexahedron": np.arange(8)[None]})), tmp_path)
+    browser.value(
+        "femb.player.play(false); femb.player.enlarge = 2; femb.player.colour('deflection'); femb.player.seek(1)"
+    )
+    points = browser.value("[...femb.player.structure.bodies[0].meshes[0].mesh.geometry.attributes.position.array]")
+    assert np.max(np.reshape(points, (-1, 3))[:, 0]) == pytest.approx(1.0 + 2 * 0.2, abs=1e-4)
+
+
+def test_unfinished_runs_and_studies_are_shown(browser, tmp_path):
+    block, static, attributes = satellite()
+    text = "</script><b>"
+    root = {"status": "running", "title": text, "message": text}
+    none = {path: array[:0] for path, array in block.items()}
+    opened(browser, Results(none, static, attributes | {"": root}), tmp_path)
+    assert browser.value("document.querySelector('h1').textContent") == f"{text}unfinished"
+    peak = np.array([1.0, 4.0, np.nan])
+    sweep = Sweep({"k": [1.0, 2.0, 3.0]}, {"peak": peak}, np.isnan(peak), ["", "", text], {"peak": "N"})
+    opened(browser, sweep, tmp_path)
+    assert text in browser.value("document.querySelector('main').textContent")
+    assert browser.value("document.querySelectorAll('.chart circle').length") == 2
+
+
+def test_notebooks_show_the_page_inline(browser, tmp_path):
+    page = Path(tmp_path / "notebook.html")
+    page.write_text(f"<!doctype html><html><body>{Results(*satellite()).show()._repr_html_()}</body></html>")
+    browser.open(page, ready="document.querySelector('iframe') !== null")
+    browser.enter_frame()
+    browser.wait("document.documentElement?.dataset.ready === 'yes'")
+    assert browser.value("femb.data.scene.beams.length") == 2
+    assert browser.value("window.origin") == "null"  # it reaches nothing of the notebook
+    assert browser.problems == []
