@@ -4,9 +4,9 @@ numba's cache files are pickles: loading one can execute arbitrary code, and num
 begins with a digest of its name and content; a file with a wrong digest is deleted and its kernel compiled again. If no
 trusted folder exists, or a file cannot be written, kernels are compiled in memory, with a warning.
 
-Before numba loads a kernel it prepares for compilation: it imports what it knows of Python, numpy and LAPACK, which takes
-longer than the start of femb itself. Machine code needs none of it, only the addresses of numba's runtime, so with tested
-versions of numba kernels are loaded without it; numba prepares itself once there is something to compile.
+Before numba loads a kernel it prepares for compilation: it imports what it knows of Python, numpy and LAPACK, which
+takes longer than the start of femb itself. Machine code needs none of it, only the addresses of numba's runtime, so
+with tested versions of numba kernels are loaded without it; numba prepares itself once there is something to compile.
 """
 
 import hashlib
