@@ -38,8 +38,12 @@ def _known() -> bool:
         from numba.core.registry import CPUDispatcher
     except ImportError:
         return False
-    names = (types.Function, "get_call_type"), (Compiler, "compile_extra"), (CPUDispatcher, "_compile_for_args")
-    names += ((CPUDispatcher, "_compilation_chain_init_hook"),)
+    names = (
+        (types.Function, "get_call_type"),
+        (Compiler, "compile_extra"),
+        (CPUDispatcher, "_compile_for_args"),
+        (CPUDispatcher, "_compilation_chain_init_hook"),
+    )
     return callable(global_compiler_lock) and all(hasattr(kind, name) for kind, name in names)
 
 
