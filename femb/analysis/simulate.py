@@ -67,7 +67,7 @@ def simulate(
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    with threads, Recording(system, run.method, out, case_text) as recording:
+    with threads, Recording(system, run.method, out, case_text, run.output) as recording:
         stepper = make_stepper(form, run)
         try:
             watch = recording.watching(progress)
@@ -138,6 +138,10 @@ def summary(model: Model, run: Run | None = None) -> str:
     if run is not None:
         make_formulation(system, run.formulation)
         check_memory(system, run)
+        if run.output.restricted:
+            from femb.results.record import Recorder
+
+            Recorder(system, run.output)
         for warning in run.unused():
             warnings.warn(warning, FembWarning, stacklevel=2)
     elements = sum(beam.elements for beam in model.beams.values())

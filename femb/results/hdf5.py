@@ -16,7 +16,9 @@ from femb.results.arrays import Block, joined
 from femb.results.openfile import ForgivingFile
 
 CHUNK_BYTES = 1 << 16  # unit of reading and checking
-BATCH_BYTES = 1 << 23  # collected before a write
+BATCH_BYTES = 1 << 25  # collected before a write
+# Most output times in a chunk of an array of many nodes, so that the history of one node is in few chunks.
+TOGETHER = 256
 # An array larger than its stored bytes by these factors (uncompressed, compressed) and more is refused: it would fill
 # the memory.
 EXPANSION, COMPRESSED_EXPANSION = 2, 1100
@@ -31,8 +33,10 @@ def write_hdf5(
     static: Block,
     frames: int,
     blocks: Iterable[Block],
+    compression: int = 0,
 ) -> None:
-    """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all.
+    """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all; compression : level of
+    gzip of the arrays over time.
 
     Raises OSError where there is no room, TypeError or ValueError where a value cannot be stored; the file is then
     invalid.
@@ -50,13 +54,14 @@ def write_hdf5(
             for name, value in values.items():
                 item.attrs[name] = value
         series: dict[str, Any] = {}
-        done = 0
+        done = together = 0
         for block in _gathered(blocks):
             if target.error is not None:
                 break
             for name, array in block.items():
                 if name not in series:
-                    series[name] = _create_series(file, name, frames, array)
+                    together = together or _together(block)
+                    series[name] = _create_series(file, name, frames, array, together, compression)
                 _fill(series[name], done, array)
             done += len(next(iter(block.values())))
     if target.error is not None:
@@ -64,17 +69,29 @@ def write_hdf5(
 
 
 def _gathered(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Joins small blocks to a few large ones, since every write by HDF5 costs time."""
+    """Joins small blocks to a few large ones, since every write by HDF5 costs time; all but the last have a multiple of
+    `_together` output times, so that no chunk is written twice."""
     collected: list[Block] = []
     size = 0
     for block in blocks:
         collected.append(block)
         size += sum(array.nbytes for array in block.values())
         if size >= BATCH_BYTES:
-            yield joined(collected)
-            collected, size = [], 0
+            batch = joined(collected)
+            frames, step = len(next(iter(batch.values()))), _together(batch)
+            whole = frames - frames % step
+            if whole:
+                yield {path: array[:whole] for path, array in batch.items()}
+            collected = [{path: array[whole:] for path, array in batch.items()}] if whole < frames else []
+            size = sum(array.nbytes for part in collected for array in part.values())
     if collected:
         yield joined(collected)
+
+
+def _together(block: Block) -> int:
+    """Number of output times, a power of two, that are written together."""
+    row = sum(array.nbytes for array in block.values()) / max(1, len(next(iter(block.values()))))
+    return int(2 ** np.floor(np.log2(np.clip(BATCH_BYTES / max(row, 1.0), 1, TOGETHER))))
 
 
 def _create(file: Any, path: str, array: np.ndarray) -> None:
@@ -90,23 +107,30 @@ def _create(file: Any, path: str, array: np.ndarray) -> None:
     file.create_dataset(path, data=array, **options)
 
 
-def _create_series(file: Any, path: str, frames: int, array: np.ndarray) -> Any:
+def _create_series(file: Any, path: str, frames: int, array: np.ndarray, together: int, compression: int) -> Any:
     """A dataset that can grow along time."""
     shape = (frames, *array.shape[1:])
     return file.create_dataset(
         path,
         shape=shape,
         maxshape=(None, *(size or None for size in shape[1:])),
-        chunks=_chunk(shape, array.dtype.itemsize),
+        chunks=_chunk(shape, array.dtype.itemsize, together),
         dtype=array.dtype,
         fletcher32=True,
+        # shuffle puts the bytes of numbers of the same order side by side, which are alike
+        **({"compression": "gzip", "compression_opts": compression, "shuffle": True} if compression else {}),
         # NaN shows a reader the rows that were never filled.
         fillvalue=np.nan if array.dtype.kind == "f" else None,
     )
 
 
-def _chunk(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+def _chunk(shape: tuple[int, ...], itemsize: int, together: int = 1) -> tuple[int, ...]:
+    """Shape of a chunk: many output times of all nodes or, where these are too many, ``together`` times of some."""
     row = max(1, itemsize * int(np.prod(shape[1:], dtype=np.int64)))
+    frames = min(shape[0], together)
+    if frames > 1 and frames * row > CHUNK_BYTES:
+        nodes = max(1, CHUNK_BYTES * shape[1] // (frames * row))
+        return (frames, nodes, *(max(1, size) for size in shape[2:]))
     return (max(1, min(shape[0], CHUNK_BYTES // row)), *(max(1, size) for size in shape[1:]))
 
 
@@ -206,6 +230,14 @@ def _whole_rows(dataset: Any, path: str) -> int:
     if not offsets <= wanted or len(addresses) != len(offsets) or 0 in addresses:
         raise ResultError(f"{path}: parts of it are not where they should be")
     return min((offset[0] for offset in wanted - offsets), default=dataset.shape[0])
+
+
+def check_complete(dataset: Any, path: str) -> None:
+    """Raise ResultError where a dataset has not all of its chunks. The checksums are those that are read."""
+    if dataset.chunks is not None:
+        counts = [-(-size // part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
+        if dataset.id.get_num_chunks() != int(np.prod(counts)):
+            raise ResultError(f"{path}: a part of it is missing")
 
 
 def read_array(dataset: Any) -> np.ndarray:
