@@ -4,7 +4,7 @@ Everything has a checksum: arrays by HDF5's filter fletcher32, groups by HDF5's 
 that can grow along their first axis.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.arrays import Block, joined
+from femb.results.arrays import Block
+from femb.results.chunks import chunk_shape, gathered, written_together
 from femb.results.openfile import ForgivingFile
 
-CHUNK_BYTES = 1 << 16  # unit of reading and checking
-BATCH_BYTES = 1 << 25  # collected before a write
-# Most output times in a chunk of an array of many nodes, so that the history of one node is in few chunks.
-TOGETHER = 256
 # An array larger than its stored bytes by these factors (uncompressed, compressed) and more is refused: it would fill
 # the memory.
 EXPANSION, COMPRESSED_EXPANSION = 2, 1100
@@ -55,43 +52,17 @@ def write_hdf5(
                 item.attrs[name] = value
         series: dict[str, Any] = {}
         done = together = 0
-        for block in _gathered(blocks):
+        for block in gathered(blocks):
             if target.error is not None:
                 break
             for name, array in block.items():
                 if name not in series:
-                    together = together or _together(block)
+                    together = together or written_together(block)
                     series[name] = _create_series(file, name, frames, array, together, compression)
                 _fill(series[name], done, array)
             done += len(next(iter(block.values())))
     if target.error is not None:
         raise target.error
-
-
-def _gathered(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Joins small blocks to a few large ones, since every write by HDF5 costs time; all but the last have a multiple of
-    `_together` output times, so that no chunk is written twice."""
-    collected: list[Block] = []
-    size = 0
-    for block in blocks:
-        collected.append(block)
-        size += sum(array.nbytes for array in block.values())
-        if size >= BATCH_BYTES:
-            batch = joined(collected)
-            frames, step = len(next(iter(batch.values()))), _together(batch)
-            whole = frames - frames % step
-            if whole:
-                yield {path: array[:whole] for path, array in batch.items()}
-            collected = [{path: array[whole:] for path, array in batch.items()}] if whole < frames else []
-            size = sum(array.nbytes for part in collected for array in part.values())
-    if collected:
-        yield joined(collected)
-
-
-def _together(block: Block) -> int:
-    """Number of output times, a power of two, that are written together."""
-    row = sum(array.nbytes for array in block.values()) / max(1, len(next(iter(block.values()))))
-    return int(2 ** np.floor(np.log2(np.clip(BATCH_BYTES / max(row, 1.0), 1, TOGETHER))))
 
 
 def _create(file: Any, path: str, array: np.ndarray) -> None:
@@ -103,7 +74,7 @@ def _create(file: Any, path: str, array: np.ndarray) -> None:
         array = encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize)))
     # HDF5 has checksums of chunks only, and a single number has no chunks.
     checked = array.size and array.ndim
-    options = {"chunks": _chunk(array.shape, array.dtype.itemsize), "fletcher32": True} if checked else {}
+    options = {"chunks": chunk_shape(array.shape, array.dtype.itemsize), "fletcher32": True} if checked else {}
     file.create_dataset(path, data=array, **options)
 
 
@@ -114,7 +85,7 @@ def _create_series(file: Any, path: str, frames: int, array: np.ndarray, togethe
         path,
         shape=shape,
         maxshape=(None, *(size or None for size in shape[1:])),
-        chunks=_chunk(shape, array.dtype.itemsize, together),
+        chunks=chunk_shape(shape, array.dtype.itemsize, together),
         dtype=array.dtype,
         fletcher32=True,
         # shuffle puts the bytes of numbers of the same order side by side, which are alike
@@ -122,16 +93,6 @@ def _create_series(file: Any, path: str, frames: int, array: np.ndarray, togethe
         # NaN shows a reader the rows that were never filled.
         fillvalue=np.nan if array.dtype.kind == "f" else None,
     )
-
-
-def _chunk(shape: tuple[int, ...], itemsize: int, together: int = 1) -> tuple[int, ...]:
-    """Shape of a chunk: many output times of all nodes or, where these are too many, ``together`` times of some."""
-    row = max(1, itemsize * int(np.prod(shape[1:], dtype=np.int64)))
-    frames = min(shape[0], together)
-    if frames > 1 and frames * row > CHUNK_BYTES:
-        nodes = max(1, CHUNK_BYTES * shape[1] // (frames * row))
-        return (frames, nodes, *(max(1, size) for size in shape[2:]))
-    return (max(1, min(shape[0], CHUNK_BYTES // row)), *(max(1, size) for size in shape[1:]))
 
 
 def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
