@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.methods import METHODS, STEPPERS, TABLEAUX, Entry
+from femb.base.output import EVERYTHING, Output
 from femb.base.types import OneOf
 from femb.base.values import shown
 
@@ -81,6 +82,7 @@ class Run:
     to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
     motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
     max_steps : largest number of steps, by default a million with error control and no limit with fixed steps.
+    output : what is recorded, by default all, and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -102,6 +104,7 @@ class Run:
     first_step: float | None = None
     max_step: float | None = None
     max_steps: int | None = None
+    output: Output = EVERYTHING
 
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:
@@ -121,6 +124,8 @@ class Run:
                 )
             if not isinstance(self.atol, Tolerances):
                 check.fail("atol", f"got {shown(self.atol)}, wanted Tolerances of position, quaternion and strain")
+            if not isinstance(self.output, Output):
+                check.fail("output", f"got {shown(self.output)}, wanted an Output of patterns, precision, compression")
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
             check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:

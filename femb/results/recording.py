@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from femb.base.errors import ResultError
+from femb.base.output import EVERYTHING, Output
 from femb.base.progress import Reporter
 from femb.results.arrays import NOTHING
-from femb.results.file import Block, MemoryWriter, ResultWriter
+from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
 from femb.results.record import Recorder
 from femb.results.results import Results
@@ -25,14 +26,23 @@ class Recording:
     """A context that records output instants; an error that leaves it ends the results with the error's message.
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
-    the output. message, statistics and arrays are recorded at the end. An error that leaves the context gets the
-    results as ``error.results``.
+    the output. output : what is recorded. message, statistics and arrays are recorded at the end. An error that leaves
+    the context gets the results as ``error.results``.
     """
 
-    def __init__(self, system: System, method: str, out: str | Path | None = None, case_text: str = "") -> None:
-        self._recorder = Recorder(system)
+    def __init__(
+        self,
+        system: System,
+        method: str,
+        out: str | Path | None = None,
+        case_text: str = "",
+        output: Output = EVERYTHING,
+    ) -> None:
+        self._recorder = Recorder(system, output)
         static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method)
-        self._writer = MemoryWriter(static, attributes) if out is None else ResultWriter(out, static, attributes)
+        self._writer: Writer = MemoryWriter(static, attributes)
+        if out is not None:
+            self._writer = ResultWriter(out, static, attributes, output.compression)
         self._collected: list[Frames] = []
         self._oldest = 0.0
         self._written = False

@@ -17,7 +17,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
-from femb.steppers.contract import Statistics, Step, left_limit
+from femb.steppers.contract import Statistics, Step, lands, left_limit
 from femb.steppers.dense import Dop853Step, End, HermiteStep
 from femb.steppers.diagnosis import largest_frequency
 from femb.steppers.variable_step import VariableStep
@@ -96,7 +96,7 @@ class RungeKutta4(_Explicit):
         """One step of the given length, shorter only to end at ``limit``; raises SolveError if it diverges."""
         remaining = limit - self.t
         length = float(self.run.step or self.run.duration)
-        h = remaining if length >= remaining * (1.0 - 1e-9) else length
+        h = remaining if lands(length, remaining) else length
         start, y0, k1 = self.t, self.y, self.rate
         end = limit if h == remaining else start + h
         middle = start + 0.5 * h
