@@ -25,13 +25,17 @@ class Recording:
     """A context that records output instants; an error that leaves it ends the results with the error's message.
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
-    the output. message, statistics and arrays are recorded at the end. An error that leaves the context gets the
-    results as ``error.results``.
+    the output. reason : why the method was chosen, if femb chose it. message, statistics and arrays are recorded at the
+    end. An error that leaves the context gets the results as ``error.results``.
     """
 
-    def __init__(self, system: System, method: str, out: str | Path | None = None, case_text: str = "") -> None:
+    def __init__(
+        self, system: System, method: str, out: str | Path | None = None, case_text: str = "", reason: str = ""
+    ) -> None:
         self._recorder = Recorder(system)
         static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method)
+        if reason:
+            attributes[""]["method_reason"] = reason
         self._writer = MemoryWriter(static, attributes) if out is None else ResultWriter(out, static, attributes)
         self._collected: list[Frames] = []
         self._oldest = 0.0
