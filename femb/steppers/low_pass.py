@@ -2,11 +2,11 @@
 
 An implicit method damps vibrations that are faster than its steps. Undamped, small ones nevertheless keep the steps
 short, because the error estimate sees them as long as the steps resolve them. With ``run.filter``, a frequency f in Hz,
-the estimate e of coordinates and velocities passes twice through a step of the linearised equations of length 1/mu,
+the estimate e of coordinates and velocities passes four times through a step of the linearised equations of length 1/mu,
 
     mu (x - e_q) = H y,    mu M (y - e_v) + C y + K x = 0,    mu = 2 pi f,
 
-which weights the error of an undamped vibration of frequency g by 1/(1 + (g/f)^2)^2, and leaves that of rigid motions.
+which weights the error of an undamped vibration of frequency g by 1/(1 + (g/f)^2)^4, and leaves that of rigid motions.
 Source: docs/theory/integration.md, section 9.
 """
 
@@ -20,7 +20,7 @@ from femb.steppers.contract import Statistics
 from femb.system.linear_solver import Factors, Matrix, Solver
 
 # How often an estimate passes the filter.
-PASSES = 2
+PASSES = 4
 # Number of components of a position in the groups of an ErrorScale.
 POSITION = 3
 
