@@ -94,8 +94,8 @@ def damped(results: Any) -> str:
         return ""
     energy = float(results.audit["energy_error"][-1])
     return (
-        f"vibrations above {statistics['filter']:.4g} Hz, {max(-energy, 0.0):.2g} J in all; sum of the local errors of "
-        f"the other motion {statistics['kept_error']:.2g} m"
+        f"vibrations above {statistics['filter']:.4g} Hz, with an energy error of {energy:.2g} J at the end; local "
+        f"errors of the other motion {statistics['kept_error']:.2g} m in all"
     )
 
 
