@@ -2,7 +2,7 @@
 
 An implicit method damps vibrations that are faster than its steps. Undamped, small ones nevertheless keep the steps
 short, because the error estimate sees them as long as the steps resolve them. With ``run.filter``, a frequency f in Hz,
-the estimate e of coordinates and velocities passes four times through a step of the linearised equations of length 1/mu,
+the estimate e of coordinates and velocities passes four times through a step of length 1/mu of the linear equations,
 
     mu (x - e_q) = H y,    mu M (y - e_v) + C y + K x = 0,    mu = 2 pi f,
 
