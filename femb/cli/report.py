@@ -93,10 +93,10 @@ def damped(results: Any) -> str:
     if "filter" not in statistics or "energy_error" not in results.audit:
         return ""
     energy = float(results.audit["energy_error"][-1])
-    return (
-        f"vibrations above {statistics['filter']:.4g} Hz, with an energy error of {energy:.2g} J at the end; local "
-        f"errors of the other motion {statistics['kept_error']:.2g} m in all"
-    )
+    text = f"vibrations above {statistics['filter']:.4g} Hz, with an energy error of {energy:.2g} J at the end"
+    # zero in coordinates without positions, as angles of joints
+    kept = float(statistics["kept_error"])
+    return text + (f"; local errors of the other motion {kept:.2g} m in all" if kept else "")
 
 
 def audit(results: Any) -> str:

@@ -85,7 +85,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._initial_form = form
         # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
         self._low_pass, self._exact = None, False
-        if run.filter is not None:
+        if run.filter is not None and "filter" in run.stepper.options:
             self._low_pass = LowPass(run.filter, self.scale_q)
             self.statistics = FilterStatistics(filter=run.filter)
 

@@ -30,7 +30,8 @@ class FilterStatistics(Statistics):
     """Counts of a run with a filter.
 
     filter : Hz. kept_error : sum over the steps of the largest local error of a position that the filter kept, m: the
-    order of magnitude of the error of the motion, as long as errors do not grow by themselves.
+    order of magnitude of the error of the motion, as long as errors do not grow by themselves; zero in coordinates
+    without positions.
     """
 
     filter: float = 0.0

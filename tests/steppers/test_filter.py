@@ -1,10 +1,13 @@
 """Vibrations above a frequency are damped on request, and the motion below it is kept to the tolerance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from checkout import CASES
 from oracles.stiff_motion import flying_beam, wire_satellite
 
-from femb import Model, RigidBody, simulate
+from femb import FembWarning, Model, RigidBody, load_case, simulate
 from femb.elements import JointEnd, JointStops, PointMass, Prismatic, SpringDamper, SpringEnd
 
 # The slow mass swings 0.5 m at 1 Hz; the fast one vibrates by 5 mm at 200 Hz.
@@ -65,6 +68,20 @@ def test_an_impact_is_followed_all_the_same(method, stiffness):
     model.add(JointStops("stop", joint="rail", stiffness=stiffness, upper=0.3))
     results = simulate(model, duration=1.0, output_interval=0.1, method=method, filter=1.0)
     assert results.bodies["b"].velocity[-1, 0] == pytest.approx(-1.0, rel=2e-3)
+
+
+@pytest.mark.parametrize("formulation", ["quaternion", "reduced"])
+def test_every_formulation_takes_a_filter(formulation):
+    case = load_case(CASES / "satellite_forced.toml", ["run.duration=1.0", "run.output_interval=0.1", "run.filter=2.0"])
+    one, other = (simulate(case.model, replace(case.run, formulation=each)) for each in ("velocity", formulation))
+    assert abs(one.statistics["steps"] - other.statistics["steps"]) <= 2
+    np.testing.assert_allclose(other.beams["right"].position, one.beams["right"].position, rtol=0.0, atol=1e-6)
+
+
+def test_a_method_without_a_filter_says_so():
+    with pytest.warns(FembWarning, match="run.filter: 20.0 has no effect, method 'bdf' does not use it"):
+        results = run("bdf", 0.01, filter=20.0)
+    assert "filter" not in results.statistics
 
 
 @pytest.mark.slow
