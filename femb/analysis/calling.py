@@ -48,6 +48,7 @@ class RunOptions(TypedDict, total=False):
     order: Literal[4, 6]
     max_order: int | None
     spectral_radius: float
+    filter: float | None
     first_step: float | None
     max_step: float | None
     max_steps: int

@@ -54,20 +54,22 @@ def simulate(
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
+    from femb.analysis.method_choice import with_method
     from femb.formulations import make_formulation
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
 
+    system = system_of(model, run.start == "assembled") if given is None else given
+    run, reason = with_method(system, run)
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
-    system = system_of(model, run.start == "assembled") if given is None else given
     _check_figures(model)
     check_memory(system, run)
     system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    with threads, Recording(system, run.method, out, case_text, run.output) as recording:
+    with threads, Recording(system, run.method, out, case_text, run.output, reason) as recording:
         stepper = make_stepper(form, run)
         try:
             watch = recording.watching(progress)
@@ -131,11 +133,14 @@ def summary(model: Model, run: Run | None = None) -> str:
     model.
     """
     from femb.analysis.memory import check_memory
+    from femb.analysis.method_choice import with_method
     from femb.formulations import make_formulation
 
     system = system_of(model, run is not None and run.start == "assembled")
     _check_figures(model)
+    reason = ""
     if run is not None:
+        run, reason = with_method(system, run)
         make_formulation(system, run.formulation)
         check_memory(system, run)
         if run.output.restricted:
@@ -153,6 +158,7 @@ def summary(model: Model, run: Run | None = None) -> str:
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
+    lines += [f"method {reason}"] if reason else []
     lines += unconnected(system.layout)
     lines += [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
     if system.n_c:

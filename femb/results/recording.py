@@ -26,7 +26,8 @@ class Recording:
     """A context that records output instants; an error that leaves it ends the results with the error's message.
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
-    the output. output : what is recorded. message, statistics and arrays are recorded at the end. An error that leaves
+    the output. output : what is recorded. reason : why the method was chosen, if femb
+    chose it. message, statistics and arrays are recorded at the end. An error that leaves
     the context gets the results as ``error.results``.
     """
 
@@ -37,9 +38,12 @@ class Recording:
         out: str | Path | None = None,
         case_text: str = "",
         output: Output = EVERYTHING,
+        reason: str = "",
     ) -> None:
         self._recorder = Recorder(system, output)
         static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method)
+        if reason:
+            attributes[""]["method_reason"] = reason
         self._writer: Writer = MemoryWriter(static, attributes)
         if out is not None:
             self._writer = ResultWriter(out, static, attributes, output.compression)

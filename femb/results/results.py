@@ -109,6 +109,11 @@ class Results:
         return str(self._root("method"))
 
     @property
+    def method_reason(self) -> str:
+        """Why femb chose the method, for ``method = "auto"``; else empty."""
+        return str(self._root("method_reason"))
+
+    @property
     def case(self) -> str:
         """Text of the case file, empty for a model written in Python."""
         return str(self._root("case"))

@@ -91,13 +91,27 @@ class Equations(NumberedModel):
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
             batch.matrices(u, q, v, mass, damping, stiffness)
+        return mass, self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
+
+    def exact_matrices(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats
+    ) -> tuple[Floats, Matrix, Floats]:
+        """As ``matrices``, with the exact derivatives at the accelerations a (n_v,): those of beams take longer to
+        compile, and let Newton's iteration converge where small stresses of slender members stiffen them."""
+        damping, stiffness = self.tangent(u, q, v, a)
+        return self.mass_data(q), self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
+
+    def _constrained(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, damping: Floats, stiffness: Floats
+    ) -> Matrix:
+        """Damping with J, J^T and low-rank parts; adds the derivatives of constraint forces to stiffness."""
         self.constraint_set.jacobian(u, q, damping)
         if multipliers is not None:
             self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         parts = [part for part in (batch.low_rank_matrices(q, v) for batch in self.batches) if part is not None]
         if parts:
-            return mass, WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c), stiffness
-        return mass, damping, stiffness
+            return WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c)
+        return damping
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
         """d(residual)/dv and d(residual)/dq H at one state, exact, at constant inputs; block data.
