@@ -1,7 +1,8 @@
-"""The problems against other programs: ``python -m tests.bench [--only p1 p2] [--quick] [--json FILE] [--page] [--references]``.
+"""The problems against other programs: ``python -m tests.bench [--only p1 p2] [--quick] [--json FILE] [--page]``.
 
-Without options, all problems are measured, printed and written to docs/performance.json, and the tables and the pictures
-of docs/performance.md are made of it; ``--page`` only makes these. ``--only`` replaces the problems whose keys begin so.
+Without options, all problems are measured, printed and written to docs/performance.json, and the table and the picture
+of docs/performance.md are made of it; ``--page`` only makes these. ``--only`` replaces the problems whose keys
+begin so. ``--references`` computes the values without error anew.
 """
 
 import os
@@ -9,18 +10,18 @@ import os
 for _word in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_word}_NUM_THREADS", "1")
 
-import argparse
-import json
-import platform
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+import argparse  # noqa: E402
+import json  # noqa: E402
+import platform  # noqa: E402
+from importlib.metadata import version  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
 
-import numpy as np
+import numpy as np  # noqa: E402
 
-from .harness import comparisons, measured
-from .page import DATA, draw, line, write_page
-from .registry import all_problems
+from .harness import comparisons, measured  # noqa: E402
+from .page import DATA, draw, line, write_page  # noqa: E402
+from .registry import all_problems  # noqa: E402
 
 REFERENCES = Path(__file__).with_name("references.json")
 
@@ -62,8 +63,9 @@ def measure(only: list[str], quick: bool, repetitions: int, path: Path | None) -
         words = {"title": problem.title, "quantity": problem.quantity, "notes": problem.notes}
         data["problems"][problem.key] = words | {"points": points, "comparisons": rows}
         for row in rows:
+            peer = f"{row['peer']:26} {row['peer_setting']:24} error {row['error']:.1e}"
             ratio = "not reached" if row["ratio"] is None else f"{row['ratio']:.2f}"
-            print(f"  {row['peer']:26} {row['peer_setting']:24} error {row['error']:.1e}: ratio {ratio}, target {row['target']}")
+            print(f"  {peer}: ratio {ratio}, target {row['target']}")
         order = [each.key for each in all_problems()]
         data["problems"] = dict(sorted(data["problems"].items(), key=lambda item: order.index(item[0])))
         if path is not None:
@@ -76,15 +78,20 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="KEY", help="problems whose keys begin so: p1, p6_a04")
     parser.add_argument("--quick", action="store_true", help="short runs that show that all works; nothing is written")
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--json", type=Path, default=DATA, help="where the numbers are, by default docs/performance.json")
-    parser.add_argument("--page", action="store_true", help="make tables and pictures of docs/performance.md, measure nothing")
+    parser.add_argument("--json", type=Path, default=DATA, help="default: docs/performance.json")
+    parser.add_argument("--page", action="store_true", help="only make table and picture of the page")
     parser.add_argument("--references", action="store_true", help="compute the references anew")
     options = parser.parse_args(words)
     if options.references:
         references(options.only)
         return
     if not options.page:
-        measure(options.only, options.quick, 1 if options.quick else options.repetitions, None if options.quick else options.json)
+        measure(
+            options.only,
+            options.quick,
+            1 if options.quick else options.repetitions,
+            None if options.quick else options.json,
+        )
     if not options.quick:
         data = json.loads(options.json.read_text(encoding="utf-8"))
         write_page(data)

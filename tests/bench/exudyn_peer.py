@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .harness import Failed
+from .harness import FailedError
 
 sys.exudynFast = True  # type: ignore[attr-defined]  # its module without range checks, the faster one
 with warnings.catch_warnings():
@@ -28,11 +28,15 @@ class Peer:
     def add(self, item: Any) -> int:
         """The number of a node, object, marker, load or sensor, told by the name of its class."""
         for method in ("Node", "Marker", "Load", "Sensor", "Object"):
-            if type(item).__name__.startswith(method) or (method == "Load" and type(item).__name__ in ("Force", "Torque")):
+            if type(item).__name__.startswith(method) or (
+                method == "Load" and type(item).__name__ in ("Force", "Torque")
+            ):
                 return int(getattr(self.system, f"Add{method}")(item))
         return int(self.system.AddObject(item))
 
-    def rigid_node(self, position: Any, velocity: Any = (0, 0, 0), spin: Any = (0, 0, 0), turn: Any = (1, 0, 0, 0)) -> int:
+    def rigid_node(
+        self, position: Any, velocity: Any = (0, 0, 0), spin: Any = (0, 0, 0), turn: Any = (1, 0, 0, 0)
+    ) -> int:
         """A node with Euler parameters; spin in body axes of a node that starts along the inertial axes."""
         rates = [0.0, *(0.5 * np.asarray(spin, float))]
         initial = [*velocity, *rates]
@@ -40,7 +44,9 @@ class Peer:
 
     def watch(self, *nodes: int) -> list[int]:
         """Sensors that keep the positions of nodes in memory."""
-        return [self.add(items.SensorNode(nodeNumber=n, storeInternal=True, outputVariableType=POSITION)) for n in nodes]
+        return [
+            self.add(items.SensorNode(nodeNumber=n, storeInternal=True, outputVariableType=POSITION)) for n in nodes
+        ]
 
     def settings(self, duration: float, step: float, interval: float, **words: Any) -> Any:
         """Settings of a run with a fixed step; words: sparse, newton (relative, absolute), radius, modified, redundant
@@ -64,13 +70,13 @@ class Peer:
         return settings
 
     def run(self, settings: Any, solver: str = "GeneralizedAlpha") -> None:
-        """Solve. Raises Failed."""
+        """Solve. Raises FailedError."""
         try:
             done = self.system.SolveDynamic(settings, solverType=getattr(exu.DynamicSolverType, solver))
         except Exception as error:
-            raise Failed("its Newton iteration did not converge") from error
+            raise FailedError("its Newton iteration did not converge") from error
         if not done:
-            raise Failed("its Newton iteration did not converge")
+            raise FailedError("its Newton iteration did not converge")
 
     def history(self, sensor: int) -> np.ndarray:
         """(T, 3) of a sensor of positions."""
@@ -82,4 +88,4 @@ def silent() -> None:
     exu.config.printToConsole = False
 
 
-__all__ = ["POSITION", "VERSION", "Failed", "Peer", "exu", "items", "silent"]
+__all__ = ["POSITION", "VERSION", "FailedError", "Peer", "exu", "items", "silent"]

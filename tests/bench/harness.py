@@ -1,8 +1,8 @@
-"""What the problems against other programs share: contenders, their CPU times and errors, and comparisons at equal error.
+"""What the problems against other programs share: contenders, their CPU times and errors, and their comparison.
 
-A contender is one program with one mesh and one step or tolerance. Its time is the CPU time from the model to the results in
-memory; the median over repetitions in turn with all others. Programs are compared at the errors that a peer reaches: femb's
-time is that of its fastest run with at most that error.
+A contender is one program with one mesh and one step or tolerance. Its time is the CPU time from the model to the
+results in memory; the median over repetitions in turn with all others. Programs are compared at the errors that a peer
+reaches: femb's time is that of its fastest run with at most that error.
 """
 
 import gc
@@ -24,13 +24,13 @@ ENOUGH = 4.0
 LOST = 0.3  # an error relative to the size of the motion above which a run does not count
 
 
-class Failed(Exception):
+class FailedError(Exception):
     """A program gave up a run."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """program : femb or a peer. setting : mesh, method, step or tolerance, for people. run : the values that are compared."""
+    """program : femb or a peer. setting : mesh, method, step or tolerance. run : the values that are compared."""
 
     program: str
     setting: str
@@ -39,7 +39,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Target:
-    """femb is to be ``ratio`` times as fast as ``program`` at an error of at most ``level``; None: at every of the peer's."""
+    """femb is to be ``ratio`` times as fast as ``program``, at an error of at most ``level`` or, if None, at any."""
 
     program: str
     ratio: float
@@ -50,8 +50,8 @@ class Target:
 class Problem:
     """One row of the comparison.
 
-    contenders : those of the problem, fewer and shorter if quick. reference : the values without error, which are stored
-    under ``key`` in references.json. quantity : what the error is, with its unit. targets : see Target.
+    contenders : those of the problem, fewer and shorter if quick. reference : the values without error, which are
+    stored under ``key`` in references.json. quantity : what the error is, with its unit. targets : see Target.
     """
 
     key: str
@@ -89,7 +89,7 @@ def measured(problem: Problem, wanted: Values, quick: bool, repetitions: int) ->
                 continue
             try:
                 values, used = timed(contender)
-            except (Failed, FembError) as failure:
+            except (FailedError, FembError) as failure:
                 failures[k] = str(failure) or "failed"
                 continue
             errors[k] = largest(values, wanted)
@@ -99,14 +99,18 @@ def measured(problem: Problem, wanted: Values, quick: bool, repetitions: int) ->
         if not failure and error > LOST * problem.size:
             failure = f"error {error:.1e}"
         point: Point = {"program": contender.program, "setting": contender.setting}
-        point |= {"failure": failure} if failure else {"cpu": median(used), "spread": max(used) / min(used), "error": error}
+        point |= (
+            {"failure": failure} if failure else {"cpu": median(used), "spread": max(used) / min(used), "error": error}
+        )
         yield point
 
 
 def front(points: list[Point], program: str) -> list[Point]:
     """Points of a program than which none of its points is faster and at most as wrong; from fast to slow."""
     found: list[Point] = []
-    for point in sorted((each for each in points if each["program"] == program and "cpu" in each), key=lambda p: p["cpu"]):
+    for point in sorted(
+        (each for each in points if each["program"] == program and "cpu" in each), key=lambda p: p["cpu"]
+    ):
         if not found or point["error"] < found[-1]["error"]:
             found.append(point)
     return found
@@ -125,7 +129,12 @@ def comparisons(problem: Problem, points: list[Point]) -> list[Point]:
         for peer in front(points, program):
             levels = [t for t in of_program if t.level is None or t.level >= peer["error"] > 0.2 * t.level]
             mine = fastest(points, FEMB, peer["error"])
-            row: Point = {"peer": program, "peer_setting": peer["setting"], "peer_cpu": peer["cpu"], "error": peer["error"]}
+            row: Point = {
+                "peer": program,
+                "peer_setting": peer["setting"],
+                "peer_cpu": peer["cpu"],
+                "error": peer["error"],
+            }
             if mine is None:
                 row |= {"setting": "not reached", "ratio": None}
             else:

@@ -1,5 +1,6 @@
 """P1: a free hub with two arms of 2 m that turns slowly and is slewed by a pulse of torque, 10 s."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def by_exudyn(elements: int, step: float, newton: float, duration: float = DURAT
     for side in (-1, 1):
         nodes = [node(side * (0.1 + length * k)) for k in range(elements + 1)]
         along = nodes[::side]
-        for pair in zip(along[:-1], along[1:], strict=True):
+        for pair in pairwise(along):
             peer.add(items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=length, sectionData=of_beam))
         face = peer.add(items.MarkerBodyRigid(bodyNumber=body, localPosition=[0.1 * side, 0, 0]))
         root = peer.add(items.MarkerNodeRigid(nodeNumber=nodes[0]))

@@ -1,4 +1,4 @@
-"""P2: a hanging chain of rods on hinges about y and z in turn: the right-hand side and a run, beside Pinocchio and Exudyn.
+"""P2: a hanging chain of rods on hinges about y and z in turn, beside Pinocchio and Exudyn.
 
 Rods of 0.1 m and 0.1 kg, square of 10 mm, at rest along x, gravity (0, 2, -9.6) m/s2.
 """

@@ -1,7 +1,8 @@
-"""P3: the arm of Simo and Vu-Quoc, driven to 6 rad/s in 15 s, 20 s in all; beside Exudyn's plane cable and its 3-D beam."""
+"""P3: the arm of Simo and Vu-Quoc, driven to 6 rad/s in 15 s, 20 s in all; beside Exudyn's beams."""
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def exudyn_cable(elements: int, step: float, duration: float = DURATION) -> np.n
     nodes = [
         peer.add(items.NodePoint2DSlope1(referenceCoordinates=[length * k, 0.0, 1.0, 0.0])) for k in range(elements + 1)
     ]
-    for pair in zip(nodes[:-1], nodes[1:], strict=True):
+    for pair in pairwise(nodes):
         words = {"massPerLength": MASS, "bendingStiffness": BENDING, "axialStiffness": AXIAL, "length": length}
         peer.add(items.ObjectANCFCable2D(nodeNumbers=list(pair), **words))
     # A hub whose angle is prescribed, and to which the first node's position and slope are clamped.
@@ -110,7 +111,7 @@ def exudyn_beam(elements: int, step: float, duration: float = DURATION) -> np.nd
     stiffness = [AXIAL, SHEAR, SHEAR, TORSION, BENDING, BENDING]
     section = exudyn_section(exu, stiffness, MASS, SPIN)
     nodes = [peer.rigid_node((length * k, 0.0, 0.0)) for k in range(elements + 1)]
-    for pair in zip(nodes[:-1], nodes[1:], strict=True):
+    for pair in pairwise(nodes):
         peer.add(items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=length, sectionData=section))
     hub = peer.add(items.NodeRigidBody2D(referenceCoordinates=[0.0, 0.0, 0.0]))
     peer.add(items.ObjectRigidBody2D(physicsMass=1.0, physicsInertia=1.0, nodeNumber=hub))

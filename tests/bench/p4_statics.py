@@ -1,6 +1,7 @@
 """P4: statics at large rotation: a cantilever rolled up by a moment, and the 45-degree bend; beside Exudyn's beams."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 import femb
 
 from .beams import exudyn_section
-from .harness import FEMB, Contender, Failed, Problem, Target
+from .harness import FEMB, Contender, FailedError, Problem, Target
 
 EXUDYN = "Exudyn, 3-D exact beam"
 X = (1.0, 0.0, 0.0)
@@ -50,7 +51,9 @@ def femb_bend(elements: int, steps: int) -> np.ndarray:
     return femb.static(model, steps=steps).beams["b"].position[-1, -1:]
 
 
-def exudyn_line(places: np.ndarray, angles: np.ndarray, stiffness: Any, length: float, steps: int, load: Any) -> np.ndarray:
+def exudyn_line(
+    places: np.ndarray, angles: np.ndarray, stiffness: Any, length: float, steps: int, load: Any
+) -> np.ndarray:
     """The tip of a cantilever through places (n + 1, 3) whose axes are turned by angles about z."""
     from .exudyn_peer import Peer, exu, items
 
@@ -59,7 +62,7 @@ def exudyn_line(places: np.ndarray, angles: np.ndarray, stiffness: Any, length: 
         peer.rigid_node(place, turn=(np.cos(0.5 * a), 0.0, 0.0, np.sin(0.5 * a)))
         for place, a in zip(places, angles, strict=True)
     ]
-    for pair in zip(nodes[:-1], nodes[1:], strict=True):
+    for pair in pairwise(nodes):
         peer.add(items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=length, sectionData=section))
     ground = peer.add(items.ObjectGround())
     root = peer.add(items.MarkerBodyRigid(bodyNumber=ground, localPosition=list(places[0])))
@@ -76,7 +79,7 @@ def exudyn_line(places: np.ndarray, angles: np.ndarray, stiffness: Any, length: 
     try:
         peer.system.SolveStatic(settings)
     except Exception as error:
-        raise Failed("its Newton iteration did not converge") from error
+        raise FailedError("its Newton iteration did not converge") from error
     return peer.history(sensors[-1])[-1:]
 
 
@@ -103,7 +106,8 @@ def contenders(mine: Any, theirs: Any, meshes: Any, load_steps: tuple[int, int],
         for k in load_steps[:1]
     ]
     return found + [
-        Contender(EXUDYN, f"{n} elements, {load_steps[1]} load steps", partial(theirs, n, load_steps[1])) for n in of_exudyn
+        Contender(EXUDYN, f"{n} elements, {load_steps[1]} load steps", partial(theirs, n, load_steps[1]))
+        for n in of_exudyn
     ]
 
 

@@ -1,6 +1,7 @@
-"""P5: a free straight chain of 0.2 m elements, pushed across at both ends, 50 ms; beside Exudyn's 3-D beam and its cable."""
+"""P5: a free straight chain of 0.2 m elements, pushed across at both ends, 50 ms; beside Exudyn's beams."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ def by_femb(elements: int, rtol: float, duration: float = DURATION, finer: int =
     model.add(femb.ExactBeam("chain", section(), LENGTH * elements, elements * finer, start=start))
     model.add(femb.Load("first", beam="chain", node=0, force=(0.0, PUSH, 0.0)))
     model.add(femb.Load("last", beam="chain", node=-1, force=(0.0, 0.0, PUSH)))
-    words = {"output_interval": duration / 50} | options
+    # of what is compared; the waves along the chain, of 1e-4 m, are not resolved further
+    words = {"output_interval": duration / 50, "atol": femb.Tolerances(1e-4, 1e-3, 1e-5)} | options
     found = femb.simulate(model, duration=duration, rtol=rtol, **words).beams["chain"].position[-1]
     return found[[0, -1]] - [[0.0, 0.0, 0.0], [LENGTH * elements, 0.0, 0.0]]
 
@@ -37,7 +39,7 @@ def exudyn_chain(elements: int, cable: bool, step: float, duration: float = DURA
         place = [LENGTH * k, 0.0, 0.0]
         slope = items.NodePointSlope1(referenceCoordinates=[*place, 1.0, 0.0, 0.0]) if cable else None
         nodes.append(peer.add(slope) if cable else peer.rigid_node(place))
-    for pair in zip(nodes[:-1], nodes[1:], strict=True):
+    for pair in pairwise(nodes):
         if cable:
             words = {"massPerLength": MASS, "bendingStiffness": YOUNG * INERTIA, "axialStiffness": YOUNG * AREA}
             peer.add(items.ObjectANCFCable(nodeNumbers=list(pair), length=LENGTH, **words))
@@ -56,7 +58,7 @@ def exudyn_chain(elements: int, cable: bool, step: float, duration: float = DURA
 
 def contenders(elements: int, quick: bool) -> list[Contender]:
     duration = 5e-3 if quick else DURATION
-    rtols = {100: (1e-2, 1e-3), 1000: (1e-2,)}.get(elements, (1e-4,))
+    rtols = {100: (1e-2, 1e-3), 1000: (1e-2, 1e-3)}.get(elements, (1e-3,))
     rtols = rtols[:1] if quick else rtols
     steps = {100: (1e-3, 5e-4), 1000: (1e-3,)}.get(elements, (1e-3,))
     found = [Contender(FEMB, f"exact, radau {rtol:.0e}", partial(by_femb, elements, rtol, duration)) for rtol in rtols]
@@ -73,9 +75,9 @@ def problems() -> list[Problem]:
             f"P5 free chain of {elements} elements, 50 ms",
             "error of the ends' positions at the end, m",
             partial(contenders, elements),
-            partial(by_femb, min(elements, LONGEST), 1e-5, finer=2),
+            partial(by_femb, min(elements, LONGEST), 1e-3, finer=2, atol=femb.Tolerances()),
             (Target(BEAM, 5.0), Target(CABLE, 1.0)),
-            notes="reference: twice as many elements, rtol = 1e-5",
+            notes="reference: twice as many elements, rtol = 1e-3",
             size=0.01,
         )
         for elements in SIZES

@@ -126,7 +126,7 @@ def bricard() -> femb.Model:
 
 
 def exudyn_bricard(step: float, duration: float = A04_TIME) -> np.ndarray:
-    """Five bodies and six hinges, of whose 30 rows one depends on the others; generalised-alpha, as the trapezoidal rule fails."""
+    """Five bodies and six hinges, of whose 30 rows one depends on the others; the trapezoidal rule fails."""
     from .exudyn_peer import Peer, items
 
     peer, found = Peer(), case("iftomm_a04_bricard")
@@ -170,7 +170,9 @@ def contenders_of(model: Any, body: str, duration: float, theirs: Any, settings:
     found = []
     for words, tolerances, options in settings:
         for rtol in tolerances:
-            found.append(Contender(FEMB, f"{words} {rtol:.0e}", partial(by_femb, model, body, rtol, duration, **options)))
+            found.append(
+                Contender(FEMB, f"{words} {rtol:.0e}", partial(by_femb, model, body, rtol, duration, **options))
+            )
     return found + [Contender(EXUDYN, f"h = {h:g}", partial(theirs, h)) for h in steps]
 
 
@@ -190,10 +192,43 @@ def problems() -> list[Problem]:
         return by_femb(bricard, "rod_3", 1e-13, A04_TIME, method="rk")
 
     rows = (
-        ("a01", "P6 A01 pendulum, 10 s", pendulum, "bob", 10.0, exudyn_pendulum, a01, (4e-3, 8e-4, 4e-4), swing, "closed form"),
-        ("a02", "P6 A02, 40 windows, 20 s", windows, "rod_0", A02_TIME, exudyn_windows, a02, (1e-2, 1e-3), in_line, "closed form"),
-        ("a04", "P6 A04 Bricard, 10 s", bricard, "rod_3", A04_TIME, exudyn_bricard, a04, (4e-3, 2e-3), tight, "rk, rtol = 1e-13"),
-    )  # fmt: skip
+        (
+            "a01",
+            "P6 A01 pendulum, 10 s",
+            pendulum,
+            "bob",
+            10.0,
+            exudyn_pendulum,
+            a01,
+            (4e-3, 8e-4, 4e-4),
+            swing,
+            "closed form",
+        ),
+        (
+            "a02",
+            "P6 A02, 40 windows, 20 s",
+            windows,
+            "rod_0",
+            A02_TIME,
+            exudyn_windows,
+            a02,
+            (1e-2, 1e-3),
+            in_line,
+            "closed form",
+        ),
+        (
+            "a04",
+            "P6 A04 Bricard, 10 s",
+            bricard,
+            "rod_3",
+            A04_TIME,
+            exudyn_bricard,
+            a04,
+            (4e-3, 2e-3),
+            tight,
+            "rk, rtol = 1e-13",
+        ),
+    )
     return [
         Problem(
             f"p6_{key}",

@@ -70,7 +70,9 @@ def draw(data: dict[str, Any]) -> None:
             best = front(points, program)
             axes.loglog([p["cpu"] for p in best], [max(p["error"], 1e-16) for p in best], color=colour, label=program)
             marker = "o" if program == FEMB else "s"
-            axes.loglog([p["cpu"] for p in points], [max(p["error"], 1e-16) for p in points], marker, ms=3.5, color=colour)
+            axes.loglog(
+                [p["cpu"] for p in points], [max(p["error"], 1e-16) for p in points], marker, ms=3.5, color=colour
+            )
         axes.set_title(problem["title"], fontsize=9, color=INK)
         axes.grid(True, which="major", lw=0.4, color="#cccccc")
         axes.tick_params(labelsize=7)

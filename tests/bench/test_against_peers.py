@@ -1,4 +1,4 @@
-"""The comparison with other programs: every problem runs, equal error is judged rightly, and the page has its numbers."""
+"""The comparison with other programs: every problem runs, errors are compared rightly, the page has its numbers."""
 
 import importlib
 import json
