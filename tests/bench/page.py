@@ -53,6 +53,7 @@ def write_page(data: dict[str, Any]) -> None:
 def draw(data: dict[str, Any]) -> None:
     """A panel for each problem: error over CPU time, by program."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     from femb.export.drawing import INK, PALETTE
 
@@ -76,6 +77,7 @@ def draw(data: dict[str, Any]) -> None:
         axes.set_title(problem["title"], fontsize=9, color=INK)
         axes.grid(True, which="major", lw=0.4, color="#cccccc")
         axes.tick_params(labelsize=7)
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.legend(fontsize=7, frameon=False)
     for axes in grid[len(problems) :]:
         axes.axis("off")
