@@ -35,6 +35,7 @@ KEYS = ("p1", "p2_10", "p3", "p4_roll", "p4_bend", "p5_100", "p6_a01", "p6_a02",
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Exudyn, on words of its own
 @pytest.mark.parametrize("key", KEYS)
 def test_every_program_runs_a_short_problem(key):
     pytest.importorskip("exudyn")
