@@ -41,6 +41,6 @@ def test_every_program_runs_a_short_problem(key):
     pytest.importorskip("exudyn")
     pytest.importorskip("pinocchio")
     registry = importlib.import_module("tests.bench.registry")
-    (problem,) = registry.all_problems([key])
+    problem = registry.all_problems([key])[0]  # the smallest whose key begins so
     for contender in problem.contenders(True):
         assert contender.run().shape[-1] == 3
