@@ -10,7 +10,7 @@ from femb.elements.beam import columns as columns
 from femb.elements.beam import tangent as beam_tangent
 from femb.elements.beam.energy import energy_momentum
 from femb.elements.beam.force import forces
-from femb.elements.beam.matrices import matrices
+from femb.elements.beam.matrices import matrices, matrices_each
 from femb.elements.beam.midpoint import midpoint_loads
 from femb.elements.beam.own_strain import linearised_strains
 from femb.elements.beam.shape import IDENTITY, reference_strains
@@ -111,15 +111,25 @@ class BeamBatch(Batch):
 
         return [(private.indices, private.by_columns(change))]
 
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._check(matrices_each(*self._elements, *self._blocks, q, v, self.fixed, True, mass, damping, stiffness))
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        self._check(matrices_each(*self._elements, *self._blocks, q, q, self.fixed, False, mass, mass, mass))
+
+    @property
+    def _blocks(self) -> tuple[Ints, Ints]:
+        return self.offset, self.stride
+
     def _matrices(
         self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats
     ) -> None:
-        blocks, out = (self.offset, self.stride), (mass, damping, stiffness)
-        self._check(matrices(*self._elements, *blocks, q, v, self.fixed, with_stiffness, *out))
+        out = (mass, damping, stiffness)
+        self._check(matrices(*self._elements, *self._blocks, q, v, self.fixed, with_stiffness, *out))
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        blocks, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
-        self._check(beam_tangent.tangent(*self._elements, *blocks, *state, damping, stiffness))
+        state = (q, v, a, self.fixed, self.gravity)
+        self._check(beam_tangent.tangent(*self._elements, *self._blocks, *state, damping, stiffness))
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""

@@ -226,6 +226,21 @@ def matrices(index, ends, data, has_mass_offset, offset, stride, q, v, fixed, wi
     return -1
 
 
+@kernel
+def matrices_each(
+    index, ends, data, has_mass_offset, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness
+):
+    """``matrices`` at each of s states: q (s, n_q), v (s, n_v), block data (s, size)."""
+    for s in range(q.shape[0]):
+        blocks = (mass[s], damping[s], stiffness[s])
+        folded = matrices(
+            index, ends, data, has_mass_offset, offset, stride, q[s], v[s], fixed, with_stiffness, *blocks
+        )
+        if folded >= 0:
+            return folded
+    return -1
+
+
 @inlined
 def attachment_stiffness(force1, force2, ends, R, A):
     """A (14, 14) += the change of the moment d x (Rn^T F) of a force F with the rotation of the frame, per end.

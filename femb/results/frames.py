@@ -93,6 +93,10 @@ def frames_of(
 
 def inputs_of(systems: list[System], times: Floats, q: Floats, v: Floats) -> Floats:
     """u (k, n_u) at times and states."""
+    if systems[0].inputs_of_time:
+        together = systems[0].inputs_of_times(times)
+        if together is not None:
+            return together
     u = np.empty((len(times), systems[0].n_u))
     for k, system in enumerate(systems):
         u[k] = system.inputs_at(float(times[k]), q[k], v[k])

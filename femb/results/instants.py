@@ -138,8 +138,7 @@ def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: F
         y = np.ascontiguousarray(x[:, : system.n_v])
         sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
         q, v = q + system.rates(q, y) / mu[:, None], v + y
-        for state in q:
-            system.normalise(state)
+        system.normalise_each(q)
         q, v = projected_each(system, u, q, v, matrices.factors)
     # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
     better = (sizes[-1] <= sizes[0])[:, None]

@@ -150,9 +150,9 @@ class Equations(NumberedModel):
         if self.n_c:
             x[:, self.n_v :] = self.constraints(u, q, v)[1]
         data = np.zeros((len(q), self.pattern.size))
-        for k in range(len(q)):
-            for batch in self.batches:
-                batch.mass(q[k], data[k])
+        for batch in self.batches:
+            batch.mass_each(q, data)
+        for k in range(len(q) if self.n_c else 0):
             self.constraint_set.jacobian(u[k], q[k], data[k])
         try:
             StackedFactors(self.solver, data).solve(x)

@@ -82,8 +82,7 @@ class StackedMatrices:
         self._solver, self._n_v, k = system.solver, system.n_v, len(q)
         mass, damping, stiffness = np.zeros((3, k, system.pattern.size))
         for batch in system.batches:
-            for s in range(k):
-                batch.matrices(u[s], q[s], v[s], mass[s], damping[s], stiffness[s])
+            batch.matrices_each(u, q, v, mass, damping, stiffness)
         if system.n_c:
             for s in range(k):
                 system.constraint_set.jacobian(u[s], q[s], damping[s])
@@ -157,8 +156,7 @@ def projected_each(system: "Equations", u: Floats, q: Floats, v: Floats, factors
 
     def retract(x: Floats, change: Floats) -> Floats:
         new: Floats = x + system.rates(x, change)
-        for row in new:
-            system.normalise(row)
+        system.normalise_each(new)
         return new
 
     limits = np.full(len(q), position_limit(system))
