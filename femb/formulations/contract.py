@@ -99,7 +99,7 @@ class Formulation(Protocol):
         """q'' (s, n_q) of states whose v' is a (s, n_v)."""
 
     def tangents(self, q: Floats, dq: Floats, /) -> Floats:
-        """The speeds (s, n_v) at which one q (n_q,) has the rates dq (s, n_q)."""
+        """The speeds (s, n_v) at which one q (n_q,), or each of s (s, n_q), has the rates dq (s, n_q)."""
 
     def normalise(self, q: Floats, /) -> float:
         """Scale the quaternions in one q (n_q,) to unit length, in place; returns the largest |p.p - 1| on entry."""

@@ -21,6 +21,7 @@ from femb.system.constraints import projected, singular_mass
 from femb.system.linear_solver import Factors, Matrix
 from femb.system.low_rank_solver import WithLowRank
 from femb.system.numbered_model import NumberedModel
+from femb.system.stacked import StackedFactors
 
 # Number of roundings of a position in a constraint equation.
 ROUNDINGS = 8.0
@@ -162,13 +163,16 @@ class Equations(NumberedModel):
         x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
         if self.n_c:
             x[:, self.n_v :] = self.constraints(u, q, v)[1]
-        for k in range(len(q)):
-            data = self.mass_data(q[k])
-            self.constraint_set.jacobian(u[k], q[k], data)
-            try:
-                self.solver.factorise(data).solve(x[k])
-            except SingularError as error:
-                raise singular_mass(self, error, u[k], q[k], v[k]) from error
+        data = np.zeros((len(q), self.pattern.size))
+        for batch in self.batches:
+            batch.mass_each(q, data)
+        for k in range(len(q) if self.n_c else 0):
+            self.constraint_set.jacobian(u[k], q[k], data[k])
+        try:
+            StackedFactors(self.solver, data).solve(x)
+        except SingularError as error:
+            k = error.state
+            raise singular_mass(self, error, u[k], q[k], v[k]) from error
         return x[:, : self.n_v], x[:, self.n_v :]
 
     # Constraints

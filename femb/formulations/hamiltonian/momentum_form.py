@@ -135,8 +135,10 @@ class MomentumForm(Transformed):
         return np.array([self.momentum_equations.second_rate(*state) for state in zip(q, v, a, strict=True)])
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
-        """The momenta (s, n_v) at which q (n_q,) has the rates dq (s, n_q)."""
-        return np.array([self.momentum_equations.tangent(q, rate) for rate in dq])
+        """The momenta (s, n_v) at which q (n_q,) or (s, n_q) has the rates dq (s, n_q)."""
+        return np.array(
+            [self.momentum_equations.tangent(*at) for at in zip(np.broadcast_to(q, dq.shape), dq, strict=True)]
+        )
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats) -> Floats:
         """(n_q + n_v, n_q + n_v) stiff part of the derivative of the rates: springs and dampers of hinges."""
