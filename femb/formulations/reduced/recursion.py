@@ -6,7 +6,7 @@ forces, which are passed to it as generalized forces. Source: docs/theory/reduce
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.elements.body.mass_batch import MassBatch
 from femb.formulations.hamiltonian.columns import AT, COSINE, FIXED, pack
 from femb.formulations.hamiltonian.hinge_forces import linear_springs, other_batches, spring_columns
@@ -17,7 +17,6 @@ from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.formulations.reduced import recursion_kernels as kernels
 from femb.formulations.tree_frame import TreeFrame
 from femb.layout.element import Batch, TrialError
-from femb.numerics.rotations import rotation_matrix
 from femb.system.system import System
 
 
@@ -54,7 +53,7 @@ class Recursion:
         gravity = next((b.gravity for b in system.batches if isinstance(b, MassBatch)), np.zeros(3))
         tree = Tree(**columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=None)
         data = pack(tree)
-        self._set_balls(segments, joints, index, data, tree.parent_rows)
+        _set_balls(segments, joints, tree, index, data)
         # trees on the ground do not move each other: each has its own point
         data[1:][tree.parent < 0, AT : AT + 3] = 0.0
         self._tree = tree.parent_rows, index, data, np.asarray(gravity, dtype=float)
@@ -71,21 +70,6 @@ class Recursion:
         if any(batch.element_masses(system.q0) for batch in system.batches if not isinstance(batch, MassBatch)):
             return None
         return Recursion(system, joints)
-
-    @staticmethod
-    def _set_balls(segments: Segments, joints: JointTree, index: np.ndarray, data: Floats, parent: np.ndarray) -> None:
-        frames = [frame for frame in joints.frames if frame.rotation == SPHERICAL]
-        for frame, ball in zip(frames, segments.balls, strict=True):
-            rows = 1 + np.array(ball.hinges)
-            last = int(rows.max())
-            index[rows, kernels.KIND] = kernels.BALL_INSIDE
-            index[last, kernels.KIND] = kernels.BALL_LAST_BACKWARD if frame.backward else kernels.BALL_LAST
-            index[rows, kernels.IN_Q], index[rows, kernels.IN_U] = ball.q, ball.u + np.arange(3)
-            index[rows, kernels.CARRIER] = parent[rows.min()] if frame.backward else last
-            index[last, kernels.ABOUT_X :] = rows
-            above = segments.frame(frame.above.frame).axes @ rotation_matrix(frame.above.rotation)
-            data[last, FIXED : FIXED + 9] = above.ravel()
-            data[last, COSINE : COSINE + 9] = rotation_matrix(frame.below.rotation).T.ravel()
 
     def rates(self, q: Floats, u: Floats, applied: Floats) -> Floats:
         """u' (n_u,) at one state, with generalized forces ``applied`` (n_u,). Raises TrialError."""
@@ -104,3 +88,19 @@ class Recursion:
         if failed:
             raise TrialError("the reduced mass matrix is singular: a direction without mass")
         return y
+
+
+def _set_balls(segments: Segments, joints: JointTree, tree: Tree, index: Ints, data: Floats) -> None:
+    """Set the index and the constant rotations of the rows of spherical joints."""
+    frames = [frame for frame in joints.frames if frame.rotation == SPHERICAL]
+    for frame, ball in zip(frames, segments.balls, strict=True):
+        rows = 1 + np.array(ball.hinges)
+        last = int(rows.max())
+        index[rows, kernels.KIND] = kernels.BALL_INSIDE
+        index[last, kernels.KIND] = kernels.BALL_LAST_BACKWARD if frame.backward else kernels.BALL_LAST
+        index[rows, kernels.IN_Q], index[rows, kernels.IN_U] = ball.q, ball.u + np.arange(3)
+        index[rows, kernels.CARRIER] = tree.parent_rows[rows.min()] if frame.backward else last
+        index[last, kernels.ABOUT_X :] = rows
+        # strokes before or after the rotation have the rotation of the end at their side
+        data[last, FIXED : FIXED + 9] = tree.mounting[min(ball.hinges)].ravel()
+        data[last, COSINE : COSINE + 9] = tree.mounting[last - 1].ravel()
