@@ -9,6 +9,7 @@ latches are evaluated by the System. Source: docs/theory/hamiltonian.md, section
 """
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -125,6 +126,15 @@ class MomentumForm(Transformed):
         """q' (s, n_q)."""
         return self.momentum_equations.rates(q, v, self.momentum_equations.no_loads)[0]
 
+    @property
+    def has_stages(self) -> bool:
+        """Whether all forces are those of the recursion, and no hinge is driven."""
+        return not self.n_c and not self._others
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        return self.momentum_equations.stages(A, first, last, h, y0, K)
+
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q) for v' = a."""
         return np.array([self.momentum_equations.second_rate(*state) for state in zip(q, v, a, strict=True)])
@@ -171,9 +181,13 @@ class MomentumForm(Transformed):
         """The same form after a step to q, from which joint angles are unwrapped."""
         if not self.system.coordinates_of_joints.is_angle.any():
             return self
-        Q, _ = self.map.to_system(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
-        other = copy(self)
-        other.system = self.system.at(Q[0])
+        other, hinges = copy(self), self.map.hinge_of
+        if (hinges >= 0).all():  # q counts revolutions
+            angles = q[self.momentum_equations.first + hinges]
+            other.system = self.system.with_discrete(replace(self.system.discrete, angles=angles))
+        else:
+            Q, _ = self.map.to_system(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
+            other.system = self.system.at(Q[0])
         return other
 
     def _update_discrete(self, previous: DiscreteState) -> None:

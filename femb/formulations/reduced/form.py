@@ -9,6 +9,7 @@ not formed where a sweep over the tree is sufficient. Source: docs/theory/reduce
 Thompson, AIAA 2011-6277, equations (13) to (18).
 """
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -239,7 +240,9 @@ class ReducedForm(TreeCoordinates, TreeForm):
 
     def at(self, q: Floats) -> "ReducedForm":
         """The same form with the joint angles of q in its discrete state."""
-        return self.with_discrete(self.system_at(q).discrete)
+        other = copy(self)
+        other.system = self.system_at(q)
+        return other
 
     def system_at(self, q: Floats) -> System:
         """The system with the joint angles of q in its discrete state; q counts revolutions in steps of any length."""

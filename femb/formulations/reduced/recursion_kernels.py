@@ -16,6 +16,7 @@ from femb.formulations.hamiltonian.columns import COSINE, DAMPING, FIXED, MASS, 
 from femb.formulations.hamiltonian.momentum_kernels import articulated, inertia_force
 from femb.formulations.hamiltonian.sweep_kernels import base_pose, center_of, pose_of, spatial_inertias
 from femb.formulations.spatial_kernels import add_cross
+from femb.formulations.stage_kernels import stage_state
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import product, quaternion_times, rotation
 
@@ -82,13 +83,7 @@ def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y
         for j in range(3):
             R[0, i, j] = 1.0 if i == j else 0.0
     for s in range(first, last):
-        for i in range(y0.size):
-            y[i] = y0[i]
-        for m in range(s):
-            weight = h * A[s, m]
-            if weight != 0.0:
-                for i in range(y0.size):
-                    y[i] += weight * K[m, i]
+        stage_state(A, s, h, y0, K, y)
         q, u = y[:n_q], y[n_q : y0.size - 1]
         base_pose(data, R, hinge, c)
         power = 0.0
