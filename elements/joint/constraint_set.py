@@ -57,6 +57,7 @@ class ConstraintSet:
     def __init__(self, layout: Layout, rows: list[Row], inputs: tuple[Input, ...] = ()) -> None:
         self.rows, self.inputs = rows, inputs
         self.row_numbers = tuple(row.number for row in rows)
+        self._places = {number: k for k, number in enumerate(self.row_numbers) if number >= 0}
         starts = np.concatenate([[0], np.cumsum([input_.width for input_ in inputs])]).astype(int)
         index, self.data = self.tables(layout, rows)
         for column in (columns.INPUT, columns.IN_FORCE):
@@ -112,7 +113,7 @@ class ConstraintSet:
         self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats
     ) -> None:
         """force (s, n_v) += J^T lambda of the rows with these numbers."""
-        chosen = [k for k, number in enumerate(self.row_numbers) if number in numbers]
+        chosen = sorted(self._places[number] for number in numbers if number in self._places)
         rates = np.empty_like(multipliers)
         index, data = self.index[chosen], self.data[chosen]
         kernels.constraint_force(index, data, u, q, v, self.fixed, multipliers, force, rates)
