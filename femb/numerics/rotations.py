@@ -157,6 +157,13 @@ def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
     return 0.5 * multiply(p, np.concatenate([np.zeros_like(omega[..., :1]), omega], axis=-1))
 
 
+def cross(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Cross product (..., 3): np.cross, but faster for two vectors."""
+    x0, x1, x2 = _entries(as_components(x, 3, "vector"))
+    y0, y1, y2 = _entries(as_components(y, 3, "vector"))
+    return _stacked(x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0)
+
+
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
     x0, x1, x2 = _entries(as_components(x, 3, "vector"))
