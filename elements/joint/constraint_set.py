@@ -13,8 +13,8 @@ from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_tangent_kernels as tangents
 from femb.layout.element import Input
 from femb.layout.layout import Layout
-from femb.numerics.vector3 import IN_Q, IN_V
 from femb.layout.views import BlockPattern
+from femb.numerics.vector3 import IN_Q, IN_V
 
 ZERO = np.zeros(3)
 
@@ -145,9 +145,9 @@ class ConstraintSet:
         )
         force, rates = np.zeros_like(own_v), np.empty_like(multipliers)
         kernels.constraint_force(index, data, u, own_q, own_v, self.fixed, multipliers, force, rates)
-        for place, (n, _, in_v) in enumerate(own):
+        for number, (n, _, in_v) in enumerate(own.tolist()):
             if in_v == at[n] and in_v >= 0:
-                result[:, n] = force[:, 6 * place : 6 * place + 6]
+                result[:, n] = force[:, 6 * number : 6 * number + 6]
         return result
 
     def constraints(self, u: Floats, q: Floats, v: Floats, position: Floats, gamma: Floats) -> None:

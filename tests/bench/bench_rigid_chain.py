@@ -102,8 +102,8 @@ def exudyn_settings(duration, step):
     settings.timeIntegration.verboseMode = 0
     settings.timeIntegration.generalizedAlpha.spectralRadius = 1.0
     settings.timeIntegration.newton.useModifiedNewton = True
-    settings.solutionSettings.writeSolutionToFile = False
-    settings.solutionSettings.sensorsWritePeriod = duration
+    settings.solution.file.write = False
+    settings.solution.sensors.writePeriod = duration
     return settings
 
 
@@ -141,9 +141,7 @@ def exudyn_redundant(rods, duration, step):
         new = system.CreateRigidBody(
             referencePosition=[LENGTH * (k + 0.5), 0.0, 0.0], inertia=rod, gravity=list(GRAVITY)
         )
-        system.CreateRevoluteJoint(
-            bodyNumbers=[body, new], position=at, axis=list(axis_of(k)), useGlobalFrame=True
-        )
+        system.CreateRevoluteJoint(itemNumbers=[body, new], position=at, axis=list(axis_of(k)), useGlobalFrame=True)
         body = new
     sensor = system.AddSensor(
         SensorBody(
@@ -153,7 +151,7 @@ def exudyn_redundant(rods, duration, step):
     )  # fmt: skip
     settings = exudyn_settings(duration, step)
     if rods > 20:
-        settings.linearSolverType = exu.LinearSolverType.EigenSparse
+        settings.linearSolver.solverType = exu.LinearSolverType.EigenSparse
     return exudyn_solved(system, sensor, settings, exu.DynamicSolverType.TrapezoidalIndex2)
 
 
@@ -207,7 +205,10 @@ def runs():
                 times.append(run(n, duration, setting))
         for times, (name, _, setting) in zip(found, rows, strict=True):
             error = np.linalg.norm(times[0][0] - reference)
-            print(f"{n:5d} {name:>28} {setting:8.0e} {error:13.1e} {1e3 * median(t for _, t in times[1:]):9.1f}", flush=True)
+            print(
+                f"{n:5d} {name:>28} {setting:8.0e} {error:13.1e} {1e3 * median(t for _, t in times[1:]):9.1f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whole explicit steps of trees of rigid bodies in one call: the same rates, motions and work, and their growth with n."""
+"""Whole explicit steps of trees of rigid bodies in one call: rates, motions and work, and their growth with n."""
 
 import time
 
@@ -48,7 +48,7 @@ def test_stages_are_the_rates_at_their_states(name, free):
 
 @pytest.mark.parametrize("free", [False, True], ids=["ground", "free"])
 def test_every_joint_of_the_catalogue_has_rows(free):
-    """Accelerations against the velocity form, whose equations are solved with multipliers, also forward from a child."""
+    """Accelerations against the velocity form, with multipliers; first ends may be at the child."""
     rng = np.random.default_rng(11)
     form = ReducedForm(System(random_model(rng, 25, KINDS, not free), assemble=True))
     assert form.has_stages

@@ -111,14 +111,15 @@ def stage_rates(
     rates, y (n_y,) is the last of these states. The other arguments are those of ``state_rates``. Returns the segment
     with a zero pivot, or 0.
     """
-    n, rows = y0.size - 1, parent.size
+    # a variable: for the constant False, state_rates would be compiled a second time
+    n, rows, only_speeds = y0.size - 1, parent.size, last < first
     Y, out, rate, velocity = np.empty((1, n)), np.empty((1, n)), np.empty((1, rows - 1)), np.empty((1, rows, 6))
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
         for i in range(n):
             Y[0, i] = y[i]
         failed = state_rates(
-            parent, data, floating, False, driven, given, gravity, load_rows, loads, Y, rate, velocity, out
+            parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out
         )
         if failed:
             return failed

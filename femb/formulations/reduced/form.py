@@ -38,6 +38,7 @@ from femb.system.system import System
 # Up to this many unknowns dense matrices are faster, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
 
+
 class ReducedForm(TreeCoordinates, TreeForm):
     """A System in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
 

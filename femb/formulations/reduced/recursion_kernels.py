@@ -56,7 +56,7 @@ def set_rates(index, q, u, second, out):
     for k in range(1, index.shape[0]):
         kind, i, j = index[k, KIND], index[k, IN_Q], index[k, IN_U]
         out[n_q + j] = second[k - 1]
-        if kind == HINGE or kind == FREE_STROKE:
+        if kind in (HINGE, FREE_STROKE):
             out[i] = u[j]
         elif kind != BALL_INSIDE:
             j = index[index[k, ABOUT_X], IN_U]
@@ -92,7 +92,7 @@ def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y
             angle = q[index[k, IN_Q]] if kind == HINGE else 0.0
             rate = 0.0 if kind == FREE_STROKE else u[j]
             pose_of(k, parent[k], data, angle, R, hinge, c, S)
-            if kind == BALL_LAST or kind == BALL_LAST_BACKWARD:
+            if kind in (BALL_LAST, BALL_LAST_BACKWARD):
                 ball_pose(k, parent, index, data, q, R, hinge, c, S, C, X, Y)
             x[k] = rate
             resisting = data[k, DAMPING] * rate
