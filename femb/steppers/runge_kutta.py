@@ -78,7 +78,7 @@ class _Explicit:
     def _stages(
         self, tableau: Tableau, first: int, last: int, h: float, start: float, end: float, y0: Floats, K: Floats
     ) -> Floats:
-        """Set rows ``first`` to ``last`` - 1 of the stages K of a step from start to end (s); returns the last state."""
+        """Set rows ``first`` to ``last`` - 1 of the stages K of a step, start to end (s); returns the last state."""
         A, C = tableau
         if self._compiles and (form := cast(WithStages, self.form)).has_stages:
             self.statistics.evaluations += last - first

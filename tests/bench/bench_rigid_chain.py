@@ -1,8 +1,8 @@
 """A chain of rods in free fall from the horizontal: a stage in each formulation, and whole runs beside their peers.
 
-n rods of 0.1 m and 0.1 kg on hinges about y and z in turn, at rest along x, weight (0, 2, -9.6) m/s2 per kg; 1 s, and 2 s
-for 200 rods. Peers (extra ``bench``): Pinocchio's articulated-body accelerations integrated by scipy's DOP853, Exudyn's
-kinematic tree by its explicit method RK44, and Exudyn's redundant coordinates by its trapezoidal rule. The error is that
+n rods of 0.1 m and 0.1 kg on hinges about y and z in turn, at rest along x, in gravity (0, 2, -9.6) m/s2; 1 s, and 2 s
+for 200 rods. Peers (extra ``bench``): Pinocchio's articulated-body accelerations integrated by scipy's DOP853, and
+Exudyn's kinematic tree by its explicit method RK44 and redundant coordinates by its trapezoidal rule. The error is that
 of the tip against DOP853 at 1e-12. CPU times are medians of runs made in turn. A run of femb is ``femb.simulate`` of a
 Model, with results at both ends; times of peers are those of the integration alone. ``stages`` or ``runs`` makes one of
 the tables.

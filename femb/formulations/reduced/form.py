@@ -74,8 +74,6 @@ class ReducedForm(TreeCoordinates, TreeForm):
                 f"{', '.join(labels)}; use 'velocity', or drive less"
             )
 
-    # The equations
-
     def H2(self, q: Floats, v: Floats | None = None) -> tuple[Any, Any]:
         """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
         swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
@@ -200,8 +198,6 @@ class ReducedForm(TreeCoordinates, TreeForm):
         changes = self._tangent.changes(swept, force, q, v, a)
         reduced = self._tangent.pulled_back(changes, parts, self.retained, reactions)
         return tuple(matrix.toarray() if self.dense else matrix.tocsc() for matrix in reduced)
-
-    # Retained rows
 
     def _retained_rows(self, u: Floats, swept: Swept) -> Floats:
         """C H2 (n_c, n_v) at one swept state."""
