@@ -140,7 +140,8 @@ class ReducedForm(TreeCoordinates, TreeForm):
         force, still = np.zeros((2, 1, self.system.n_v))
         for batch in recursion.others:
             batch.residual(u[None], *swept[:2], still, force)
-        return -self.pulled(swept, force)[0]
+        applied: Floats = -self.pulled(swept, force)[0]
+        return applied
 
     @property
     def has_stages(self) -> bool:
