@@ -192,3 +192,20 @@ class WithStiffJacobian(Protocol):
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats, /) -> Floats:
         """(n_q + n_v, n_q + n_v) d(q', v')/d(q, v) at one state, of stiff forces alone."""
+
+
+@runtime_checkable
+class WithStages(Protocol):
+    """A formulation whose rates are one compiled function, so that a stepper need not call it stage by stage."""
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether ``stages`` applies: no user's function, and no element or input of its own, takes part."""
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats, /) -> Floats:
+        """Evaluate stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h (s) from y0 (n,).
+
+        y0 = (q, v, work). A (stages, stages) : coefficients; K (stages, n) : the rates y', of which the earlier ones
+        are given and rows ``first`` to ``last`` - 1 are set, at the states y0 + h A K. Returns the last of these states
+        (n,). Raises TrialError.
+        """

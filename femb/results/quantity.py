@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results.arrays import NOTHING, Arrays, Attributes, Below, ByName, listing
+from femb.results.arrays import NOTHING, Arrays, Attributes, Below, ByName, Chosen, listing
 
 GroupType = TypeVar("GroupType", bound="Group")
 
@@ -131,9 +131,17 @@ class Groups(ByName[GroupType]):
         self, kind: str, make: type[GroupType], arrays: Arrays, attributes: Attributes, series: Collection[str] = ()
     ) -> None:
         self._kind, self._selected = kind, selection_note(attributes)
-        # A dictionary, because a set has no order.
-        names = dict.fromkeys(path.split("/")[1] for path in (*arrays, *attributes) if path.startswith(kind + "/"))
-        self._groups = {name: make(f"{kind}/{name}", arrays, attributes, series) for name in names}
+        # A dictionary, because a set has no order; each group searches its own arrays only.
+        paths: dict[str, list[str]] = {}
+        for path in arrays:
+            if path.startswith(kind + "/"):
+                paths.setdefault(path.split("/")[1], []).append(path)
+        for path in attributes:
+            if path.startswith(kind + "/"):
+                paths.setdefault(path.split("/")[1], [])
+        self._groups = {
+            name: make(f"{kind}/{name}", Chosen(own, arrays), attributes, series) for name, own in paths.items()
+        }
         super().__init__(self._groups)
 
     def __getitem__(self, name: str) -> GroupType:

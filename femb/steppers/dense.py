@@ -129,11 +129,12 @@ class HermiteStep:
 class Dop853Step:
     """Dense output of order 7; its three further stages are evaluated on first use.
 
-    rate : y'(t, y). y0, y1 (n,) : states at the ends. K : the stages, with room for the further ones.
+    more : sets the further stages in K for y0. y0, y1 (n,) : states at the ends. K : the stages, with room for the
+    further ones.
     """
 
     form: Formulation
-    rate: Callable[[float, Floats], Floats]
+    more: Callable[[Floats, Floats], Floats]
     start: float
     end: float
     y0: Floats
@@ -143,9 +144,7 @@ class Dop853Step:
     @cached_property
     def _coefficients(self) -> Floats:
         h, K = self.end - self.start, self.K
-        for s in range(dop.STAGES + 1, dop.EXTENDED):
-            y = self.y0 + h * (dop.A[s, :s] @ K[:s])
-            K[s] = self.rate(self.start + h * dop.C[s], y)
+        self.more(self.y0, K)
         change = self.y1 - self.y0
         first = [change, h * K[0] - change, 2.0 * change - h * (K[dop.STAGES] + K[0])]
         return np.concatenate([first, h * (dop.D @ K)])
