@@ -14,6 +14,7 @@ import click
 
 import femb
 from femb.cli import analyses, cases, handover, linear, modes, pages, reduce, results, sweep
+from femb.cli.output import with_json
 from femb.cli.report import print_warning
 
 COMMANDS = (
@@ -42,7 +43,7 @@ def cli() -> None:
 
 
 for command in COMMANDS:
-    cli.add_command(command)
+    cli.add_command(with_json(command))
 
 
 def _interrupt(number: int, frame: Any) -> None:
