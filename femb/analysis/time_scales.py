@@ -115,7 +115,7 @@ def _springs(model: Model, system: "System") -> Iterator[Vibration]:
             continue
         if spring.stiffness > 0.0 and None not in inverse and (total := sum(filter(None, inverse))) > 0.0:
             frequency = float(np.sqrt(spring.stiffness * total)) / (2.0 * np.pi)
-            yield Vibration(f"springs.{spring.name}", "its two bodies alone", frequency)
+            yield Vibration(f"springs.{spring.name}", "bodies on both sides", frequency)
 
 
 def _inverse(model: Model, host: str | None, turning: bool) -> float | None:

@@ -12,7 +12,7 @@ import click
 from femb.base.errors import ResultError
 from femb.base.progress import counted
 from femb.cli.files import check_writable, read_results
-from femb.cli.options import CAMERA, DPI, FRAME, QUIET, RESULTS, SPAN, numbers
+from femb.cli.options import CAMERA, DPI, FRAME, ITEM, QUIET, RESULTS, SPAN, numbers
 from femb.cli.output import say
 from femb.cli.report import reported
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @RESULTS
-@click.option("--item", "items", multiple=True, metavar="NAME", help="Only this item; * and ? are wildcards [all].")
+@ITEM
 @SPAN
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
 @QUIET
@@ -88,7 +88,7 @@ def export(
 @click.command()
 @RESULTS
 @click.option("--what", multiple=True, metavar="TEXT", help="What to show; may be given several times [overview].")
-@click.option("--item", "items", multiple=True, metavar="NAME", help="Show this item; * and ? are wildcards [all].")
+@ITEM
 @SPAN
 @FRAME
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")

@@ -58,7 +58,7 @@ def described(content: dict[str, Any]) -> str:
     lines = [f"{label:22}{text}" for label, text in rows.items() if text]
     if content["verdicts"]:
         lines += ["", "audit"]
-        lines += [f"  {v['subject']:20}{v['level']:9}{v['value']}\n{'':31}{v['reason']}" for v in content["verdicts"]]
+        lines += [f"  {v['subject']:22}{v['level']:9}{v['value']}\n{'':33}{v['reason']}" for v in content["verdicts"]]
     if content["items"]:
         lines += ["", *(f"{kind.replace('_', ' '):22}{_listed(names)}" for kind, names in content["items"].items())]
     if content["quantities"]:
