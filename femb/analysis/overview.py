@@ -122,7 +122,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
             warnings.warn(warning, FembWarning, stacklevel=2)
     damping = [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
     freedom = _freedom_lines(system) if system.n_c else []
-    mass = mass_properties(system) if system.layout.frames else (None, None, None)
+    mass, centre, inertia = mass_properties(system) if system.layout.frames else (None, None, None)
     scales = time_scales(system)
     return Overview(
         model.title,
@@ -134,7 +134,9 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         system.n_q,
         bool(system.layout.is_tree),
         (*unconnected(system.layout), *damping, *freedom),
-        *mass,
+        mass,
+        centre,
+        inertia,
         scales,
         implausible(model),
         advice(system, run, scales),

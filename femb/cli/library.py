@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from femb.base.errors import ResultError
-from femb.base.values import nearest
 
 PACKAGE = Path(__file__).resolve().parents[1]
 STARTERS = Path(__file__).resolve().parent / "starters"
@@ -54,8 +53,8 @@ def copy(known: Known, target: Path) -> list[Path]:
     """Copy a case with its data to a file; the paths written. Raises ResultError: one of them exists already."""
     pairs = [(known.file, target)]
     if known.name in DATA:
-        source, place = DATA[known.name]
-        pairs.append((folder() / source, target.parent / place))
+        beside, place = DATA[known.name]
+        pairs.append((folder() / beside, target.parent / place))
     for _, path in pairs:
         if path.exists():
             raise ResultError(f"{path}: exists already and is not replaced; give another FILE, or remove it")
@@ -68,6 +67,8 @@ def copy(known: Known, target: Path) -> list[Path]:
 def chosen(name: str, among: dict[str, Known], what: str) -> Known:
     """The case or starter of a name. Raises ResultError, with the names that there are."""
     if name not in among:
+        from femb.base.values import nearest  # it imports numpy, which help does without
+
         raise ResultError(
             f"{name}: there is no such {what}{nearest(name, among) or '; there are: ' + ', '.join(among)}"
         )

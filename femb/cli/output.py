@@ -18,8 +18,8 @@ def with_json(command: click.Command) -> click.Command:
     def remember(context: click.Context, option: click.Parameter, given: bool) -> None:
         context.meta[KEY] = given
 
-    words = {"is_flag": True, "expose_value": False, "callback": remember}
-    command.params.append(click.Option(["--json"], help="Print one JSON object in place of text.", **words))
+    text = "Print one JSON object in place of text."
+    command.params.append(click.Option(["--json"], is_flag=True, expose_value=False, callback=remember, help=text))
     return command
 
 
@@ -35,7 +35,7 @@ def say(*parts: object, quiet: bool = False) -> None:
     parts : texts, which are for people; paths of written files, for both; mappings of names to values, which are for
     --json alone. There the files are the list "files", and numbers that are not finite are null.
     """
-    if quiet:
+    if quiet or not parts:
         return
     if not wants_json():
         click.echo("\n".join(str(part) for part in parts if not isinstance(part, Mapping)))
@@ -43,13 +43,16 @@ def say(*parts: object, quiet: bool = False) -> None:
     values: dict[str, object] = {}
     for part in parts:
         if isinstance(part, Mapping):
-            values |= plain(part)  # type: ignore[operator]
+            values |= {str(name): plain(value) for name, value in part.items()}
     files = [str(part) for part in parts if isinstance(part, Path)]
     click.echo(json.dumps(values | ({"files": files} if files else {}), indent=1, allow_nan=False, ensure_ascii=False))
 
 
 def plain(value: object) -> object:
-    """A value as JSON knows it: arrays as lists, complex numbers as [real, imaginary], dataclasses as objects."""
+    """A value as JSON knows it: arrays as lists, complex numbers as [real, imaginary], dataclasses as objects.
+
+    Raises TypeError for anything else.
+    """
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):  # of numpy
@@ -62,4 +65,8 @@ def plain(value: object) -> object:
         return [plain(value.real), plain(value.imag)]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
