@@ -29,8 +29,9 @@ LISTED = 12
 class Overview:
     """A model at its start.
 
-    counts : of bodies, beams, elements, joints, loads, springs. lines : of its connections, modal damping, degrees of
-    freedom. mass (kg), centre (3,) m and inertia (3, 3) about it, kg m2, inertial axes; None without parts that move.
+    counts : of bodies, beams, elements, joints, loads, springs. lines : of the choice of the
+    method, connections, modal damping, degrees of freedom. mass (kg), centre (3,) m and inertia (3, 3) about it, kg m2,
+    inertial axes; None without parts that move.
     scales : how slow and fast it moves. warnings : numbers that are probably in other units. advice : on the run.
     """
 
@@ -77,7 +78,7 @@ class Overview:
         lines += [f"and {left} more beams, of faster bending"] if left else []
         fastest, (rate, label) = scales.fastest, scales.rotation
         if fastest is not None:
-            lines.append(f"fastest vibration about {fastest.frequency:.3g} Hz, {fastest.how} of {fastest.item}")
+            lines.append(f"fastest vibration {fastest.frequency:.4g} Hz, mostly of {fastest.item}")
         if rate > 0.0:
             lines.append(f"fastest rotation {rate:.4g} rad/s, a turn in {2.0 * np.pi / rate:.4g} s, of {label}")
         return lines + [f"advice: {line}" for line in self.advice]
@@ -110,14 +111,22 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     run : for the start, and to check that its formulation admits the model.
     """
     from femb.analysis.memory import check_memory
-    from femb.export.plots.check import check_figures
+    from femb.analysis.method_choice import with_method
+    from femb.analysis.simulate import check_figures_of
     from femb.formulations import make_formulation
 
     system = system_of(model, run is not None and run.start == "assembled")
-    check_figures(model)
+    check_figures_of(model)
+    method: list[str] = []
     if run is not None:
+        run, reason = with_method(system, run)
+        method = [f"method {reason}"] if reason else []
         make_formulation(system, run.formulation)
         check_memory(system, run)
+        if run.output.restricted:
+            from femb.results.record import Recorder
+
+            Recorder(system, run.output)
         for warning in run.unused():
             warnings.warn(warning, FembWarning, stacklevel=2)
     damping = [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
@@ -133,7 +142,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         system.n_v,
         system.n_q,
         bool(system.layout.is_tree),
-        (*unconnected(system.layout), *damping, *freedom),
+        (*method, *unconnected(system.layout), *damping, *freedom),
         mass,
         centre,
         inertia,

@@ -53,21 +53,22 @@ def simulate(
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
-    from femb.export.plots.check import check_figures
+    from femb.analysis.method_choice import with_method
     from femb.formulations import make_formulation
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
 
+    system = system_of(model, run.start == "assembled") if given is None else given
+    run, reason = with_method(system, run)
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
-    system = system_of(model, run.start == "assembled") if given is None else given
-    check_figures(model)
+    check_figures_of(model)
     check_memory(system, run)
     system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    with threads, Recording(system, run.method, out, case_text) as recording:
+    with threads, Recording(system, run.method, out, case_text, run.output, reason) as recording:
         stepper = make_stepper(form, run)
         try:
             watch = recording.watching(progress)
@@ -90,6 +91,15 @@ def check_events(events: object) -> None:
     """Raise ModelError where ``events`` is not a list or tuple of events."""
     if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
+
+
+def check_figures_of(model: Model) -> None:
+    """Raise ModelError where a figure of a model names what its results do not have."""
+    if model.figures:
+        # imported only where there are figures, for a faster start
+        from femb.export.plots.check import check_figures
+
+        check_figures(model)
 
 
 def started(system: "System", run: Run | None) -> "System":

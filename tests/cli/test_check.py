@@ -208,17 +208,17 @@ def test_bodies_are_placed_whatever_the_order_of_joints():
         np.testing.assert_allclose(results.bodies[f"b{k}"].position[0], [k, 0, 0], atol=1e-12)
 
 
-def test_the_first_bending_of_a_beam_is_that_of_its_modes():
-    """A cantilever: the closed form, the mesh of femb modes, and no mode of the mesh above the fastest vibration."""
+def test_the_time_scales_of_a_beam_are_those_of_its_modes():
+    """A cantilever: the first bending in closed form and as of femb modes, whose last is the fastest vibration."""
     model = Model("mast")
-    model.add(Beam("mast", BAR, 5.0, 6, start=Ground().at((0, 0, 0), direction=(0, 0, 1))))
+    model.add(Beam("mast", BAR, 5.0, 3, start=Ground().at((0, 0, 0), direction=(0, 0, 1))))
     scales = overview(model).scales
     (first,) = scales.bending
     assert first.how == "first bending, one end held"
     assert first.frequency == pytest.approx(3.5160153 / (2 * np.pi) / 25.0 * np.sqrt(1e3), rel=1e-7)
-    found = modes(model, 20).frequencies
+    found = modes(model, 22).frequencies
     assert found[0] == pytest.approx(first.frequency, rel=2e-3)  # rotary inertia
-    assert found[-1] < scales.fastest.frequency
+    assert found[-1] == pytest.approx(scales.fastest.frequency, rel=1e-6)
     assert f"beams.mast: first bending, one end held at about {first.frequency:.4g} Hz" in summary(model)
 
 
@@ -227,7 +227,7 @@ def test_the_vibration_of_two_bodies_on_a_spring():
     for name, x in (("a", 0.0), ("b", 1.0)):
         body(model, name, position=(x, 0, 0))
     model.add(SpringDamper("spring", SpringEnd("a"), SpringEnd("b"), stiffness=50.0))
-    assert overview(model).scales.fastest.frequency == pytest.approx(modes(model, 1).frequencies[0], rel=1e-9)
+    assert overview(model).scales.fastest.frequency == pytest.approx(10.0 / (2 * np.pi), rel=1e-9)
 
 
 IMPLAUSIBLE = [
