@@ -14,7 +14,7 @@ from femb.analysis.time_scales import TimeScales, time_scales
 from femb.base.errors import FembWarning
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.base.values import numbered, vector
+from femb.base.values import numbered, vector, without_rounding
 from femb.layout.connections import unconnected
 from femb.model.model import Model
 
@@ -62,7 +62,8 @@ class Overview:
             *self.lines,
         ]
         if self.centre is not None and self.inertia is not None:
-            lines.append(f"mass {self.mass:.6g} kg, mass centre at {vector(self.centre)} m")
+            centre = without_rounding(self.centre, self.system.layout.extent)
+            lines.append(f"mass {self.mass:.6g} kg, mass centre at {vector(centre)} m")
             moments = np.linalg.eigvalsh(self.inertia)
             lines.append(f"principal moments about it {', '.join(f'{x:.6g}' for x in moments)} kg m2")
             lines.append(f"inertia about it {_inertia(self.inertia)} kg m2, inertial axes")
@@ -155,7 +156,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
 
 def _inertia(inertia: Floats) -> str:
     """Moments and products of inertia, rounding as zero."""
-    shown = np.where(np.abs(inertia) < 1e-12 * np.max(np.abs(inertia)), 0.0, inertia)
+    shown = without_rounding(inertia, np.max(np.abs(inertia)))
     words = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
     return ", ".join(f"{word} {shown[i, j]:.6g}" for word, i, j in words)
 

@@ -110,6 +110,11 @@ def test_every_command_but_the_schema_prints_json(place):
     assert invoke("run", "case.toml", "--json", "--quiet", "--force") == ""
 
 
+def test_every_command_is_on_its_page():
+    page = (ROOT / "docs" / "howto" / "command_line.md").read_text()
+    assert [name for name in cli.commands if f"| `femb {name}`" not in page and f", `femb {name}`" not in page] == []
+
+
 def test_values_become_json():
     values = {"a": np.array([1.0, np.nan]), "b": 1 + 2j, "c": np.int64(3), "d": Path("x"), "e": (None, True), 4: np.inf}
     assert plain(values) == {"a": [1.0, None], "b": [1.0, 2.0], "c": 3, "d": "x", "e": [None, True], "4": None}
