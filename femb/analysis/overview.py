@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb.analysis.completion import system_of
+from femb.analysis.completion import check_figures_of, system_of
 from femb.analysis.mass_properties import mass_properties
 from femb.analysis.plausible import advice, implausible
 from femb.analysis.time_scales import TimeScales, time_scales
@@ -113,7 +113,6 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     """
     from femb.analysis.memory import check_memory
     from femb.analysis.method_choice import with_method
-    from femb.analysis.simulate import check_figures_of
     from femb.formulations import make_formulation
 
     system = system_of(model, run is not None and run.start == "assembled")

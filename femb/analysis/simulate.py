@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
-from femb.analysis.completion import system_of
+from femb.analysis.completion import check_figures_of, system_of
 from femb.analysis.events import Event
 from femb.analysis.mass_properties import mass_properties
 from femb.analysis.time_loop import RunSummary, integrate
@@ -91,15 +91,6 @@ def check_events(events: object) -> None:
     """Raise ModelError where ``events`` is not a list or tuple of events."""
     if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
-
-
-def check_figures_of(model: Model) -> None:
-    """Raise ModelError where a figure of a model names what its results do not have."""
-    if model.figures:
-        # imported only where there are figures, for a faster start
-        from femb.export.plots.check import check_figures
-
-        check_figures(model)
 
 
 def started(system: "System", run: Run | None) -> "System":

@@ -141,7 +141,11 @@ def _given_fields(options: Any) -> dict[str, Any]:
     """The fields of options as a table, without those that are None."""
     values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
     return {
-        name: _given_fields(value) if dataclasses.is_dataclass(value) else value
+        name: _given_fields(value)
+        if dataclasses.is_dataclass(value)
+        else list(value)
+        if type(value) is tuple
+        else value
         for name, value in values.items()
         if value is not None
     }

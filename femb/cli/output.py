@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -53,20 +53,20 @@ def plain(value: object) -> object:
 
     Raises TypeError for anything else.
     """
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if hasattr(value, "tolist"):  # of numpy
-        return plain(value.tolist())
-    if isinstance(value, list | tuple | range | set | frozenset):
-        return [plain(entry) for entry in value]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, complex):
-        return [plain(value.real), plain(value.imag)]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if hasattr(value, "tolist"):  # of numpy
+        return plain(value.tolist())
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Iterable):
+        return [plain(entry) for entry in value]
     raise TypeError(f"{type(value).__name__} has no form in JSON")

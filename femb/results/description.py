@@ -44,14 +44,18 @@ def description(results: Results) -> dict[str, Any]:
 def described(content: dict[str, Any]) -> str:
     """The same as text, a line for each subject."""
     time = content["time"]
-    span = f"{time['first']:g} to {time['last']:g} s" if time["count"] else "none"
+    # the times of statics count the states, those of modes the modes
+    word, unit = {"static": ("states", ""), "modes": ("modes", "")}.get(
+        content.get("method", ""), ("output times", " s")
+    )
+    span = f"{time['count']}, {time['first']:g} to {time['last']:g}{unit}" if time["count"] else "none"
     how = [content.get("method", ""), content.get("formulation", "")]
     rows = {
         "title": content.get("title", ""),
         "made by": f"femb {content['femb_version']}" if "femb_version" in content else "",
         "method": ", ".join(filter(None, how)),
         "status": content.get("status", "") + (f": {content['message']}" if content.get("message") else ""),
-        "output times": f"{time['count']}, {span}" if time["count"] else "none",
+        word: span,
         "statistics": ", ".join(f"{name.replace('_', ' ')} {_number(v)}" for name, v in content["statistics"].items()),
         "events": ", ".join(f"{event['name']} at {event['time']:.6g} s" for event in content["events"]),
     }
