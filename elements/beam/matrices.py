@@ -155,20 +155,9 @@ def element_mass(X, Q, beta, gamma, s2, data, has_mass_offset, axes, spin, K, G,
 
 @kernel
 def matrices(
-    index,
-    ends,
-    data,
-    has_mass_offset,
-    offset,
-    stride,
-    states,
-    speeds,
-    fixed,
-    with_stiffness,
-    masses,
-    dampings,
-    stiffnesses,
-):
+    index, ends, data, has_mass_offset, offset, stride, states, speeds, fixed, with_stiffness, masses, dampings,
+    stiffnesses
+):  # fmt: skip
     """Add mass, damping and the iteration tangent of all elements at s states to block data (see ``scatter``).
 
     states (s, n_q) and speeds (s, n_v), masses, dampings, stiffnesses (s, size).
