@@ -33,7 +33,8 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.numerics import turns
-from femb.numerics.rotations import as_components, multiply
+from femb.numerics.components import as_components
+from femb.numerics.rotations import multiply
 from femb.numerics.turns import SEQUENCES as SEQUENCES
 
 # Below this gimbal distance an orientation is treated as locked: some hundred times the rounding error

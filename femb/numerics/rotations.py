@@ -17,66 +17,23 @@ USC thesis 2014, chapter 2; [T] Thompson, AIAA 2011-6277, appendix.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.numerics.components import as_components, entries_of, length_of, matrix_of, rows_of, stacked
 
 # Largest difference of R R^T from the identity: matrices typed with three digits pass.
 ORTHOGONALITY = 1e-3
 
 
-def as_components(x: ArrayLike, count: int, what: str) -> Floats:
-    """``x`` as a float (or complex) array whose last axis has ``count`` entries. Raises ModelError."""
-    array = np.asarray(x)
-    if array.dtype.kind in "biu":
-        array = array.astype(np.float64)
-    if array.ndim == 0 or array.shape[-1] != count:
-        raise ModelError.at((), f"{what} has shape {array.shape}; it must end in {count} components, (..., {count}).")
-    return array
-
-
-def _entries(x: Floats) -> tuple[Floats, ...]:
-    """The components (...) of (..., n); Python numbers of one vector (n,), for which numpy's calls take longer."""
-    if x.ndim == 1 and x.dtype.char in "dD":
-        return tuple(x.tolist())
-    return tuple(x[..., k] for k in range(x.shape[-1]))
-
-
-def _rows(R: Floats) -> tuple[Floats, ...]:
-    """The rows (..., n) of (..., m, n)."""
-    return tuple(R[..., k, :] for k in range(R.shape[-2]))
-
-
-def _stacked(*entries: Any) -> Floats:
-    """(..., n) of components (...), broadcast: np.stack, but faster for few numbers."""
-    if all(type(entry) is float or type(entry) is complex for entry in entries):
-        return np.array(entries)
-    out = np.empty((*np.broadcast_shapes(*map(np.shape, entries)), len(entries)), dtype=np.result_type(*entries))
-    for k, entry in enumerate(entries):
-        out[..., k] = entry
-    return out
-
-
-def _matrix(*rows: tuple[Any, ...]) -> Floats:
-    """Matrix (..., rows, columns) of rows of entries (...)."""
-    entries = _stacked(*[entry for row in rows for entry in row])
-    return entries.reshape(*entries.shape[:-1], len(rows), len(rows[0]))
-
-
-def _length(x: Floats) -> Floats:
-    """Length of 3-vectors; hypot avoids the underflow of squares."""
-    return np.hypot(np.hypot(x[..., 0], x[..., 1]), x[..., 2])
-
-
 def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
     """Hamilton product ``p q`` (..., 4): the rotation ``q``, then the rotation ``p``, both about inertial axes."""
-    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion p"))
-    q0, q1, q2, q3 = _entries(as_components(q, 4, "quaternion q"))
-    return _stacked(
+    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion p"))
+    q0, q1, q2, q3 = entries_of(as_components(q, 4, "quaternion q"))
+    return stacked(
         p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
         p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
         p0 * q2 - p1 * q3 + p2 * q0 + p3 * q1,
@@ -115,14 +72,14 @@ def normalise(p: ArrayLike) -> Floats:
 
 def left_matrix(p: ArrayLike) -> Floats:
     """Matrix (..., 4, 4) of multiplication by ``p`` from the left: ``p q = left_matrix(p) @ q``."""
-    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
-    return _matrix((p0, -p1, -p2, -p3), (p1, p0, -p3, p2), (p2, p3, p0, -p1), (p3, -p2, p1, p0))
+    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    return matrix_of((p0, -p1, -p2, -p3), (p1, p0, -p3, p2), (p2, p3, p0, -p1), (p3, -p2, p1, p0))
 
 
 def right_matrix(q: ArrayLike) -> Floats:
     """Matrix (..., 4, 4) of multiplication by ``q`` from the right: ``p q = right_matrix(q) @ p``."""
-    q0, q1, q2, q3 = _entries(as_components(q, 4, "quaternion"))
-    return _matrix((q0, -q1, -q2, -q3), (q1, q0, q3, -q2), (q2, -q3, q0, q1), (q3, q2, -q1, q0))
+    q0, q1, q2, q3 = entries_of(as_components(q, 4, "quaternion"))
+    return matrix_of((q0, -q1, -q2, -q3), (q1, q0, q3, -q2), (q2, -q3, q0, q1), (q3, q2, -q1, q0))
 
 
 def rate_body(p: ArrayLike) -> Floats:
@@ -132,8 +89,8 @@ def rate_body(p: ArrayLike) -> Floats:
     orthonormal and ``rate_body(p) @ p`` is zero: ``p`` and the rows are the columns of ``left_matrix(p)``.
     Source: L in [T] (25); half of the body matrix in [C] (21).
     """
-    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
-    return _matrix((-p1, p0, p3, -p2), (-p2, -p3, p0, p1), (-p3, p2, -p1, p0))
+    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    return matrix_of((-p1, p0, p3, -p2), (-p2, -p3, p0, p1), (-p3, p2, -p1, p0))
 
 
 def rate_inertial(p: ArrayLike) -> Floats:
@@ -144,8 +101,8 @@ def rate_inertial(p: ArrayLike) -> Floats:
 
     Source: G in [T], appendix; half of A in [C] (3).
     """
-    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
-    return _matrix((-p1, p0, -p3, p2), (-p2, p3, p0, -p1), (-p3, -p2, p1, p0))
+    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    return matrix_of((-p1, p0, -p3, p2), (-p2, p3, p0, -p1), (-p3, -p2, p1, p0))
 
 
 def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
@@ -159,16 +116,16 @@ def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
 
 def cross(x: ArrayLike, y: ArrayLike) -> Floats:
     """Cross product (..., 3): np.cross, but faster for two vectors."""
-    x0, x1, x2 = _entries(as_components(x, 3, "vector"))
-    y0, y1, y2 = _entries(as_components(y, 3, "vector"))
-    return _stacked(x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0)
+    x0, x1, x2 = entries_of(as_components(x, 3, "vector"))
+    y0, y1, y2 = entries_of(as_components(y, 3, "vector"))
+    return stacked(x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0)
 
 
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
-    x0, x1, x2 = _entries(as_components(x, 3, "vector"))
+    x0, x1, x2 = entries_of(as_components(x, 3, "vector"))
     zero = np.zeros_like(x0)
-    return _matrix((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
+    return matrix_of((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
 
 
 def rotation_matrix(p: ArrayLike) -> Floats:
@@ -176,9 +133,9 @@ def rotation_matrix(p: ArrayLike) -> Floats:
 
     For ``|p|`` other than one it is ``p.p`` times a rotation, as is ``rotate``. Source: [C] (16) with ``p.p = 1``.
     """
-    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
+    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
     a, b, c, d = p0 * p0, p1 * p1, p2 * p2, p3 * p3
-    return _matrix(
+    return matrix_of(
         (a + b - c - d, 2.0 * (p1 * p2 - p0 * p3), 2.0 * (p1 * p3 + p0 * p2)),
         (2.0 * (p1 * p2 + p0 * p3), a - b + c - d, 2.0 * (p2 * p3 - p0 * p1)),
         (2.0 * (p1 * p3 - p0 * p2), 2.0 * (p2 * p3 + p0 * p1), a - b - c + d),
@@ -201,12 +158,12 @@ def from_matrix(R: ArrayLike) -> Floats:
             f"matrix is not a rotation: an entry of R R^T is off the identity's by {error:.2g} (at most "
             f"{ORTHOGONALITY:g}). Its columns must be the body axes in inertial components, of unit length.",
         )
-    (x, xy, xz), (yx, y, yz), (zx, zy, z) = (_entries(row) for row in _rows(R))
+    (x, xy, xz), (yx, y, yz), (zx, zy, z) = (entries_of(row) for row in rows_of(R))
     if np.any(x * (y * z - yz * zy) + xy * (yz * zx - yx * z) + xz * (yx * zy - y * zx) < 0.0):
         raise ModelError.at((), "matrix is a reflection (determinant -1), not a rotation. Reverse one of the axes.")
     a, b, c, d, e, f = zy - yz, xz - zx, yx - xy, xy + yx, xz + zx, yz + zy
     # 4 p p^T: any row is a multiple of p; the row of the largest component, at least 1/2, is the accurate one
-    squares = _matrix(
+    squares = matrix_of(
         (1 + x + y + z, a, b, c), (a, 1 + x - y - z, d, e), (b, d, 1 - x + y - z, f), (c, e, f, 1 - x - y + z)
     )
     if squares.ndim == 2:
@@ -219,12 +176,12 @@ def from_matrix(R: ArrayLike) -> Floats:
 
 def rotate(p: ArrayLike, x: ArrayLike) -> Floats:
     """Inertial components (..., 3) of a vector with body components ``x``: ``p (0, x) p*``, [C] (14)."""
-    p0, p1, p2, p3 = _entries(as_components(p, 4, "quaternion"))
-    x1, x2, x3 = _entries(as_components(x, 3, "vector"))
+    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    x1, x2, x3 = entries_of(as_components(x, 3, "vector"))
     a = p0 * p0 - p1 * p1 - p2 * p2 - p3 * p3
     b = 2.0 * (p1 * x1 + p2 * x2 + p3 * x3)
     c = 2.0 * p0
-    return _stacked(
+    return stacked(
         a * x1 + b * p1 + c * (p2 * x3 - p3 * x2),
         a * x2 + b * p2 + c * (p3 * x1 - p1 * x3),
         a * x3 + b * p3 + c * (p1 * x2 - p2 * x1),
@@ -239,7 +196,7 @@ def rotate_back(p: ArrayLike, x: ArrayLike) -> Floats:
 def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
     """Quaternion (..., 4) of a rotation by ``angle`` (...), rad, about ``axis`` (..., 3), of any length."""
     axis = as_components(axis, 3, "axis")
-    length = _length(axis)[..., None]
+    length = length_of(axis)[..., None]
     if np.any(length == 0.0):
         raise ModelError.at((), "rotation axis is (0, 0, 0) and has no direction; it must have a length, of any size.")
     half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
@@ -251,7 +208,7 @@ def axis_angle(p: ArrayLike) -> tuple[Floats, Floats]:
     """Unit axis (..., 3) and angle (...) in [0, pi], rad, of the shortest rotation; axis (1, 0, 0) if it is zero."""
     p = as_components(p, 4, "quaternion")
     p = np.where(p[..., :1] < 0.0, -p, p)
-    vector, length = p[..., 1:], _length(p[..., 1:])
+    vector, length = p[..., 1:], length_of(p[..., 1:])
     zero = (length == 0.0)[..., None]
     axis = np.where(zero, np.array([1.0, 0.0, 0.0]), vector / np.where(zero, 1.0, length[..., None]))
     return axis, 2.0 * np.arctan2(length, p[..., 0])
@@ -260,7 +217,7 @@ def axis_angle(p: ArrayLike) -> tuple[Floats, Floats]:
 def exponential(rotation_vector: ArrayLike) -> Floats:
     """Quaternion (..., 4) of a rotation vector (..., 3), axis times angle, rad, of any length."""
     vector = as_components(rotation_vector, 3, "rotation vector")
-    half = 0.5 * _length(vector)[..., None]
+    half = 0.5 * length_of(vector)[..., None]
     zero = half == 0.0
     factor = np.where(zero, 0.5, 0.5 * np.sin(half) / np.where(zero, 1.0, half))
     return np.concatenate([np.cos(half), factor * vector], axis=-1)

@@ -311,7 +311,7 @@ def test_toml_of_the_readme_and_how_tos_is_read(workplace):
             if title.startswith("title="):
                 continue
             file = workplace / f"{page.stem}_{number}.toml"
-            more = boom if "[modal_damping" in text else ""
+            more = boom if "[modal_damping" in text or 'beam = "boom"' in text else ""
             file.write_text(text if "[bodies" in text else body + more + text)
             invoke(f"femb check {file}")
 
