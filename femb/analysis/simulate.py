@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.checkpoints import Checkpoints
 from femb.analysis.completion import system_of
+from femb.analysis.continuation import continued
 from femb.analysis.events import Event
 from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
@@ -34,6 +36,8 @@ def simulate(
     case_text: str = "",
     events: Sequence[Event] = (),
     progress: Reporter | None = None,
+    resume: bool = False,
+    extend: float | None = None,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Integrate a model in time.
@@ -43,8 +47,12 @@ def simulate(
     rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
     out : an HDF5 file to write to while it runs.
     events : zeros of functions of time and state. progress : an object with ``message(text)`` and ``update(t)``.
+    resume : continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun
+    begins, one that is finished is read. extend : s, go on by so long from the last state of the finished run in
+    ``out``. Both need the same model and options; functions in Python must keep no state of their own.
 
-    Raises ModelError with every problem of the model; SolveError where the integration cannot go on: the results so far
+    Raises ModelError with every problem of the model; ResultError where ``out`` cannot be written, or has another run;
+    SolveError where the integration cannot go on: the results so far
     are in the file and in ``error.results``.
     """
     from femb.system.system import System
@@ -63,16 +71,21 @@ def simulate(
         warnings.warn(warning, FembWarning, stacklevel=2)
     system = system_of(model, run.start == "assembled") if given is None else given
     check_figures(model)
+    plan = continued(run, out, case_text, resume, extend)
+    if plan.finished and out is not None:
+        return Results.read(out)
+    run, earlier = plan.run, plan.earlier
     check_memory(system, run)
     system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    with threads, Recording(system, run.method, out, case_text) as recording:
+    with threads, Recording(system, run.method, out, case_text, plan.options, earlier) as recording:
         stepper = make_stepper(form, run)
+        keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
             watch = recording.watching(progress)
-            for frames in integrate(form, stepper, run.output_times(), run_summary, events, watch, run.most_steps):
+            for frames in integrate(form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep):
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()

@@ -1,18 +1,23 @@
 """Recording of the output of an analysis in memory or in a file."""
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from femb.base.errors import ResultError
+from femb.base.memory import recall, remembered
 from femb.base.progress import Reporter
-from femb.results.arrays import NOTHING
-from femb.results.file import Block, MemoryWriter, ResultWriter
+from femb.base.types import Floats
+from femb.results.arrays import CHECKPOINT, NOTHING, Arrays
+from femb.results.earlier import Earlier
+from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
 from femb.results.record import Recorder
 from femb.results.results import Results
+from femb.system.named_state import named_state, names_of
 from femb.system.system import System
 
 # Output instants collected before their conversion to named arrays, which is cheaper for many at once.
@@ -25,17 +30,37 @@ class Recording:
     """A context that records output instants; an error that leaves it ends the results with the error's message.
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
-    the output. message, statistics and arrays are recorded at the end. An error that leaves the context gets the
-    results as ``error.results``.
+    the output. options : of the run, by name. earlier : the part of the run that this one continues. message,
+    statistics and arrays are recorded at the end. An error that leaves the context gets the results as
+    ``error.results``.
     """
 
-    def __init__(self, system: System, method: str, out: str | Path | None = None, case_text: str = "") -> None:
+    def __init__(
+        self,
+        system: System,
+        method: str,
+        out: str | Path | None = None,
+        case_text: str = "",
+        options: Mapping[str, Any] = NOTHING,
+        earlier: Earlier | None = None,
+    ) -> None:
         self._recorder = Recorder(system)
-        static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method)
-        self._writer = MemoryWriter(static, attributes) if out is None else ResultWriter(out, static, attributes)
+        static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method, options)
+        if earlier is not None:
+            earlier.check_model(static)
+        names = names_of(system.layout).items() if options else ()
+        if out is None:
+            self._writer: Writer = MemoryWriter(static, attributes)
+        else:
+            self._writer = ResultWriter(out, static | {f"{CHECKPOINT}names/{part}": array for part, array in names}, attributes, earlier)
+        if earlier is not None:
+            recall(self._recorder, earlier.part("recorder"))
         self._collected: list[Frames] = []
         self._oldest = 0.0
-        self._written = False
+        self._written = earlier is not None
+        # the state at the last output instant
+        self._last: Arrays = earlier.part("last") if earlier is not None else NOTHING
+        self._end: tuple[float, Floats, Floats, Floats] | None = None
         self.message = ""
         self.statistics: dict[str, Any] = {}
         self.arrays: dict[str, Any] = {}
@@ -67,6 +92,15 @@ class Recording:
         if self._collected and time.monotonic() - self._oldest > PATIENCE:
             self._write()
 
+    def keep(self, arrays: Arrays) -> None:
+        """Write the output instants so far and a checkpoint after them, of the integration's ``arrays`` by path."""
+        self._write()
+        if self._end is not None:
+            self._last = named_state(self._recorder.system, *self._end)
+        parts = {"recorder/": remembered(self._recorder), "last/": self._last, "": arrays}
+        kept = {f"{CHECKPOINT}{name}{path}": array for name, part in parts.items() for path, array in part.items()}
+        self._writer.keep(kept)
+
     def watching(self, progress: Reporter | None) -> "Watch":
         """A reporter that also calls `write_overdue`."""
         return Watch(self, progress)
@@ -82,7 +116,9 @@ class Recording:
 
     def _write(self) -> None:
         if self._collected:
-            block = self._recorder.block(Frames.joined(self._collected))
+            frames = Frames.joined(self._collected)
+            block = self._recorder.block(frames)
+            self._end = float(frames.time[-1]), frames.q[-1], frames.v[-1], frames.coordinates[-1]
             self._collected.clear()
             self._writer.append(block)
             self._written = True

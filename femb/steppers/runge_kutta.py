@@ -8,6 +8,7 @@ II.6 (dense output).
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,11 @@ class _Explicit:
     form: Formulation
     statistics: Statistics
     error_v: Floats | None = None
+    memory: ClassVar[tuple[str, ...]] = ("t", "y", "rate", "statistics")
+
+    def recalled(self) -> None:
+        """Take up the state of the memory."""
+        self._go_to(self.t, self.y)
 
     def _go_to(self, t: float, y: Floats) -> None:
         """Set the time and the state y, with q (n_q,), v (n_v,) and the work (J) as its parts."""
@@ -148,6 +154,7 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
     """Dormand and Prince's method of order 8 with the error estimates of order 5 and 3, and dense output of order 7."""
 
     order = 8
+    memory = (*_Explicit.memory, *VariableStep.memory)
 
     def __init__(self, form: Formulation, run: Run) -> None:
         super().__init__(form, run)
