@@ -34,9 +34,7 @@ class Checkpoints:
     whether that is the end of a shorter run.
     """
 
-    def __init__(
-        self, write: Callable[[Arrays], None], earlier: Earlier | None = None, extended: bool = False
-    ) -> None:
+    def __init__(self, write: Callable[[Arrays], None], earlier: Earlier | None = None, extended: bool = False) -> None:
         self._write, self.earlier, self._extended = write, earlier, extended
         self._begin = self._last = time.perf_counter()
         self._cost = 0.0
@@ -55,7 +53,10 @@ class Checkpoints:
         arrays: dict[str, np.ndarray] = {f"stepper/{path}": array for path, array in remembered(stepper).items()}
         arrays |= {f"discrete/{name}": array for name, array in remembered(discrete).items()}
         arrays["loop/values"] = np.array(values, dtype=float)
-        arrays["loop/warning"], arrays["loop/stopped_by"] = np.array(summary.warning), np.array(summary.stopped_by or "")
+        arrays["loop/warning"], arrays["loop/stopped_by"] = (
+            np.array(summary.warning),
+            np.array(summary.stopped_by or ""),
+        )
         arrays["events/name"] = np.array([event.name for event in summary.events], dtype=str)
         arrays["events/time"] = np.array([event.time for event in summary.events], dtype=float)
         arrays["events/energy_loss"] = np.array([event.energy_loss for event in summary.events], dtype=float)

@@ -8,10 +8,13 @@ from typing import Any
 
 from femb import __version__
 from femb.base.errors import ModelError, ResultError
-from femb.base.options import Run
+from femb.base.options import Run, StartState
 from femb.base.values import shown
+from femb.results.arrays import CHECKPOINT
 from femb.results.earlier import Earlier, read_earlier, unfinished
-from femb.results.read import is_being_written, is_finished
+from femb.results.read import find_results, is_being_written, is_finished
+from femb.system.named_state import starting_from
+from femb.system.system import System
 
 # The duration and output interval of a run before it was extended, among its options.
 BEFORE = "case_duration"
@@ -62,7 +65,19 @@ def continued(run: Run, out: str | Path | None, case_text: str, resume: bool, ex
         raise ModelError("got resume and extend: first resume the run, then extend it")
     if is_being_written(path):
         raise ResultError(f"{path}: another run writes to it now; wait for its end")
-    return _resumed(run, options, path, case_text) if extend is None else _extended(run, options, path, case_text, extend)
+    return (
+        _resumed(run, options, path, case_text) if extend is None else _extended(run, options, path, case_text, extend)
+    )
+
+
+def start_state(system: System, start: StartState) -> System:
+    """The system at the start of a motion from the last state of a run. Raises ResultError where the file has none,
+    ModelError where the model has other parts."""
+    path = find_results(Path(start.results))
+    earlier = read_earlier(path)
+    if "last/time" not in {name.removeprefix(CHECKPOINT) for name in earlier.checkpoint}:
+        raise ResultError(f"{path}: has no last state to start from; wanted the results of a run in time")
+    return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
 
 
 def _resumed(run: Run, options: dict[str, Any], path: Path, case_text: str) -> Continuation:
@@ -133,7 +148,7 @@ def _text_difference(before: str, now: str) -> list[str]:
     """The first difference of two texts of cases."""
     lines = zip_longest(before.rstrip().splitlines(), now.rstrip().splitlines())
     for number, (old, new) in enumerate(lines, start=1):
-        if old != new:
+        if (old or "").strip() != (new or "").strip():
             words = ["missing" if line is None else repr(line.strip()) for line in (old, new)]
             return [f"line {number} of the case was {words[0]}, now it is {words[1]}"]
     return []

@@ -11,11 +11,11 @@ import numpy as np
 from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.checkpoints import Checkpoints
 from femb.analysis.completion import system_of
-from femb.analysis.continuation import continued
+from femb.analysis.continuation import continued, start_state
 from femb.analysis.events import Event
 from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
-from femb.base.options import Run
+from femb.base.options import Run, StartState
 from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.base.values import numbered, shown
@@ -85,7 +85,9 @@ def simulate(
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
             watch = recording.watching(progress)
-            for frames in integrate(form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep):
+            for frames in integrate(
+                form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep
+            ):
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
@@ -107,10 +109,12 @@ def check_events(events: object) -> None:
 
 
 def started(system: "System", run: Run | None) -> "System":
-    """The system at the start of a run, in equilibrium if ``run.start`` says so.
+    """The system at the start of a run, in equilibrium or in the last state of another run if ``run.start`` says so.
 
-    Raises as ``femb.analysis.equilibrium.steady_start``.
+    Raises as ``femb.analysis.equilibrium.steady_start``, and as ``femb.analysis.continuation.start_state``.
     """
+    if run is not None and isinstance(run.start, StartState):
+        return start_state(system, run.start)
     if run is None or run.start != "equilibrium":
         return system
     from femb.analysis.equilibrium import steady_start
@@ -143,6 +147,8 @@ def summary(model: Model, run: Run | None = None) -> str:
     system = system_of(model, run is not None and run.start == "assembled")
     check_figures(model)
     if run is not None:
+        if isinstance(run.start, StartState):
+            system = started(system, run)
         make_formulation(system, run.formulation)
         check_memory(system, run)
         for warning in run.unused():

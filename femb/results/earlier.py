@@ -48,7 +48,9 @@ class Earlier:
         for name, array in static.items():
             old = self.static.get(name)
             if old is None or not np.array_equal(old, array, equal_nan=np.asarray(array).dtype.kind in "fc"):
-                raise ResultError(f"{self.path}: has the run of another model, which cannot be continued: {name} differs")
+                raise ResultError(
+                    f"{self.path}: has the run of another model, which cannot be continued: {name} differs"
+                )
 
     def part(self, name: str) -> dict[str, np.ndarray]:
         """The arrays of one part of the checkpoint, such as "stepper", by their paths in it."""
@@ -63,7 +65,8 @@ def unfinished(path: Path) -> Earlier | None:
     for file in (part, path, part.with_name(part.name + ".old")):
         if file.exists():
             earlier = read_earlier(file)
-            return earlier if earlier.status != "complete" else None
+            # a complete journal had no room for its result file
+            return earlier if file == part or earlier.status != "complete" else None
     return None
 
 
@@ -93,9 +96,9 @@ def _of_results(path: Path) -> Earlier:
     with reading(path), h5py.File(path, "r", locking=False) as file:
         if CHECKPOINT in file:
             file[CHECKPOINT].visititems(
-                lambda name, item: checkpoint.update({CHECKPOINT + name: read_array(item)})
-                if isinstance(item, h5py.Dataset)
-                else None
+                lambda name, item: (
+                    checkpoint.update({CHECKPOINT + name: read_array(item)}) if isinstance(item, h5py.Dataset) else None
+                )
             )
     frames = int(checkpoint.pop(FRAMES, np.array(0)))
 

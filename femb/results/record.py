@@ -66,7 +66,9 @@ class Recorder:
         arrays = {path: array for record in self.records for path, array in record.static.items()}
         return arrays | self.root_loads.static()
 
-    def attributes(self, case_text: str, method: str, options: Mapping[str, Any] = NOTHING) -> dict[str, dict[str, Any]]:
+    def attributes(
+        self, case_text: str, method: str, options: Mapping[str, Any] = NOTHING
+    ) -> dict[str, dict[str, Any]]:
         """Attributes of the file, and of its groups; options : of the run."""
         result: dict[str, dict[str, Any]] = {
             "": {

@@ -13,7 +13,7 @@ from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.results.arrays import CHECKPOINT, NOTHING, Arrays
 from femb.results.earlier import Earlier
-from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
+from femb.results.file import Block, MemoryWriter, ResultWriter
 from femb.results.frames import Frames
 from femb.results.record import Recorder
 from femb.results.results import Results
@@ -50,9 +50,11 @@ class Recording:
             earlier.check_model(static)
         names = names_of(system.layout).items() if options else ()
         if out is None:
-            self._writer: Writer = MemoryWriter(static, attributes)
+            self._writer: MemoryWriter | ResultWriter = MemoryWriter(static, attributes)
         else:
-            self._writer = ResultWriter(out, static | {f"{CHECKPOINT}names/{part}": array for part, array in names}, attributes, earlier)
+            self._writer = ResultWriter(
+                out, static | {f"{CHECKPOINT}names/{part}": array for part, array in names}, attributes, earlier
+            )
         if earlier is not None:
             recall(self._recorder, earlier.part("recorder"))
         self._collected: list[Frames] = []

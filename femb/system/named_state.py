@@ -77,7 +77,7 @@ def starting_from(system: System, names: Arrays, state: Arrays, latches: Arrays)
     q[layout.internal_q], v[layout.internal_v] = state["internal"][order].T
     other = copy(system)
     other.discrete = _discrete(system, own, names, state["joints"], latches)
-    other.q0 = assembled(other, q, False)
+    other.q0 = assembled(other, q, False) if system.n_c else q
     layout.origin_velocity = shared_velocity(other, v)
     v = v - layout.origin_velocity @ other.rigid_velocities(other.q0)[:3]
     other.v0 = _consistent(other, v)
