@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from femb.analysis.run_summary import RunSummary
-from femb.base.errors import ResultError
+from femb.base.errors import ContinuationError
 from femb.base.memory import WithMemory, recall, remembered
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
@@ -66,7 +66,7 @@ class Checkpoints:
 
     def restore(self, form: F, stepper: Stepper[F], summary: RunSummary, wanted: int) -> tuple[F, list[float]]:
         """Bring a new stepper and the summary of a run to the state of the earlier run's checkpoint; returns the
-        formulation and the values of events. wanted : the number of the user's events. Raises ResultError."""
+        formulation and the values of events. wanted : the number of the user's events. Raises ContinuationError."""
         assert self.earlier is not None
         loop, events = self.earlier.part("loop"), self.earlier.part("events")
         form = form.with_discrete(DiscreteState(**self.earlier.part("discrete")))
@@ -79,7 +79,7 @@ class Checkpoints:
         if len(values) != wanted + sum(
             bool(form.system.discrete.engaged[k]) == latch.item.engaged for k, latch in enumerate(form.layout.latches)
         ):
-            raise ResultError(f"{self.earlier.path}: the run had other events: give the same to continue it")
+            raise ContinuationError(f"{self.earlier.path}: the run had other events: give the same to continue it")
         if self._extended and any(abs(t - stepper.t) <= SAME * stepper.t for t in form.breakpoints):
             # the shorter run ended where an input may jump
             with located(stepper.t):

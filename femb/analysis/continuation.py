@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from femb import __version__
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import ContinuationError, ModelError
 from femb.base.options import Run, StartState
 from femb.base.values import shown
 from femb.results.arrays import CHECKPOINT
@@ -52,8 +52,8 @@ def continued(run: Run, out: str | Path | None, case_text: str, resume: bool, ex
     """What is to be done for a run whose results are in ``out``.
 
     resume : continue it where a process was ended; one that was never begun begins. extend : s, go on by so long after
-    its end. Raises ResultError where the file has another run, or none that can be continued; ModelError for wrong
-    arguments.
+    its end. Raises ContinuationError where the file has another run, or none that can be continued; ModelError for
+    wrong arguments.
     """
     options = options_of(run)
     if not resume and extend is None:
@@ -64,19 +64,21 @@ def continued(run: Run, out: str | Path | None, case_text: str, resume: bool, ex
     if resume and extend is not None:
         raise ModelError("got resume and extend: first resume the run, then extend it")
     if is_being_written(path):
-        raise ResultError(f"{path}: another run writes to it now; wait for its end")
+        raise ContinuationError(f"{path}: another run writes to it now; wait for its end")
     return (
         _resumed(run, options, path, case_text) if extend is None else _extended(run, options, path, case_text, extend)
     )
 
 
 def start_state(system: System, start: StartState) -> System:
-    """The system at the start of a motion from the last state of a run. Raises ResultError where the file has none,
-    ModelError where the model has other parts."""
+    """The system at the start of a motion from the last state of a run.
+
+    Raises ContinuationError where the file has none, ModelError where the model has other parts.
+    """
     path = find_results(Path(start.results))
     earlier = read_earlier(path)
     if "last/time" not in {name.removeprefix(CHECKPOINT) for name in earlier.checkpoint}:
-        raise ResultError(f"{path}: has no last state to start from; wanted the results of a run in time")
+        raise ContinuationError(f"{path}: has no last state to start from; wanted the results of a run in time")
     return starting_from(system, earlier.part("names"), earlier.part("last"), earlier.part("discrete"))
 
 
@@ -96,7 +98,7 @@ def _resumed(run: Run, options: dict[str, Any], path: Path, case_text: str) -> C
     if not earlier.checkpoint:
         # it had not come to its first checkpoint
         if BEFORE in there:
-            raise ResultError(f"{earlier.path}: has no checkpoint, and cannot be continued")
+            raise ContinuationError(f"{earlier.path}: has no checkpoint, and cannot be continued")
         return Continuation(run, options)
     return Continuation(run, options, earlier, extended=BEFORE in there)
 
@@ -105,14 +107,14 @@ def _extended(run: Run, options: dict[str, Any], path: Path, case_text: str, ext
     if isinstance(extend, bool) or not isinstance(extend, int | float) or not isfinite(extend) or not extend > 0.0:
         raise ModelError.at(("extend",), f"got {shown(extend)}, wanted a duration above 0 (s)")
     if unfinished(path) is not None:
-        raise ResultError(f"{path}: the run is not finished; resume it first, then extend it")
+        raise ContinuationError(f"{path}: the run is not finished; resume it first, then extend it")
     earlier = read_earlier(path)
     _check_same(earlier, options, case_text)
     stopped_by = str(earlier.part("loop").get("stopped_by", ""))
     if stopped_by:
-        raise ResultError(f"{path}: the run was ended by event {stopped_by!r}, and cannot be extended")
+        raise ContinuationError(f"{path}: the run was ended by event {stopped_by!r}, and cannot be extended")
     if not earlier.checkpoint:
-        raise ResultError(f"{path}: has no checkpoint, and cannot be continued; carry out the run again")
+        raise ContinuationError(f"{path}: has no checkpoint, and cannot be continued; carry out the run again")
     there = earlier.attributes["run"]
     longer = float(there["duration"]) + extend
     if longer < 1.0e-9 * float(there["output_interval"]) + float(there["duration"]):
@@ -123,12 +125,12 @@ def _extended(run: Run, options: dict[str, Any], path: Path, case_text: str, ext
 
 
 def _check_same(earlier: Earlier, options: dict[str, Any], case_text: str) -> None:
-    """Raise ResultError where the earlier run was of another case, of other options or of another version of femb."""
+    """Raise ContinuationError where the earlier run was of another case or version of femb, or had other options."""
     root, there = earlier.attributes[""], dict(earlier.attributes.get("run", {}))
     if not there:
-        raise ResultError(f"{earlier.path}: is no run in time with a checkpoint, and cannot be continued")
+        raise ContinuationError(f"{earlier.path}: is no run in time with a checkpoint, and cannot be continued")
     if root.get("femb_version") != __version__:
-        raise ResultError(
+        raise ContinuationError(
             f"{earlier.path}: was made by femb {root.get('femb_version')}, this is {__version__}; continue it with that"
         )
     differences = _text_difference(str(root.get("case", "")), case_text)
@@ -138,7 +140,7 @@ def _check_same(earlier: Earlier, options: dict[str, Any], case_text: str) -> No
         if before != now:
             differences.append(f"run.{name} was {_word(before)}, now it is {_word(now)}")
     if differences:
-        raise ResultError(
+        raise ContinuationError(
             f"{earlier.path}: has another run than this, which cannot continue it: {'; '.join(differences)}. Take back "
             "the change, or carry out the run from its beginning"
         )

@@ -44,7 +44,7 @@ def _in_time(
             loaded, options = runnable(case, overrides)
             file = folder_of(case, out) / "results.h5"
             check_writable(file)
-            continues = {word: value for word, value in words.items() if value not in (None, False)}
+            continues = {word: value for word, value in words.items() if value is not None and value is not False}
             _check_continuation(force, **continues)
             if not continues:
                 check_free(file, force)

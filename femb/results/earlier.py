@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from femb.base.errors import ResultError
+from femb.base.errors import ContinuationError, ResultError
 from femb.results.arrays import CHECKPOINT, Arrays, Attributes, visible
 from femb.results.journal_reader import JournalReader, is_journal
 from femb.results.openfile import OpenFile
@@ -44,11 +44,11 @@ class Earlier:
         return str(self.attributes[""]["status"])
 
     def check_model(self, static: Arrays) -> None:
-        """Raise ResultError where the constant arrays of a model are not those of this run."""
+        """Raise ContinuationError where the constant arrays of a model are not those of this run."""
         for name, array in static.items():
             old = self.static.get(name)
             if old is None or not np.array_equal(old, array, equal_nan=np.asarray(array).dtype.kind in "fc"):
-                raise ResultError(
+                raise ContinuationError(
                     f"{self.path}: has the run of another model, which cannot be continued: {name} differs"
                 )
 
@@ -72,6 +72,8 @@ def unfinished(path: Path) -> Earlier | None:
 
 def read_earlier(path: Path) -> Earlier:
     """The run of a result file or a journal. Raises ResultError where it cannot be read."""
+    if not path.exists():
+        raise ResultError(f"{path}: there is no such result file")
     with reading(path), OpenFile(path) as file:
         if not is_journal(file):
             return _of_results(path)
