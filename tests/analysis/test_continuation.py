@@ -82,7 +82,7 @@ def same(a: Results, b: Results) -> None:
 
 @methods
 def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, often, name):
-    """Before and after the latch engages, more than half a turn of the other hinge, across the contact with the stop."""
+    """Before and after the latch engages, over half a turn of the other hinge, across a contact."""
     whole = run(hinged(), tmp_path / "whole.h5", name=name)
     assert whole.joints["right hinge"].coordinates[-1, 0] > np.pi
     for t in (0.6,) if name == "rk4" else (0.2, 0.6):
