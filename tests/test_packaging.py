@@ -110,7 +110,15 @@ def test_everything_imported_is_declared():
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 found.add(str(node.module).split(".")[0])
     ours = {name for name in found if name != "femb" and name not in sys.stdlib_module_names}
-    optional = {"mpl_toolkits", "control", "pyyeti", "pandas", "pythonfmu", "skfem"}  # but for the first, of extras
+    optional = {
+        "mpl_toolkits",
+        "control",
+        "pyyeti",
+        "pandas",
+        "xarray",
+        "pythonfmu",
+        "skfem",
+    }  # but for the first, of extras
     missing = ours - optional - declared
     assert missing == set()
 
