@@ -82,7 +82,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         super().__init__(form, run)
         self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), 0.0
         self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
-        # where the matrices were formed: the discrete state, inputs, q, v and multipliers
+        # where the matrices were formed: the discrete state, inputs, q, v, accelerations and multipliers
         self._formed_at: tuple[Floats, ...] = ()
         self._factored: Factors | None = None
         # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
@@ -123,7 +123,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         matrices = self._matrices = self.form.matrices(u, q, v, self.multipliers)
         discrete = self.form.system.discrete
         self._formed_at = (discrete.angles, discrete.engaged, discrete.latched, u.copy(), q.copy(), v.copy())
-        self._formed_at += (self.multipliers.copy(),)
+        self._formed_at += (self.a.copy(), self.multipliers.copy())
         self._matrices_q = q.copy()
         self._factored_for, self._fresh = 0.0, True
         self.statistics.jacobians += 1
@@ -140,14 +140,16 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
     def recalled(self) -> None:
         """Form and factorise the matrices again where they were formed, so that steps go on exactly as before."""
-        kept = self.form, self.multipliers, self._factored_for, self._fresh, replace(self.statistics)
+        of_state = self.form, self.a, self.multipliers
+        of_matrices = self._factored_for, self._fresh, replace(self.statistics)
         if self._formed_at:
-            angles, engaged, latched, u, q, v, self.multipliers = self._formed_at
+            angles, engaged, latched, u, q, v, self.a, self.multipliers = self._formed_at
             self.form = self.form.with_discrete(DiscreteState(angles, engaged, latched))
             self._form_matrices(u, q, v)
-            if kept[2] > 0.0:
-                self._factorise(kept[2])
-        self.form, self.multipliers, self._factored_for, self._fresh, self.statistics = kept
+            if of_matrices[0] > 0.0:
+                self._factorise(of_matrices[0])
+        self.form, self.a, self.multipliers = of_state
+        self._factored_for, self._fresh, self.statistics = of_matrices
 
     @abstractmethod
     def _factorise(self, length: float) -> None:
