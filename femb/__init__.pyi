@@ -67,6 +67,7 @@ from femb.base.errors import ModelError as ModelError
 from femb.base.errors import ResultError as ResultError
 from femb.base.errors import SolveError as SolveError
 from femb.base.options import Run as Run
+from femb.base.options import StartState as StartState
 from femb.base.options import Tolerances as Tolerances
 from femb.base.output import Output as Output
 from femb.case import load_case as load_case

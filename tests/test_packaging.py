@@ -116,6 +116,7 @@ def test_everything_imported_is_declared():
         "pyyeti",
         "pandas",
         "pint",
+        "xarray",
         "pythonfmu",
         "skfem",
     }  # but for the first, of extras

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 
 from femb.base.errors import ModelError, Problem
 from femb.base.methods import Method
-from femb.base.options import Run, Tolerances
+from femb.base.options import Run, StartState, Tolerances
 from femb.base.output import Output
 from femb.base.values import shown
 from femb.model.model import Model
@@ -30,6 +30,13 @@ class OutputOptions(TypedDict, total=False):
     exclude: Sequence[str]
     precision: Literal["float64", "float32"]
     compression: int
+    motion_only: bool
+
+
+class StartOptions(TypedDict):
+    """The fields of ``femb.StartState``."""
+
+    results: str
 
 
 class RunOptions(TypedDict, total=False):
@@ -42,7 +49,7 @@ class RunOptions(TypedDict, total=False):
     formulation: Literal["velocity", "quaternion", "reduced", "hamiltonian"]
     rtol: float
     atol: Tolerances | ToleranceOptions | float
-    start: Literal["as_given", "assembled", "equilibrium"]
+    start: Literal["as_given", "assembled", "equilibrium"] | StartState | StartOptions
     tableau: Literal["dop853", "rk4"]
     step: float | None
     order: Literal[4, 6]
@@ -108,4 +115,9 @@ def _arguments(options: RunOptions) -> dict[str, Any]:
     atol = given.get("atol")
     if isinstance(atol, int | float) and not isinstance(atol, bool):
         given["atol"] = Tolerances(position=atol, quaternion=atol, strain=atol)
+    start = given.get("start")
+    if isinstance(start, Mapping):
+        if list(start) != ["results"]:
+            raise ModelError.at(("run", "start"), f"got {shown(dict(start))}, wanted {{'results': FILE}}")
+        given["start"] = StartState(**start)
     return given

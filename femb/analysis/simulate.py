@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.checkpoints import Checkpoints
 from femb.analysis.completion import check_figures_of, system_of
+from femb.analysis.continuation import continued, start_state
 from femb.analysis.events import Event
 from femb.analysis.mass_properties import mass_properties
 from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
-from femb.base.options import Run
+from femb.base.options import Run, StartState
 from femb.base.progress import Reporter
 from femb.base.values import shown
 from femb.model.model import Model
@@ -33,6 +35,8 @@ def simulate(
     case_text: str = "",
     events: Sequence[Event] = (),
     progress: Reporter | None = None,
+    resume: bool = False,
+    extend: float | None = None,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Integrate a model in time.
@@ -42,8 +46,12 @@ def simulate(
     rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
     out : an HDF5 file to write to while it runs.
     events : zeros of functions of time and state. progress : an object with ``message(text)`` and ``update(t)``.
+    resume : continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun
+    begins, one that is finished is read. extend : s, go on by so long from the last state of the finished run in
+    ``out``. Both need the same model and options; functions in Python must keep no state of their own.
 
-    Raises ModelError with every problem of the model; SolveError where the integration cannot go on: the results so far
+    Raises ModelError with every problem of the model; ResultError where ``out`` cannot be written, or has another run;
+    SolveError where the integration cannot go on: the results so far
     are in the file and in ``error.results``.
     """
     from femb.system.system import System
@@ -63,16 +71,23 @@ def simulate(
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
     check_figures_of(model)
+    plan = continued(run, out, case_text, resume, extend)
+    if plan.finished and out is not None:
+        return Results.read(out)
+    run, earlier = plan.run, plan.earlier
     check_memory(system, run)
     system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    with threads, Recording(system, run.method, out, case_text, run.output, reason) as recording:
+    with threads, Recording(system, run.method, out, case_text, run.output, reason, plan.options, earlier) as recording:
         stepper = make_stepper(form, run)
+        keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
             watch = recording.watching(progress)
-            for frames in integrate(form, stepper, run.output_times(), run_summary, events, watch, run.most_steps):
+            for frames in integrate(
+                form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep
+            ):
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
@@ -94,10 +109,12 @@ def check_events(events: object) -> None:
 
 
 def started(system: "System", run: Run | None) -> "System":
-    """The system at the start of a run, in equilibrium if ``run.start`` says so.
+    """The system at the start of a run, in equilibrium or in the last state of another run if ``run.start`` says so.
 
-    Raises as ``femb.analysis.equilibrium.steady_start``.
+    Raises as ``femb.analysis.equilibrium.steady_start``, and as ``femb.analysis.continuation.start_state``.
     """
+    if run is not None and isinstance(run.start, StartState):
+        return start_state(system, run.start)
     if run is None or run.start != "equilibrium":
         return system
     from femb.analysis.equilibrium import steady_start

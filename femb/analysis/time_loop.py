@@ -5,11 +5,12 @@ The loop is in Python, as are controllers, events and progress.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from femb.analysis.checkpoints import Checkpoints
 from femb.analysis.events import Event, kinetic_energy, latch_events, switched
+from femb.analysis.run_summary import RunSummary as RunSummary
 from femb.analysis.singularity_crossing import SingularityCrossing
 from femb.base.errors import SolveError
 from femb.base.progress import Reporter
@@ -29,25 +30,6 @@ SAME_INSTANT = 1e-12
 SIMULTANEOUS = 1e-6
 
 
-@dataclass
-class RunSummary:
-    """Summary of a run: its events in order, the terminal event that stopped it, and a warning for the user."""
-
-    events: list[EventRecord]
-    stopped_by: str | None = None
-    warning: str = ""
-
-    def arrays(self) -> dict[str, Floats]:
-        """Times (s) and energy losses (J) of the events, by the path in a results file."""
-        result: dict[str, Floats] = {}
-        for name in dict.fromkeys(event.name for event in self.events):
-            records = [event for event in self.events if event.name == name]
-            path = f"events/{name.replace('/', ' per ')}"
-            result[f"{path}/time"] = np.array([event.time for event in records])
-            result[f"{path}/energy_loss"] = np.array([event.energy_loss for event in records])
-        return result
-
-
 def integrate(
     form: F,
     stepper: Stepper[F],
@@ -56,23 +38,36 @@ def integrate(
     events: tuple[Event, ...] = (),
     progress: Reporter | None = None,
     max_steps: float = np.inf,
+    checkpoints: Checkpoints | None = None,
 ) -> Iterator[Frames | Instants]:
     """Yield the output of a run at ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
     Instants inside steps are evaluated by ``femb.results.instants.evaluated``, which is cheaper for many at once.
 
-    summary is filled during the run. Raises SolveError after the output up to the last state has been yielded.
+    summary is filled during the run. checkpoints : where they are written, and the one to continue from, if any; then
+    the output is that of the later times. Raises SolveError after the output up to the last state has been yielded.
     """
     clock, cpu = time.perf_counter(), time.process_time()
-    end = float(times[-1])
-    user_events, events = events, (*events, *latch_events(form))
-    values = _values(form, events, stepper.t, stepper.q, stepper.v)
-    yield _last_state(form, stepper)
+    end, user_events = float(times[-1]), events
+    if checkpoints is not None and checkpoints.earlier is not None:
+        form, values = checkpoints.restore(form, stepper, summary, len(events))
+        events = (*events, *latch_events(form))
+        clock, cpu = clock - stepper.statistics.wall_time, cpu - stepper.statistics.cpu_time
+        done = checkpoints.done(times, stepper.t)
+    else:
+        events = (*events, *latch_events(form))
+        values = _values(form, events, stepper.t, stepper.q, stepper.v)
+        yield _last_state(form, stepper)
+        done = 1
     crossing = SingularityCrossing.of(stepper)
     pace = Pace(stepper.t, end, max_steps)
-    done, shown = 1, stepper.t
-    for limit, instant in _landings(form.breakpoints, stepper.t, end):
+    shown = stepper.t
+    for limit, instant in _landings(form.breakpoints, float(times[0]), end):
+        if instant <= stepper.t:
+            continue
         while stepper.t < limit:
+            if checkpoints is not None:
+                checkpoints.offer(form, stepper, values, summary)
             try:
                 pace.check(stepper)
                 step = crossing.step(limit) if crossing else stepper.step(limit)
@@ -102,6 +97,8 @@ def integrate(
                 if progress is not None:
                     progress.message(summary.warning)
             if summary.stopped_by is not None:
+                if checkpoints is not None:
+                    checkpoints.keep(form, stepper, values, summary)
                 return
             stepper.form = form = form.at(stepper.q)
             if stops:
@@ -117,6 +114,8 @@ def integrate(
                 stepper.restart()
             if crossing:
                 crossing.reset()
+    if checkpoints is not None:
+        checkpoints.keep(form, stepper, values, summary)
 
 
 def _last_state(form: Formulation, stepper: StepperState) -> Frames:

@@ -41,3 +41,7 @@ class SolveError(FembError):
 
 class ResultError(FembError):
     """A result file that cannot be read or written."""
+
+
+class ContinuationError(ResultError):
+    """A result file whose run cannot be continued by the one that was asked for."""

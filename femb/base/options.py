@@ -66,6 +66,20 @@ class Tolerances:
 
 
 @dataclass(frozen=True)
+class StartState:
+    """The last state of a run in time, with which another run starts: ``results``, its result file or its folder.
+
+    The path in a case file is relative to its folder. The model needs the same names of bodies, beams and joints.
+    """
+
+    results: str
+
+    def __post_init__(self) -> None:
+        with Checks(self, "run", "start"):
+            pass
+
+
+@dataclass(frozen=True)
 class Run:
     """How a model is integrated in time.
 
@@ -82,7 +96,8 @@ class Run:
     joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
     "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
     to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
-    motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
+    motion that the start velocities describe, with the beams strained accordingly; or the last state of another run,
+    ``{ results = "out/deploy" }``. first_step, max_step : s.
     max_steps : largest number of steps, by default a million with error control and no limit with fixed steps.
     output : what is recorded, by default all, and how it is stored.
 
@@ -97,7 +112,7 @@ class Run:
     formulation: Annotated[str, OneOf(FORMULATIONS)] = "velocity"
     rtol: float = 1e-6
     atol: Tolerances = Tolerances()
-    start: Annotated[str, OneOf(STARTS)] = "as_given"
+    start: Annotated[str, OneOf(STARTS)] | StartState = "as_given"
     tableau: Annotated[str, OneOf(TABLEAUX)] = "dop853"
     step: float | None = None
     order: int = 4
@@ -130,6 +145,8 @@ class Run:
             if not isinstance(self.output, Output):
                 check.fail("output", f"got {shown(self.output)}, wanted an Output of patterns, precision, compression")
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
+            if not isinstance(self.start, str | StartState):
+                check.fail("start", f"got {shown(self.start)}, wanted a word or {{ results = FILE }}")
             check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
@@ -165,6 +182,11 @@ class Run:
         """The stepper of the method and, where it has several, of the tableau."""
         several = self.method not in STEPPERS
         return STEPPERS[self.tableau if several else self.method]
+
+    @property
+    def start_word(self) -> str:
+        """How other analyses than those in time start: the last state of a run is none of their starts."""
+        return self.start if isinstance(self.start, str) else "as_given"
 
     @property
     def controls_error(self) -> bool:

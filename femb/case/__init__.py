@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from femb.base.errors import ModelError, Problem
-from femb.base.options import Run
+from femb.base.options import Run, StartState
 from femb.case.compose import Composition, composed, locate_files
 from femb.case.errors import CaseError, located
 from femb.case.lines import key_lines
@@ -42,8 +42,9 @@ class Case:
 
     @property
     def start(self) -> str:
-        """How the states of analyses start that are given no start of their own."""
-        return "as_given" if self.run is None else self.run.start
+        """How the states of analyses start that are given no start of their own; the last state of a run is one for
+        integrations in time only."""
+        return self.run.start_word if self.run is not None else "as_given"
 
     def located(self, error: ModelError) -> CaseError:
         """An error of the model that was raised later, with its lines in the file."""
@@ -96,7 +97,14 @@ def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model
     model, options, problems = build(document)
     if problems:
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
-    return model, options.get("run"), set_paths, composition
+    return model, _located_start(options.get("run"), path.parent), set_paths, composition
+
+
+def _located_start(run: Run | None, folder: Path) -> Run | None:
+    """Results that a run starts from are relative to the folder of the case file."""
+    if run is None or isinstance(run.start, str):
+        return run
+    return dataclasses.replace(run, start=StartState(str(folder / run.start.results)))
 
 
 def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths, Composition]:
@@ -129,7 +137,7 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
         raise CaseError.of_file(path, f"run is {run!r}, wanted a femb.Run or a dictionary of its fields")
     if problems:
         raise located(path, {}, problems, set_paths)
-    return model, run, set_paths, Composition()
+    return model, _located_start(run, path.parent), set_paths, Composition()
 
 
 def _is_argument(key: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from femb.base.progress import Progress
 from femb.cli.files import check_free, check_writable, folder_of, opened, runnable, stamp
-from femb.cli.options import CASE, WRITING_ONCE
+from femb.cli.options import CASE, WRITING_ONCE, OptionError
 from femb.cli.output import say
 from femb.cli.report import FAILED, audit, located, reported, running
 
@@ -20,13 +21,24 @@ class LoadProgress(Progress):
     FORMAT = Progress.FORMAT.replace(" s [", " [")
 
 
-def _in_time(name: str, module: str, function: str, text: str) -> click.Command:
-    """The command of an analysis over the time of ``[run]``, which shows its progress and prints its audit."""
+RESUME = click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")
+EXTEND = click.option("--extend", type=float, metavar="DURATION", help="Go on with a finished run, by so long (s).")
+
+
+def _in_time(
+    name: str, module: str, function: str, text: str, *more: Callable[[click.Command], click.Command]
+) -> click.Command:
+    """The command of an analysis over the time of ``[run]``, which shows its progress and prints its audit.
+
+    more : options of its own, which the function takes by name.
+    """
 
     @click.command(name, help=text)
     @CASE
     @WRITING_ONCE
-    def command(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool) -> None:
+    def command(
+        case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any
+    ) -> None:
         from femb.results.description import description
         from femb.results.read import part_of
 
@@ -34,7 +46,10 @@ def _in_time(name: str, module: str, function: str, text: str) -> click.Command:
             loaded, options = runnable(case, overrides)
             file = folder_of(case, out) / "results.h5"
             check_writable(file)
-            check_free(file, force)
+            continues = {word: value for word, value in words.items() if value is not None and value is not False}
+            _check_continuation(force, **continues)
+            if not continues:
+                check_free(file, force)
             analysis = getattr(importlib.import_module(module), function)
             previous = {path: stamp(path) for path in (file, part_of(file))}
             progress = Progress(options.duration, quiet)
@@ -44,13 +59,34 @@ def _in_time(name: str, module: str, function: str, text: str) -> click.Command:
                 return f"the results up to there are in {written[0]}" if written else ""
 
             with running(loaded, progress, lambda: f"interrupted at t = {progress.time:.6g} s", kept):
-                results = analysis(loaded.model, options, out=file, case_text=loaded.text, progress=progress)
+                results = analysis(
+                    loaded.model, options, out=file, case_text=loaded.text, progress=progress, **continues
+                )
             say(audit(results), f"{'results':22}{file}", {"results": file}, description(results), quiet=quiet)
 
+    for option in reversed(more):
+        command = option(command)
     return command
 
 
-run = _in_time("run", "femb.analysis.simulate", "simulate", "Integrate a case in time and write DIR/results.h5.")
+def _check_continuation(force: bool, resume: bool = False, extend: float | None = None) -> None:
+    """Raise OptionError where the options of `femb run` that continue a run contradict each other."""
+    if resume and extend is not None:
+        raise OptionError("--extend: not together with --resume: first resume the run, then extend it")
+    if force and (resume or extend is not None):
+        raise OptionError("--force: begins anew, wanted without --resume and --extend")
+    if extend is not None and not 0.0 < extend < float("inf"):
+        raise OptionError(f"--extend {extend:g}: wanted a duration above 0 (s)")
+
+
+run = _in_time(
+    "run",
+    "femb.analysis.simulate",
+    "simulate",
+    "Integrate a case in time and write DIR/results.h5.",
+    RESUME,
+    EXTEND,
+)
 inverse = _in_time(
     "inverse",
     "femb.analysis.inverse",

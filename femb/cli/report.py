@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from femb.base.errors import FembError, FembWarning, ModelError, SolveError
+from femb.base.errors import ContinuationError, FembError, FembWarning, ModelError, SolveError
 from femb.base.progress import Progress
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
@@ -68,7 +68,7 @@ def running(
         with located(loaded):
             importlib.import_module("femb.analysis.warmup").compile_first(loaded.model, progress)
             yield
-    except ModelError:
+    except (ModelError, ContinuationError):
         raise
     except (FembError, OSError, KeyboardInterrupt) as error:
         progress.close()

@@ -11,10 +11,8 @@ from femb.base.types import Floats
 from femb.export.files import chosen_times, writing
 from femb.results.quantity import Group
 from femb.results.results import Results
+from femb.results.tables import COMPONENTS
 from femb.results.view import INERTIAL
-
-COMPONENTS = {"3": "xyz", "4": "wxyz"}
-"""Names of the components of vectors and quaternions, by their number in a `Quantity`'s shape."""
 
 
 def export_csv(

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base import html
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
 from femb.elements import CATALOGUE, Attachment, FlexibleBody, Ground, Interface, Load, PointMass, RigidBody, Section
@@ -58,6 +59,25 @@ class Model:
                 self.add(part)
         return item
 
+    def remove(self, item: Item | Figure) -> None:
+        """Take an item out, with the parts that were added along with it, as in ``model.remove(model.beams["boom"])``.
+
+        What still refers to it is reported by `problems`. Raises ModelError where it is not in the model.
+        """
+        if self.tables.get(getattr(item, "table", ""), {}).get(getattr(item, "name", "")) is not item:
+            raise ModelError.at(("model",), f"got {shown(item)}, wanted an item of this model")
+        for part in item.parts() if isinstance(item, Item) else ():
+            self.remove(part)
+        del self.tables[item.table][item.name]
+
+    def __repr__(self) -> str:
+        counts = [f"{table}: {', '.join(map(repr, items))}" for table, items in self.tables.items() if items]
+        return f"<Model {self.title!r}: {'; '.join(counts) or 'empty'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, ", ".join(items)) for name, items in self.tables.items() if items]
+        return html.table(self.title or "Model without a title", rows or [("empty", "")])
+
     @property
     def bodies(self) -> dict[str, Body]:
         """Rigid bodies, point masses and grounds, by name."""
@@ -72,6 +92,26 @@ class Model:
     def loads(self) -> dict[str, Load]:
         """Loads, by name."""
         return self.tables["loads"]
+
+    @property
+    def joints(self) -> dict[str, Any]:
+        """Joints, by name."""
+        return self.tables["joints"]
+
+    @property
+    def drivers(self) -> dict[str, Any]:
+        """Prescribed motions, by name."""
+        return self.tables["drivers"]
+
+    @property
+    def latches(self) -> dict[str, Any]:
+        """Latches, by name."""
+        return self.tables["latches"]
+
+    @property
+    def sections(self) -> dict[str, Section]:
+        """Cross-sections of beams, by name."""
+        return self.tables["sections"]
 
     @property
     def figures(self) -> dict[str, Figure]:

@@ -12,6 +12,9 @@ Block = Mapping[str, np.ndarray]
 """Arrays of k consecutive output times by path."""
 Value = TypeVar("Value")
 
+# The paths of arrays from which a run continues, see femb.results.earlier; they are no results.
+CHECKPOINT = "checkpoint/"
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -79,6 +82,11 @@ class Below(ByName[np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._arrays[self._paths[name]]
+
+
+def visible(arrays: Mapping[str, Value]) -> dict[str, Value]:
+    """The entries of a mapping of paths that are not of a checkpoint."""
+    return {path: value for path, value in arrays.items() if not path.startswith(CHECKPOINT)}
 
 
 def joined(blocks: Sequence[Block]) -> Block:

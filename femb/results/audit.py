@@ -7,6 +7,7 @@ whole run, since that near a start at rest is no scale.
 """
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ GROWTH = 1.01
 
 class AuditWatch:
     """Collects from the audit of a run, block by block, the data of a warning."""
+
+    memory: ClassVar[tuple[str, ...]] = ("_errors", "_largest", "_first", "_others")
 
     def __init__(self) -> None:
         self._errors: list[tuple[float, float]] = []

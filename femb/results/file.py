@@ -22,6 +22,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.results.arrays import NOTHING, Arrays, Attributes, Content, joined
 from femb.results.arrays import Block as Block
+from femb.results.earlier import FRAMES, Earlier
 from femb.results.journal import Journal
 from femb.results.journal_reader import JournalReader
 from femb.results.openfile import OpenFile
@@ -35,6 +36,9 @@ class Writer(ABC):
     @abstractmethod
     def append(self, block: Block) -> None:
         """Add k consecutive output times."""
+
+    def keep(self, checkpoint: Arrays) -> None:  # noqa: B027
+        """Record a checkpoint of the run after the output times so far, see `femb.results.earlier`."""
 
     @abstractmethod
     def finish(
@@ -129,11 +133,20 @@ class ResultWriter(Writer):
         As in `femb.Results`.
     compression : level of gzip of arrays over time, 1 to 9, or 0 for none
 
+    earlier : the part of a run that this one continues.
+
     Before `finish`, ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be
     written, or another run writes to it.
     """
 
-    def __init__(self, path: str | Path, static: Arrays, attributes: Attributes, compression: int = 0) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        static: Arrays,
+        attributes: Attributes,
+        compression: int = 0,
+        earlier: Earlier | None = None,
+    ) -> None:
         self.path, self._compression = Path(path), compression
         self.file = part_of(self.path)
         self._checked = _Checked()
@@ -141,12 +154,17 @@ class ResultWriter(Writer):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.is_dir():
                 raise IsADirectoryError("it is a folder")
-            self._journal = Journal(self.file, _started(attributes), static)
+            self._journal = Journal(self.file, _started(attributes), static, earlier)
 
     def append(self, block: Block) -> None:
         """Write k output times."""
         with _writing(self.path):
             self._journal.append(self._checked(block))
+
+    def keep(self, checkpoint: Arrays) -> None:
+        """Write a checkpoint."""
+        with _writing(self.path):
+            self._journal.keep(checkpoint)
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
@@ -167,7 +185,9 @@ class ResultWriter(Writer):
             try:
                 with OpenFile(self.file) as file:
                     journal = JournalReader(file, str(self.file))
-                    content = attributes_of(journal), journal.static, journal.frames, journal.blocks()
+                    kept = journal.checkpoint
+                    static = journal.static | kept | ({FRAMES: np.array(journal.kept)} if kept else {})
+                    content = attributes_of(journal), static, journal.frames, journal.blocks()
                     write_hdf5(draft, *content, compression=self._compression)
                 if status == "complete" or not is_finished(self.path):
                     draft.replace(self.path)

@@ -10,6 +10,7 @@ from typing import Any
 
 from femb.base.types import Floats
 from femb.numerics import euler
+from femb.results.arrays import Arrays
 from femb.results.beam import Beam
 from femb.results.motion import DISPLACEMENT, Moving, rotation_of_body, since_first
 from femb.results.quantity import Group, Quantity
@@ -212,6 +213,17 @@ class EventRecord:
     time: float
     name: str
     energy_loss: float = 0.0
+
+
+def event_records(static: Arrays) -> tuple[EventRecord, ...]:
+    """The events in the arrays of a run, in order of time."""
+    names = [path.split("/")[1] for path in static if path.startswith("events/") and path.endswith("/time")]
+    events = [
+        EventRecord(float(t), name, float(loss))
+        for name in names
+        for t, loss in zip(static[f"events/{name}/time"], static[f"events/{name}/energy_loss"], strict=True)
+    ]
+    return tuple(sorted(events, key=lambda event: event.time))
 
 
 GROUPS: dict[str, type[Group]] = {

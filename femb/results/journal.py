@@ -10,6 +10,7 @@ takes the records up to the first incomplete one, independently of the writer. T
     HEAD   attributes, and arrays that do not change with time
     FORM   names, types and shapes of the arrays over time
     ROWS   k output times of them
+    KEEP   a checkpoint: the arrays from which the run continues after the output times so far; the last one counts
     MORE   constant arrays that were not known before
 
 Arrays are a JSON list of (name, type, shape), followed by their bytes. At the end of the run a journal is converted to
@@ -27,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.results.earlier import Earlier
 from femb.results.journal_format import COUNT, MAGIC, RECORD, STATUS_ROOM, Row, packed, to_json
 from femb.results.locks import is_at, lock, put_in_place
 from femb.results.openfile import write_at
@@ -35,10 +37,17 @@ from femb.results.openfile import write_at
 class Journal:
     """The writer of a journal, see `femb.results.journal_reader.JournalReader`: creates the file, locks it, appends.
 
+    earlier : the part of a run that this one continues; it is in the file before the file has its name.
     Raises OSError where that fails, BlockingIOError where another process writes to it.
     """
 
-    def __init__(self, path: Path, attributes: Mapping[str, Mapping[str, Any]], static: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        attributes: Mapping[str, Mapping[str, Any]],
+        static: Mapping[str, Any],
+        earlier: Earlier | None = None,
+    ) -> None:
         head = packed(static, {"attributes": attributes})
         self.path = path
         self._form: list[Row] = []
@@ -52,6 +61,10 @@ class Journal:
             self._append(b"STAT", b" " * STATUS_ROOM)
             self.set_status("running", "", {})
             self._append(b"HEAD", head)
+            if earlier is not None:
+                for block in earlier.blocks():
+                    self.append(block)
+                self.keep(earlier.checkpoint)
             put_in_place(draft, path)
         except BaseException:
             os.close(self._file)
@@ -67,6 +80,10 @@ class Journal:
             self._form = form
         rows = [np.ascontiguousarray(block[name], dtype).tobytes() for name, dtype, _ in self._form]
         self._append(b"ROWS", b"".join([COUNT.pack(len(block["time"])), *rows]))
+
+    def keep(self, checkpoint: Mapping[str, Any]) -> None:
+        """Add a checkpoint of the run after the output times so far."""
+        self._append(b"KEEP", packed(checkpoint, {}))
 
     def more(self, arrays: Mapping[str, Any]) -> None:
         """Add arrays that do not change with time."""

@@ -18,6 +18,7 @@ class JournalReader:
     """The complete records of a journal at the time of opening, of a run that continues or has ended.
 
     status, message, statistics, attributes, static : as in `Results`. frames : number of output times.
+    checkpoint : the last one, empty if there is none; kept : number of output times before it.
     dropped : bytes after the last complete record. live : whether the run continues.
     Raises ResultError where the beginning cannot be read.
     """
@@ -29,7 +30,8 @@ class JournalReader:
         self.attributes: dict[str, dict[str, Any]] = {}
         self.static: dict[str, np.ndarray] = {}
         self.form: list[Row] = []
-        self.frames = 0
+        self.frames = self.kept = 0
+        self._checkpoint = b""
         self._rows: list[tuple[int, int]] = []
         size = os.fstat(file.fileno()).st_size
         if not is_journal(file):
@@ -47,11 +49,21 @@ class JournalReader:
             raise ResultError(f"{name}: cannot be read: damaged or cut off at byte {end}, before the first output time")
         self.dropped = size - end
 
-    def blocks(self) -> Iterator[dict[str, np.ndarray]]:
-        """The output times in order, in blocks as they were written."""
+    @property
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """The arrays of the last checkpoint."""
+        return unpacked(self._checkpoint)[0] if self._checkpoint else {}
+
+    def blocks(self, frames: int | None = None) -> Iterator[dict[str, np.ndarray]]:
+        """The output times in order, in blocks as they were written; only the first ``frames`` if given."""
+        left = self.frames if frames is None else frames
         for offset, length in self._rows:
+            if left <= 0:
+                return
             self._file.seek(offset)
-            yield self._block(self._file.read(length))
+            block = self._block(self._file.read(length))
+            yield {name: array[:left] for name, array in block.items()}
+            left -= len(block["time"])
 
     def _record(self, offset: int, size: int) -> tuple[bytes, bytes] | None:
         """Kind and content of the record at an offset; None without a complete one."""
@@ -88,6 +100,8 @@ class JournalReader:
                 raise ValueError(f"{len(content)} bytes of output times, expected {wanted}")
             self.frames += count
             self._rows.append((offset, len(content)))
+        elif kind == b"KEEP":
+            self._checkpoint, self.kept = content, self.frames
         else:
             raise ValueError(f"a record of unknown kind {kind!r}")
 

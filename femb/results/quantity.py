@@ -114,6 +114,9 @@ class Group:
     def __contains__(self, name: object) -> bool:
         return name in self.arrays
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.arrays)
+
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = {f"{self.path}/{name}": array for name, array in self.arrays.items()}
         series = [f"{self.path}/{name}" for name in self.series]
@@ -148,6 +151,9 @@ class Groups(ByName[GroupType]):
         if name not in self._groups:
             raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}{self._selected}")
         return self._groups[name]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._groups)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The group of that name, or ``default``."""

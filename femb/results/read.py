@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.arrays import Content, LazyArrays, joined
+from femb.results.arrays import Content, LazyArrays, joined, visible
 from femb.results.journal_reader import JournalReader, is_journal
 from femb.results.locks import is_locked
 from femb.results.openfile import OpenFile
@@ -93,7 +93,7 @@ def _of_journal(file: OpenFile, path: Path) -> Content:
     if journal.status == "running" and not journal.live:
         lost = f"; {journal.dropped} damaged bytes at the end are left out" if journal.dropped else ""
         attributes[""]["message"] = KILLED + lost
-    return Content(joined(list(journal.blocks())), journal.static, attributes)
+    return Content(joined(list(journal.blocks())), visible(journal.static), attributes)
 
 
 def _of_hdf5(file: OpenFile, path: Path) -> Content:
@@ -105,7 +105,7 @@ def _of_hdf5(file: OpenFile, path: Path) -> Content:
         names = Listing(content)
         _check_attributes(names.attributes, path)
         series = {name: read_array(content[name]) for name in names.series}
-        static = {name: read_array(content[name]) for name in names.static}
+        static = {name: read_array(content[name]) for name in visible(dict.fromkeys(names.static))}
     # A truncated or edited file may have more of some series than of others.
     frames = min((len(array) for array in series.values()), default=0)
     written = np.isfinite(series["time"][:frames]) if "time" in series else np.ones(frames, bool)
@@ -114,7 +114,7 @@ def _of_hdf5(file: OpenFile, path: Path) -> Content:
         rows = names.filled.get(name, frames)
         if rows < frames:
             raise ResultError(f"{name}: ends after {rows} of {frames} output times")
-    attributes = {name: values for name, values in names.attributes.items() if values}
+    attributes = {name: values for name, values in visible(names.attributes).items() if values}
     return Content({name: array[:frames] for name, array in series.items()}, static, attributes)
 
 
@@ -131,8 +131,8 @@ def _lazily(file: OpenFile, path: Path) -> Content:
     with h5py.File(file, "r") as content:
         names = Listing(content)
         series = {name: content[name].shape for name in names.series}
-        static = {name: content[name].shape for name in names.static}
-    attributes = {name: values for name, values in names.attributes.items() if values}
+        static = {name: content[name].shape for name in visible(dict.fromkeys(names.static))}
+    attributes = {name: values for name, values in visible(names.attributes).items() if values}
     return Content(LazyArrays(series, load), LazyArrays(static, load), attributes)
 
 

@@ -1,10 +1,10 @@
 """The recorder: from states of a system to named arrays of results."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import import_module
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from femb.base.output import EVERYTHING, Output
 from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.elements.records import Records
+from femb.results.arrays import NOTHING
 from femb.results.audit import AuditWatch
 from femb.results.frames import Frames
 from femb.results.groups import GROUPS
@@ -73,6 +74,8 @@ class Recorder:
     recorded.
     """
 
+    memory: ClassVar[tuple[str, ...]] = ("begun", "first_stored", "first_energy", "first_total", "audit_watch")
+
     def __init__(self, system: System, output: Output = EVERYTHING) -> None:
         self.system = system
         self.layout = system.layout
@@ -91,8 +94,10 @@ class Recorder:
         arrays = {path: array for record in self.records for path, array in record.static.items()}
         return arrays | self.root_loads.static()
 
-    def attributes(self, case_text: str, method: str) -> dict[str, dict[str, Any]]:
-        """Attributes of the file, and of its groups."""
+    def attributes(
+        self, case_text: str, method: str, options: Mapping[str, Any] = NOTHING
+    ) -> dict[str, dict[str, Any]]:
+        """Attributes of the file, and of its groups; options : of the run."""
         result: dict[str, dict[str, Any]] = {
             "": {
                 "femb_version": __version__,
@@ -101,6 +106,8 @@ class Recorder:
                 "method": method,
             }
         }
+        if options:
+            result["run"] = dict(options)
         figures = self.system.model.figures
         if figures:
             result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})

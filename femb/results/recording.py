@@ -1,20 +1,25 @@
 """Recording of the output of an analysis in memory or in a file."""
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from femb.base.errors import ResultError, SolveError
+from femb.base.memory import recall, remembered
 from femb.base.output import EVERYTHING, Output
 from femb.base.progress import Reporter
-from femb.results.arrays import NOTHING
+from femb.base.types import Floats
+from femb.results.arrays import CHECKPOINT, NOTHING, Arrays
+from femb.results.earlier import Earlier
 from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
 from femb.results.instants import Instants, evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
+from femb.system.named_state import named_state, names_of
 from femb.system.system import System
 
 # Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at
@@ -28,8 +33,9 @@ class Recording:
     """A context that records output instants; an error that leaves it ends the results with the error's message.
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
-    the output. output : what is recorded. reason : why the method was chosen, if femb chose it. message, statistics and
-    arrays are recorded at the end. An error that leaves the context gets the results as ``error.results``.
+    the output. output : what is recorded. reason : why the method was chosen, if femb chose it. options : of the run,
+    by name. earlier : the part of the run that this one continues. message, statistics and arrays are recorded at the
+    end. An error that leaves the context gets the results as ``error.results``.
     """
 
     def __init__(
@@ -40,19 +46,30 @@ class Recording:
         case_text: str = "",
         output: Output = EVERYTHING,
         reason: str = "",
+        options: Mapping[str, Any] = NOTHING,
+        earlier: Earlier | None = None,
     ) -> None:
         self._recorder = Recorder(system, output)
         self._evaluated = interpolated if output.motion_only else evaluated
-        static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method)
+        static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method, options)
         if reason:
             attributes[""]["method_reason"] = reason
+        if earlier is not None:
+            earlier.check_model(static)
         self._writer: Writer = MemoryWriter(static, attributes)
         if out is not None:
-            self._writer = ResultWriter(out, static, attributes, output.compression)
+            names = names_of(system.layout).items() if options else ()
+            static = static | {f"{CHECKPOINT}names/{part}": array for part, array in names}
+            self._writer = ResultWriter(out, static, attributes, output.compression, earlier)
+        if earlier is not None:
+            recall(self._recorder, earlier.part("recorder"))
         self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
         self._collected: list[Frames | Instants] = []
         self._oldest = 0.0
-        self._written = False
+        self._written = earlier is not None
+        # the state at the last output instant
+        self._last: Arrays = earlier.part("last") if earlier is not None else NOTHING
+        self._end: tuple[float, Floats, Floats, Floats] | None = None
         self.message = ""
         self.statistics: dict[str, Any] = {}
         self.arrays: dict[str, Any] = {}
@@ -84,6 +101,15 @@ class Recording:
         if self._collected and time.monotonic() - self._oldest > PATIENCE:
             self._write()
 
+    def keep(self, arrays: Arrays) -> None:
+        """Write the output instants so far and a checkpoint after them, of the integration's ``arrays`` by path."""
+        self._write()
+        if self._end is not None:
+            self._last = named_state(self._recorder.system, *self._end)
+        parts = {"recorder/": remembered(self._recorder), "last/": self._last, "": arrays}
+        kept = {f"{CHECKPOINT}{name}{path}": array for name, part in parts.items() for path, array in part.items()}
+        self._writer.keep(kept)
+
     def watching(self, progress: Reporter | None) -> "Watch":
         """A reporter that also calls `write_overdue`."""
         return Watch(self, progress)
@@ -109,6 +135,7 @@ class Recording:
 
     def _append(self, frames: Frames, parts: int | None = None) -> None:
         block = self._recorder.block(frames)
+        self._end = float(frames.time[-1]), frames.q[-1], frames.v[-1], frames.coordinates[-1]
         del self._collected[:parts]
         self._writer.append(block)
         self._written = True

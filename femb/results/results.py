@@ -9,22 +9,38 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.html import table
 from femb.base.types import Floats
+from femb.results import tables
 from femb.results.arrays import NOTHING, Arrays, Attributes, Content, listing, read_only, shapes_of
 from femb.results.beam import Beam
 from femb.results.file import write_content
-from femb.results.groups import Appendage, Audit, Body, Driver, EventRecord, Joint, Load, ModalDamping, Spring
+from femb.results.groups import (
+    Appendage,
+    Audit,
+    Body,
+    Driver,
+    EventRecord,
+    Joint,
+    Load,
+    ModalDamping,
+    Spring,
+    event_records,
+)
 from femb.results.quantity import Group, Groups
 from femb.results.read import read_content
 from femb.results.read_one import read_array_of
 from femb.results.view import INERTIAL, seen_from
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from femb.analysis.report import Shown
 
 
@@ -78,15 +94,7 @@ class Results:
     @property
     def events(self) -> tuple[EventRecord, ...]:
         """The events of the run in order of time: latches, and the requested events; empty until the run has ended."""
-        names = [path.split("/")[1] for path in self.static if path.startswith("events/") and path.endswith("/time")]
-        events = [
-            EventRecord(float(t), name, float(loss))
-            for name in names
-            for t, loss in zip(
-                self.static[f"events/{name}/time"], self.static[f"events/{name}/energy_loss"], strict=True
-            )
-        ]
-        return tuple(sorted(events, key=lambda event: event.time))
+        return event_records(self.static)
 
     @property
     def statistics(self) -> Mapping[str, Any]:
@@ -191,6 +199,28 @@ class Results:
 
         return femb.show(self, height=height, frames=frames)
 
+    def to_pandas(self, *names: str) -> "pandas.DataFrame":
+        """Quantities over time as a pandas DataFrame with the time as its index; all of them without names.
+
+        names : as ``"hub.position"`` or ``"bodies.hub.position"``. Columns are ``bodies.hub.position.x``, of beams
+        ``beams.boom.position.3.x`` with the number of the node. Raises ResultError for unknown names, without pandas.
+        """
+        return tables.to_pandas(self, names)
+
+    def to_xarray(self, *names: str) -> "xarray.Dataset":
+        """Quantities over time as an xarray Dataset with units, its dimensions time, axis and component; others are
+        named by their path. names : as of `to_pandas`. Raises ResultError for unknown names, without xarray."""
+        return tables.to_xarray(self, names)
+
+    def spectrum(self, name: str, kind: Literal["psd", "amplitude"] = "psd") -> "tables.Spectrum":
+        """The spectrum of a quantity, as ``"hub.angular_velocity"``: frequency (F,) Hz and values (F, ...).
+
+        kind : "psd", the one-sided power spectral density with Hann's window and without the mean, in the unit's square
+        per Hz; or "amplitude", that of each sine, in the unit itself. Output times must have equal intervals.
+        Raises ResultError where they do not, and for unknown names. Source: scipy.signal.periodogram.
+        """
+        return tables.spectrum(self, name, kind)
+
     def _check_shapes(self) -> None:
         """Raise ResultError where a quantity of a group has not the shape that its class declares, or no numbers."""
         for group in self.groups():
@@ -207,6 +237,12 @@ class Results:
         for kind in kinds:
             yield from kind.values()
         yield self.audit
+
+    def _repr_html_(self) -> str:
+        # the parts of the repr as rows
+        status, *parts = repr(self).removeprefix("<Results: ").removesuffix(">").split("; ")
+        found = [(name, text) for name, _, text in (part.partition(": ") for part in parts)]
+        return table(self.title or "Results", [("status", status), ("method", self.method), *found])
 
     def __repr__(self) -> str:
         time = self.time

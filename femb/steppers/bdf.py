@@ -48,6 +48,7 @@ class Bdf(BdfEquations):
 
     estimates_after_jump = False
     lands_on_openings = False
+    memory = (*BdfEquations.memory, "history", "_ends", "_settling", "_slow")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)

@@ -11,6 +11,8 @@ with gamma_j = 1 + 1/2 + ... + 1/j and alpha_k = (1 - kappa_k) gamma_k. kappa = 
 L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1997) 1-22.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from femb.base.types import Floats
@@ -47,6 +49,8 @@ class History:
     Row order + 2 gives the error estimate of the next higher order, once ``equal`` (steps since h or the order changed)
     exceeds the order.
     """
+
+    memory: ClassVar[tuple[str, ...]] = ("D", "h", "order", "equal")
 
     def __init__(self, n: int) -> None:
         self.D = np.zeros((MAX_ORDER + 3, n))

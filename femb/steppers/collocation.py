@@ -8,7 +8,7 @@ E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, Springer 2006,
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
@@ -56,6 +56,13 @@ class Collocation:
         self.statistics = Statistics()
         self.begin(0.0, y0)
         self.resize(step)
+
+    memory: ClassVar[tuple[str, ...]] = ("_from", "_count", "h", "y", "_carry", "_size", "_F", "_h_of_F", "statistics")
+
+    def recalled(self) -> None:
+        """Set what depends on the step length, which `resize` would count steps from."""
+        self._ahead = _extrapolation(self.c, 1.0 if self._F is None else self.h / self._h_of_F)
+        self._hA, self._hb = self.h * self._A, self.h * self.b
 
     def begin(self, t: float, y: Floats) -> None:
         """Restart from a state (n,), without history."""

@@ -10,7 +10,7 @@ docs/theory/integration.md, section 5.
 
 from collections.abc import Callable
 from math import inf, ulp
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Contacts:
 
     openings : whether also where a contact ends, or only where one begins.
     """
+
+    memory: ClassVar[tuple[str, ...]] = ("_end", "_gaps", "_side", "_zero", "_passing")
 
     def __init__(self, run: Run, openings: bool) -> None:
         self._openings = openings

@@ -23,7 +23,9 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 12. read ``form`` anew in each step: between steps the time loop replaces it by one in another discrete state;
 13. with error control, end a step where a gap closes (``femb.steppers.contacts``) and restart there; steps of fixed
     length may pass over it;
-14. count its operations in ``statistics``, and raise SolveError, naming time and cause, when it cannot continue.
+14. name in ``memory`` the attributes that determine its next steps, see ``femb.base.memory``, so that a run can be
+    continued; without them a run with this stepper has no checkpoints;
+15. count its operations in ``statistics``, and raise SolveError, naming time and cause, when it cannot continue.
 """
 
 import math

@@ -8,6 +8,7 @@ step, as in ``femb.steppers.runge_kutta``. Source: docs/theory/integration.md, s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Gauss:
     """
 
     error_v: Floats | None = None
+    memory: ClassVar[tuple[str, ...]] = ("t", "work", "core", "iterates_by_newton")
 
     def __init__(self, form: Formulation, run: Run) -> None:
         self.form, self.run, self.order = form, run, run.order
@@ -46,6 +48,15 @@ class Gauss:
     def v(self) -> Floats:
         """Velocities, or momenta of a Hamiltonian formulation (n_v,)."""
         return self.core.y[self.n_q :]
+
+    @property
+    def iterates_by_newton(self) -> bool:
+        """Whether stages are solved by Newton's iteration, after a failure of the fixed-point iteration."""
+        return self.core.jacobian is not None
+
+    @iterates_by_newton.setter
+    def iterates_by_newton(self, value: bool) -> None:
+        self.core.jacobian = self._stiff_jacobian if value else None
 
     def restart(self) -> None:
         """Discard the rates that stages are extrapolated from: inputs may jump here."""
@@ -107,7 +118,7 @@ class Gauss:
             form = self.form
             if isinstance(problem, TrialError) or core.jacobian is not None or not isinstance(form, WithStiffJacobian):
                 raise
-            core.jacobian = self._stiff_jacobian
+            self.iterates_by_newton = True
         return core.stages()
 
     def _stiff_jacobian(self, t: float, y: Floats) -> Floats:

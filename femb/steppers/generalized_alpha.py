@@ -60,6 +60,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 2
+    memory = (*ImplicitStepper.memory, "A", "_slope", "_A_h", "_ends")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)

@@ -1,7 +1,7 @@
 """The base of implicit steppers with error control: start, matrices, Newton's rate of convergence, filter, energy."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isfinite
 
@@ -10,6 +10,7 @@ import numpy as np
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
+from femb.layout.discrete import DiscreteState
 from femb.steppers.energy import EnergyWatch
 from femb.steppers.low_pass import PASSES, FilterStatistics, LowPass
 from femb.steppers.radau_kernels import rotate_frames, rotate_frames_back
@@ -72,11 +73,19 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
     # whether the step length after a jump is estimated anew; if not, it is at most the one planned before
     estimates_after_jump = True
+    memory = (
+        *VariableStep.memory,
+        "_exact",
+        *("t", "q", "v", "work", "a", "multipliers", "power", "_u"),
+        *("state_of_matrices", "_factored_for", "_fresh"),
+    )
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
         self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), 0.0
         self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
+        # where the matrices were formed: the discrete state, inputs, q, v, accelerations and multipliers
+        self._formed_at: tuple[Floats, ...] = ()
         self._factored: Factors | None = None
         # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
         self._factored_for, self._fresh = 0.0, False
@@ -123,11 +132,39 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
             matrices = form.system.exact_matrices(u, q, v, self.a, self.multipliers)
         else:
             matrices = form.matrices(u, q, v, self.multipliers)
-        self._matrices = matrices
+        self._matrices, discrete = matrices, form.system.discrete
+        self._formed_at = (discrete.angles, discrete.engaged, discrete.latched, u.copy(), q.copy(), v.copy())
+        self._formed_at += (self.a.copy(), self.multipliers.copy())
         self._matrices_q = q.copy()
         self._factored_for, self._fresh = 0.0, True
         self.statistics.jacobians += 1
         return matrices
+
+    @property
+    def state_of_matrices(self) -> tuple[Floats, ...]:
+        """Where the present matrices were formed; empty without any."""
+        return self._formed_at if self._matrices is not None else ()
+
+    @state_of_matrices.setter
+    def state_of_matrices(self, value: tuple[Floats, ...]) -> None:
+        self._formed_at, self._matrices = value, None
+
+    def recalled(self) -> None:
+        """Form and factorise the matrices again where they were formed, so that steps go on exactly as before."""
+        of_state = self.form, self.a, self.multipliers
+        of_matrices = self._factored_for, self._fresh, replace(self.statistics)
+        if self._formed_at:
+            angles, engaged, latched, u, q, v, self.a, self.multipliers = self._formed_at
+            self.form = self.form.with_discrete(DiscreteState(angles, engaged, latched))
+            self._form_matrices(u, q, v)
+            if of_matrices[0] > 0.0:
+                self._factorise(of_matrices[0])
+        self.form, self.a, self.multipliers = of_state
+        self._factored_for, self._fresh, self.statistics = of_matrices
+
+    @abstractmethod
+    def _factorise(self, length: float) -> None:
+        """Factorise the iteration matrix for the step length or shift of a method, if that is to be done."""
 
     def _filtered(
         self,

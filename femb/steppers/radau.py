@@ -43,6 +43,15 @@ class Radau(RadauEquations):
     """Variable-step Radau IIA(5); see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 5
+    memory = (
+        *RadauEquations.memory,
+        *("_old_error", "_old_h", "_polynomials", "_ceiling", "_starting", "_dependent"),
+    )
+
+    def recalled(self) -> None:
+        """Allocate the arrays of steps, whose sizes depend on the discrete state."""
+        self._allocate()
+        super().recalled()
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)

@@ -9,7 +9,7 @@ II.6 (dense output).
 import math
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TypeAlias, cast
+from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -43,6 +43,11 @@ class _Explicit:
     form: Formulation
     statistics: Statistics
     error_v: Floats | None = None
+    memory: ClassVar[tuple[str, ...]] = ("t", "y", "rate", "statistics")
+
+    def recalled(self) -> None:
+        """Take up the state of the memory."""
+        self._go_to(self.t, self.y)
 
     @cached_property
     def _compiles(self) -> bool:
@@ -174,6 +179,7 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
     """Dormand and Prince's method of order 8 with the error estimates of order 5 and 3, and dense output of order 7."""
 
     order = 8
+    memory = (*_Explicit.memory, *VariableStep.memory)
 
     def __init__(self, form: Formulation, run: Run) -> None:
         super().__init__(form, run)

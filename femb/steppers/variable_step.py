@@ -5,7 +5,7 @@ the rejections and the causes of a failure are here. Source: docs/theory/integra
 """
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class VariableStep(ABC, Generic[F, T]):
     error_v: Floats | None = None
     # whether to restart also where a contact ends, which costs a multistep method more than it gains
     lands_on_openings = True
+    # see ``femb.base.memory``; q, v, work and the rest are those of the method
+    memory: ClassVar[tuple[str, ...]] = ("h", "_contacts", "statistics")
 
     def __init__(self, form: F, run: Run) -> None:
         self.form, self.run = form, run

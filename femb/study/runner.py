@@ -118,7 +118,7 @@ class RunAnalyses:
         return self.found[analysis]
 
     def modes(self, held: str | None, start: str | None, damped: bool) -> Modes:
-        start = start or (self.described.run.start if self.described.run is not None else "as_given")
+        start = start or (self.described.run.start_word if self.described.run is not None else "as_given")
         key = (held, start, damped)
         if key not in self.found_modes:
             self.found_modes[key] = modes(self.described.model, self.count, held=held, start=start, damped=damped)

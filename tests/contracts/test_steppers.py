@@ -15,6 +15,7 @@ from checkout import ROOT
 
 import femb
 from femb.analysis.time_loop import Event, RunSummary, integrate
+from femb.base.memory import recall, remembered
 from femb.base.methods import AUTO, METHODS, STEPPERS, TABLEAUX, Method
 from femb.base.options import Run, Tolerances
 from femb.elements import Load, PointMass, RigidBody
@@ -67,6 +68,23 @@ def attitude(t):
     first, second = rotations.exponential(precession * t), rotations.exponential(own * t)
     p = rotations.multiply(first, second)
     return p, rotations.rotate_back(second, SPIN)
+
+
+@every_stepper
+def test_continues_from_its_memory(name):
+    """A new stepper with the memory of another one makes the same steps, to the last bit."""
+    options = run(name, 50.0)
+    first, second = (make_stepper(top(), options) for _ in range(2))
+    for _ in range(4):
+        first.step(50.0)
+    recall(second, remembered(first))
+    for _ in range(3):
+        a, b = first.step(50.0), second.step(50.0)
+        assert (a.start, a.end) == (b.start, b.end)
+        at = np.linspace(a.start, a.end, 4)
+        for x, y in zip((*a(at), a.accelerations(at)), (*b(at), b.accelerations(at)), strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert first.statistics == second.statistics
 
 
 def test_the_closed_form_of_the_top():

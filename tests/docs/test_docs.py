@@ -110,13 +110,18 @@ def read_analysis(line: str) -> tuple[str, str, tuple[str, ...], Path]:
     return verb, case, tuple(overrides), out
 
 
+def continues(line: str) -> bool:
+    """Whether a command goes on with a run, for which no other page's results stand in."""
+    return bool({"--resume", "--extend"} & set(shlex.split(line)))
+
+
 def invoke(line: str, wanted: int = 0, short: bool = False) -> str:
     """Output of a command of a page; that of an analysis, and its results, may come from another page's.
 
     short : a run, of which nothing is compared, is the first hundredth of the case's, as tests/cases starts it too.
     """
     words = shlex.split(line)[1:]
-    if words[0] in ("run", "inverse"):
+    if words[0] in ("run", "inverse") and not continues(line):
         verb, case, overrides, out = read_analysis(line)
         if short:
             overrides += tuple(start_of(ROOT / case))
@@ -145,6 +150,8 @@ def test_python_blocks_run(page, workplace):
     write_files(page)
     texts = [text for _, text in blocks(page, "python")]
     for line in commands(page):
+        if continues(line):
+            continue
         if line.startswith(("femb run", "femb inverse")) and any(str(read_analysis(line)[3]) in text for text in texts):
             invoke(line)
     namespace: dict[str, object] = {"__name__": "page"}
@@ -171,7 +178,11 @@ TEXTS = [page.read_text() for page in PAGES]
 def is_free(page: Path, command: str) -> bool:
     """Whether a command is a run of which no number or printed output of a page says anything in the quick tests, and
     for which the page sets no duration, as it does where two runs are compared."""
-    if not command.startswith("femb run") or any(printed is not None for _, printed in steps(page)):
+    if (
+        not command.startswith("femb run")
+        or continues(command)
+        or any(printed is not None for _, printed in steps(page))
+    ):
         return False
     _, case, overrides, _ = read_analysis(command)
     if any(each.startswith("run.duration") for each in overrides):

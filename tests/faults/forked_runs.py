@@ -17,10 +17,14 @@ from pathlib import Path
 import numpy as np
 
 import femb
+from femb.analysis import checkpoints
+from femb.results.earlier import unfinished
 from femb.results.results import Results
 
 # A run of some 0.1 s, which ends within the time after which most are killed.
 RUN = {"duration": 2.0, "output_interval": 0.002, "method": "rk", "rtol": 1e-6}
+# The same with fixed steps, which a resumed run repeats to the last bit.
+FIXED = {"duration": 2.0, "output_interval": 0.002, "method": "rk", "tableau": "rk4", "step": 0.002}
 # What the results of every run begin with, and what they end with if they are complete.
 TIMES = np.arange(1001) * 0.002
 
@@ -172,10 +176,46 @@ def full_disk(count: int, chance: random.Random, folder: Path) -> Counter[str]:
     return found
 
 
+def resumes(count: int, chance: random.Random, folder: Path) -> Counter[str]:
+    """Kill runs with fixed steps at random moments, up to three times each, and resume them to their end."""
+    checkpoints.INTERVAL = checkpoints.COST = 0.0
+    found: Counter[str] = Counter()
+
+    def run(path: Path, resume: bool = True) -> None:
+        femb.simulate(model(), out=path, resume=resume, **FIXED)
+
+    begin = time.monotonic()
+    run(folder / "whole.h5", resume=False)
+    span = time.monotonic() - begin
+    whole = Results.read(folder / "whole.h5")
+    for number in range(count):
+        path = folder / str(number) / "results.h5"
+        path.parent.mkdir()
+        for _ in range(chance.randint(1, 3)):
+            process = forked(lambda path=path: run(path))
+            time.sleep(chance.uniform(0.0, span))
+            os.kill(process, signal.SIGKILL)
+            _, status = os.waitpid(process, 0)
+            found["killed"] += os.WIFSIGNALED(status)
+        earlier = unfinished(path)
+        found["from a checkpoint"] += bool(earlier and earlier.checkpoint)
+        process = forked(lambda path=path: run(path))
+        assert os.waitpid(process, 0)[1] == 0, f"run {number} was not resumed"
+        results = Results.read(path)
+        assert results.status == "complete"
+        assert set(results.series) == set(whole.series)
+        for name, array in whole.series.items():
+            np.testing.assert_array_equal(results.series[name], array, err_msg=f"run {number}, {name}")
+        assert results.statistics["steps"] == whole.statistics["steps"]
+        assert os.listdir(path.parent) == ["results.h5"]
+        found["resumed"] += 1
+    return found
+
+
 def main(seed: str, folder: str, counts: str) -> None:
     simulated(Path(folder) / "first.h5")
     chance, found = random.Random(int(seed)), {}
-    for tries in (kills, reads, full_disk):
+    for tries in (kills, reads, full_disk, resumes):
         place = Path(folder) / tries.__name__
         place.mkdir()
         found[tries.__name__] = tries(json.loads(counts)[tries.__name__], chance, place)

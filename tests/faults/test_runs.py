@@ -37,8 +37,8 @@ step = 0.01
 """
 
 
-FEW = {"kills": 8, "reads": 20, "full_disk": 8}
-MANY = {"kills": 200, "reads": 500, "full_disk": 100}
+FEW = {"kills": 8, "reads": 20, "full_disk": 8, "resumes": 1}
+MANY = {"kills": 200, "reads": 500, "full_disk": 100, "resumes": 20}
 
 
 @pytest.fixture(scope="module", params=[pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=slow)])
@@ -69,6 +69,13 @@ def test_without_room_there_is_one_error_which_carries_the_results(tried):
     count, found = (each["full_disk"] for each in tried)
     assert found["error with results"] > count / 4
     assert found["readable"] + found.get("no room to begin", 0) == count
+
+
+def test_killed_runs_are_resumed_to_the_same_end(tried):
+    count, found = (each["resumes"] for each in tried)
+    assert found["resumed"] == count
+    assert found["killed"] >= (count + 1) // 2
+    assert found["from a checkpoint"] >= count // 3
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def linearized(
 
     Raises as femb.linearize, femb.trim, femb.multiblade and femb.nine_blocks.
     """
-    start = start or (run.start if run is not None else "as_given")
+    start = start or (run.start_word if run is not None else "as_given")
     point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs, inputs)
@@ -74,7 +74,7 @@ def periodic_motion(
 
     Raises as femb.operating_point and femb.analysis.linear.periodic.
     """
-    start = start or (run.start if run is not None else "as_given")
+    start = start or (run.start_word if run is not None else "as_given")
     point, _ = point_at(prepared(model, start, at_rest, state))
     motion = periodic(point.system.starting_at(point.q, point.v), period, vary=vary or None)
     largest = float(np.max(np.abs(motion.multipliers), initial=0.0))

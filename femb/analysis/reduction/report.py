@@ -32,7 +32,7 @@ def truncated(
 
     start : by default that of the run. Others as of ``femb.linearize``. Raises as that.
     """
-    start = start or (run.start if run is not None else "as_given")
+    start = start or (run.start_word if run is not None else "as_given")
     sparse = linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start)
     space = state_space_of(
         sparse,

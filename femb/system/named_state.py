@@ -1,0 +1,136 @@
+"""The state of a system by the names of its frames, internal coordinates, joints and latches.
+
+Positions and velocities are inertial, so that another system with parts of the same names can start from the state,
+also if its coordinates are numbered in another order.
+"""
+
+from collections.abc import Mapping
+from copy import copy
+
+import numpy as np
+
+from femb.base.errors import ModelError, Problem
+from femb.base.types import Floats
+from femb.layout.discrete import DiscreteState
+from femb.layout.layout import Layout
+from femb.system.initial_position import TYPED, assembled
+from femb.system.initial_velocity import shared_velocity
+from femb.system.system import System
+
+Arrays = Mapping[str, np.ndarray]
+
+# Words for the parts of a state in messages.
+PARTS = {"frames": "bodies and nodes", "internal": "internal coordinates", "joints": "joint coordinates"}
+
+
+def names_of(layout: Layout) -> dict[str, np.ndarray]:
+    """The names of the parts of a state, as arrays of text."""
+    joints = [f"{name}.{part.name}" for name, joint in layout.joints.items() for part in joint.coordinates]
+    names = {
+        "frames": [frame.label for frame in layout.frames if frame.freedom],
+        "internal": [coordinate.name for coordinate in layout.internal],
+        "joints": joints,
+        "latches": [latch.item.name for latch in layout.latches],
+    }
+    return {part: np.array(entries, dtype=str) for part, entries in names.items()}
+
+
+def named_state(system: System, t: float, q: Floats, v: Floats, angles: Floats) -> dict[str, Floats]:
+    """The state q (n_q,), v (n_v,) of a system at time t (s), by part: pose (F, 7) and motion (F, 6) of the frames that
+    move, internal (S, 2) the internal coordinates and their rates, and the unwrapped coordinates of joints (m,).
+
+    A point has no axes: its quaternion and angular velocity are NaN.
+    """
+    layout = system.layout
+    moving = [k for k, frame in enumerate(layout.frames) if frame.freedom]
+    pose, motion = np.full((len(moving), 7), np.nan), np.full((len(moving), 6), np.nan)
+    for row, k in enumerate(moving):
+        freedom, i, j = layout.frames[k].freedom, layout.frame_q[k], layout.frame_v[k]
+        width = 7 if freedom == 6 else 3
+        pose[row, :width], motion[row, :freedom] = q[i : i + width], v[j : j + freedom]
+    position, velocity = layout.to_inertial(np.array([t]), pose[None, :, :3], motion[None, :, :3])
+    pose[:, :3], motion[:, :3] = position[0], velocity[0]
+    internal = np.stack([q[layout.internal_q], v[layout.internal_v]], axis=1)
+    return {"time": np.array(t), "pose": pose, "motion": motion, "internal": internal, "joints": angles}
+
+
+def starting_from(system: System, names: Arrays, state: Arrays, latches: Arrays) -> System:
+    """The system at the start of a motion from a state of this or another system with the same names.
+
+    latches : "engaged" and "latched" (k,), the state of the latches in ``names``. A latch that the state does not have
+    stays as its model says. Raises ModelError where parts are missing, or where joints or drivers contradict the state.
+    """
+    layout = system.layout
+    own = names_of(layout)
+    _check_names(own, names)
+    q, v = system.q0.copy(), np.zeros(system.n_v)
+    rows = {name: row for row, name in enumerate(names["frames"].tolist())}
+    for k, frame in enumerate(layout.frames):
+        if frame.freedom:
+            i, j, row = layout.frame_q[k], layout.frame_v[k], rows[frame.label]
+            q[i : i + 3], v[j : j + 3] = state["pose"][row, :3] - layout.origin, state["motion"][row, :3]
+            if frame.freedom == 6:
+                q[i + 3 : i + 7], v[j + 3 : j + 6] = state["pose"][row, 3:], state["motion"][row, 3:]
+    if not (np.all(np.isfinite(q)) and np.all(np.isfinite(v))):
+        raise _refused("a point mass there is a body with axes here")
+    order = _order(own["internal"], names["internal"])
+    q[layout.internal_q], v[layout.internal_v] = state["internal"][order].T
+    other = copy(system)
+    other.discrete = _discrete(system, own, names, state["joints"], latches)
+    other.q0 = assembled(other, q, False) if system.n_c else q
+    layout.origin_velocity = shared_velocity(other, v)
+    v = v - layout.origin_velocity @ other.rigid_velocities(other.q0)[:3]
+    other.v0 = _consistent(other, v)
+    return other
+
+
+def _check_names(own: Arrays, names: Arrays) -> None:
+    problems = []
+    for part, words in PARTS.items():
+        here, there = dict.fromkeys(own[part].tolist()), dict.fromkeys(names[part].tolist())
+        for first, second, text in ((here, there, "the results have no"), (there, here, "the case has no")):
+            missing = [name for name in first if name not in second]
+            if missing:
+                more = f", and {len(missing) - 3} more" if len(missing) > 3 else ""
+                problems.append(f"{text} {', '.join(map(repr, missing[:3]))}{more} ({words})")
+    if problems:
+        raise _refused("; ".join(problems) + ". Both need the same bodies, beams with their elements, and joints")
+
+
+def _order(own: np.ndarray, names: np.ndarray) -> list[int]:
+    """The index in ``names`` of each of the own names; the same name several times counts in order."""
+    places: dict[str, list[int]] = {}
+    for k, name in enumerate(names.tolist()):
+        places.setdefault(name, []).append(k)
+    try:
+        return [places[name].pop(0) for name in own.tolist()]
+    except IndexError:
+        raise _refused("the elements of a beam differ") from None
+
+
+def _discrete(system: System, own: Arrays, names: Arrays, angles: Floats, latches: Arrays) -> DiscreteState:
+    discrete = system.discrete
+    engaged, latched = discrete.engaged.copy(), discrete.latched.copy()
+    there = {name: k for k, name in enumerate(names["latches"].tolist())}
+    for k, name in enumerate(own["latches"].tolist()):
+        if name in there:
+            engaged[k], latched[k] = latches["engaged"][there[name]], latches["latched"][there[name]]
+    return DiscreteState(angles[_order(own["joints"], names["joints"])], engaged, latched)
+
+
+def _consistent(system: System, v: Floats) -> Floats:
+    """v on the constraints, from which it may differ by rounding only."""
+    u = system.inputs_at(0.0, system.q0, v)
+    gaps = system.velocity_residual(u, system.q0, v)
+    if len(gaps) and np.max(np.abs(gaps)) > TYPED * max(1.0, float(np.max(np.abs(v)))):
+        worst = int(np.argmax(np.abs(gaps)))
+        label = system.layout.row_labels[int(np.flatnonzero(system.layout.row_c == worst)[0])]
+        raise _refused(
+            f"{label} moves at the end of the results by {abs(gaps[worst]):.3g} (m/s, or rad/s) otherwise than here at "
+            "the start: let the driver begin with that rate"
+        )
+    return system.projected(u, system.q0, v)[1] if len(gaps) else v
+
+
+def _refused(text: str) -> ModelError:
+    return ModelError(Problem(("run", "start"), text))

@@ -1,0 +1,95 @@
+"""Results as tables of pandas and xarray, spectra, and what notebooks show of results and models."""
+
+import numpy as np
+import pytest
+
+import femb
+from femb.base.errors import ModelError, ResultError
+from femb.elements import Ground, Load, PointMass, RigidBody
+from femb.results.results import Results
+
+T = np.arange(1000) * 0.01
+F1, A1, A2 = 5.0, 0.3, 2.0
+
+
+@pytest.fixture(scope="module")
+def results():
+    wave = A1 * np.sin(2.0 * np.pi * F1 * T) + A2
+    position = np.stack([wave, T, 0.0 * T], axis=1)
+    nodes = np.arange(1000 * 12.0).reshape(1000, 4, 3)
+    series = {"time": T, "bodies/hub/position": position, "bodies/hub/quaternion": np.ones((1000, 4))}
+    return Results(series | {"beams/boom/position": nodes, "beams/hub/position": nodes, "audit/work": T}, {}, {})
+
+
+def test_a_data_frame_has_the_numbers_by_name(results):
+    pandas = pytest.importorskip("pandas")
+    table = results.to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    assert (table.index.name, len(table), table.shape[1]) == ("time", 1000, 3 + 4 + 12 + 12 + 1)
+    np.testing.assert_array_equal(table["bodies.hub.position.x"], results.bodies["hub"].position[:, 0])
+    np.testing.assert_array_equal(table["beams.boom.position.2.y"], results.beams["boom"].position[:, 2, 1])
+    chosen = results.to_pandas("audit.work", "boom.position")
+    assert list(chosen)[:2] == ["audit.work", "beams.boom.position.0.x"]
+
+
+@pytest.mark.slow
+def test_a_dataset_has_units_and_dimensions(results):
+    pytest.importorskip("xarray")
+    data = results.to_xarray("bodies.hub.position", "bodies/hub/quaternion", "boom.position")
+    position = data["bodies.hub.position"]
+    assert (position.dims, position.attrs["units"]) == (("time", "axis"), "m")
+    np.testing.assert_array_equal(position.sel(axis="y"), T)
+    assert data["bodies.hub.quaternion"].dims == ("time", "component")
+    np.testing.assert_array_equal(data["beams.boom.position"][:, 1, 2], results.beams["boom"].position[:, 1, 2])
+
+
+def test_spectra_of_a_sine_have_its_amplitude_and_its_power(results):
+    frequency, amplitude = results.spectrum("bodies.hub.position", "amplitude")
+    peak = np.argmax(amplitude[1:, 0]) + 1
+    assert frequency[peak] == pytest.approx(F1)
+    assert amplitude[peak, 0] == pytest.approx(A1, rel=1e-12)
+    assert amplitude[0, 0] == pytest.approx(A2, rel=1e-12)
+    frequency, density = results.spectrum("bodies.hub.position")
+    assert np.sum(density[:, 0]) * frequency[1] == pytest.approx(0.5 * A1**2, rel=1e-9)
+    assert density[0, 0] == pytest.approx(0.0, abs=1e-20)
+
+
+def test_names_that_are_none_are_refused_with_those_that_are(results):
+    for name, words in (
+        ("hub.position", "there are several; give one of 'bodies.hub.position', 'beams.hub.position'"),
+        ("boom.speed", "'boom' has no such quantity over time; there are: 'position'"),
+        ("position", "wanted ITEM.QUANTITY with one of the items 'hub', 'boom', "),
+    ):
+        with pytest.raises(ResultError, match=words):
+            results.spectrum(name)
+    uneven = Results({"time": T**2, "audit/work": T}, {}, {})
+    with pytest.raises(ResultError, match="equal intervals"):
+        uneven.spectrum("audit.work")
+    with pytest.raises(ResultError, match="kind: got 'power', wanted 'psd' or 'amplitude'"):
+        results.spectrum("audit.work", "power")
+
+
+def test_names_are_completed_and_objects_are_shown_in_notebooks(results):
+    assert results.bodies._ipython_key_completions_() == ["hub"]
+    assert results.bodies["hub"]._ipython_key_completions_() == ["position", "quaternion"]
+    assert "<td style='text-align: left'>&#x27;hub&#x27;</td>" in results._repr_html_()
+    model = femb.Model("a <b>")
+    model.add(RigidBody("hub", 1.0, 1.0))
+    assert repr(model) == "<Model 'a <b>': bodies: 'hub'>"
+    assert "a &lt;b&gt;" in model._repr_html_()
+    assert "hub" in model._repr_html_()
+    assert repr(femb.Model()) == "<Model '': empty>"
+
+
+def test_items_are_removed():
+    model = femb.Model("m")
+    model.add(Ground("base"))
+    body = model.add(PointMass("mass", 1.0))
+    model.add(Load("push", body="mass", force=(1.0, 0.0, 0.0)))
+    assert not model.problems()
+    model.remove(body)
+    assert "mass" not in model.bodies
+    assert "'mass', which is not in the model" in str(model.problems()[0])
+    with pytest.raises(ModelError, match="wanted an item of this model"):
+        model.remove(body)
+    assert model.joints == model.drivers == model.latches == model.sections == {}
