@@ -135,10 +135,10 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
     """
     residual = system.equations(u, q, v, a, multipliers)
     layout, result = system.layout, np.zeros((len(q), 2))
-    for frame, j in zip(layout.frames, layout.frame_v, strict=True):
-        for part in range(frame.freedom // 3):
-            size = np.linalg.norm(residual[:, j + 3 * part : j + 3 * part + 3], axis=1)
-            np.maximum(result[:, part], size, out=result[:, part])
+    freedom, axes = np.array([frame.freedom for frame in layout.frames]), np.arange(3)
+    for part in range(2):
+        first = layout.frame_v[freedom > 3 * part] + 3 * part
+        result[:, part] = np.linalg.norm(residual[:, first[:, None] + axes], axis=2).max(axis=1, initial=0.0)
     return result
 
 
