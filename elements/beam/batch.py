@@ -24,7 +24,7 @@ from femb.numerics.newton import LARGEST_ROTATION
 from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))
-# Columns of ``index`` with the indices of velocities and of coordinates: frame and strain of one end, then of the other.
+# Columns of ``index`` with the indices of velocities, and of coordinates: frame and strain of one end, then the other.
 VELOCITIES = [2, 6, 3, 7]
 COORDINATES = [0, 4, 1, 5]
 

@@ -52,20 +52,16 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
     """
     result = Layout()
     shifts: list[Shift] = []
-    starts, columns = [np.zeros(1, dtype=np.int64)], []
+    in_q: list[tuple[Ints, Ints]] = []
+    in_v: list[tuple[Ints, Ints]] = []
+    starts: list[Ints] = [np.zeros(1, dtype=np.int64)]
     n_q = n_v = fixed = blocks = 0
     result.edges = []
     for layout in layouts:
         shift, frames = Shift(n_q, n_v, fixed), len(result.frames)
         shifts.append(shift)
-        columns.append(
-            [
-                shift.in_q(layout.frame_q),
-                shift.in_v(layout.frame_v),
-                shift.in_q(layout.internal_q),
-                shift.in_v(layout.internal_v),
-            ]
-        )
+        in_q.append((shift.in_q(layout.frame_q), shift.in_q(layout.internal_q)))
+        in_v.append((shift.in_v(layout.frame_v), shift.in_v(layout.internal_v)))
         result.frames += layout.frames
         result.internal += layout.internal
         result.couplings += [(tuple(f + frames for f in coupled), ()) for coupled, _ in layout.couplings]
@@ -74,7 +70,8 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         blocks += len(layout.block_start) - 1
         n_q, n_v, fixed = n_q + layout.n_q, n_v + layout.n_v, fixed + len(layout.fixed)
     result.n_q, result.n_v, result.n_c = n_q, n_v, 0
-    result.frame_q, result.frame_v, result.internal_q, result.internal_v = map(np.concatenate, zip(*columns, strict=True))
+    result.frame_q, result.internal_q = (np.concatenate(parts) for parts in zip(*in_q, strict=True))
+    result.frame_v, result.internal_v = (np.concatenate(parts) for parts in zip(*in_v, strict=True))
     result.fixed = np.concatenate([layout.fixed for layout in layouts])
     result.block_start, result.row_c = np.concatenate(starts), np.zeros(0, dtype=np.int64)
     result.eliminated_after = {}

@@ -154,7 +154,9 @@ def _frames(
             coordinates[k], rates[k] = local.joint_motion(q[k], v[k])
         if system.layout.has_loops:
             multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
-    residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
+    residual = np.zeros((len(q), 2))
+    if system.audited:
+        residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, residual)
 
 

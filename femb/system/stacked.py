@@ -32,6 +32,9 @@ class StackedSystem(System):
     members : of which ``refused`` finds nothing, under one gravity.
     """
 
+    # the work and the unbalanced forces of all members say nothing about one
+    audited = False
+
     def __init__(self, members: Sequence[System]) -> None:
         self.members = tuple(members)
         self.model, self.items = members[0].model, members[0].items
@@ -76,11 +79,13 @@ class StackedSystem(System):
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
         """u (n_u,); equal functions of time are evaluated once. Raises as that of a single system."""
         u = np.empty(self.n_u)
-        for function, places in self._functions:
-            u[places] = function(t)
-        if not np.all(np.isfinite(u)):
-            return super().inputs_at(t, q, v)
-        return u
+        try:
+            for function, places in self._functions:
+                u[places] = function(t)
+        except Exception:
+            u[:] = np.nan
+        # one by one, for the input at fault
+        return u if np.all(np.isfinite(u)) else super().inputs_at(t, q, v)
 
 
 def _functions(inputs: list[Input]) -> list[tuple[Callable[..., Any], list[int]]]:
@@ -99,6 +104,13 @@ def _functions(inputs: list[Input]) -> list[tuple[Callable[..., Any], list[int]]
 def refused(system: System) -> list[Problem]:
     """What of a model cannot be integrated together with others, by item."""
     problems: list[Problem] = []
+    simple = all(input_.width == 1 and not input_.of_state for input_ in system.inputs)
+    if (
+        simple
+        and not system.n_c
+        and all(isinstance(batch, Stackable) and not batch.singularities for batch in system.batches)
+    ):
+        return problems
     for item in system.model.items():
         batches = type(item).batches([item], system.layout, system.model)
         coupled = item.constraint_rows(system.layout) or item.constraint_inputs(system.layout)
