@@ -117,13 +117,16 @@ def test_a_member_that_fails_leaves_the_others():
     assert got.failed.tolist() == [False, True, True, False]
     with pytest.raises(femb.SolveError) as alone:
         femb.simulate(spacecraft(profile=breaks), **RUN)
-    assert got.messages[1] == str(alone.value) and "no more torque" in got.messages[1]
+    assert got.messages[1] == str(alone.value)
+    assert "no more torque" in got.messages[1]
     assert got.results[1].time[-1] == pytest.approx(0.15, abs=0.02)
-    assert "nothing" in got.messages[2] and got.results[2] is None
+    assert "nothing" in got.messages[2]
+    assert got.results[2] is None
     whole = simulate_ensemble([spacecraft(), spacecraft(1.2)], **RUN).history(TIP)[1]
     values = got.history(TIP)[1]
     assert np.allclose(values[[0, 3]], whole, rtol=0.0, atol=1e-6)
-    assert np.isnan(values[1, -1]) and np.isnan(values[2]).all()
+    assert np.isnan(values[1, -1])
+    assert np.isnan(values[2]).all()
 
 
 def test_equal_functions_of_time_are_evaluated_once():
@@ -172,3 +175,24 @@ def test_joints_are_refused():
     hinged.add(Revolute("hinge", JointEnd("hub", at=(0, 0, 1.0), axis=(0, 1, 0)), JointEnd("panel")))
     with pytest.raises(ModelError, match=r"models\[1\].joints.hinge: cannot be part of an ensemble"):
         simulate_ensemble([spacecraft(), hinged], **RUN)
+
+
+def study_of(**more):
+    def case(stiffness, mass):
+        if mass < 0.0:
+            raise ValueError("no such mass")
+        return spacecraft(stiffness, mass)
+
+    variables = {"stiffness": {"values": [1.0, 1.2, 1.4]}, "mass": {"values": [20.0, -1.0, 15.0]}}
+    outputs = {"peak": {"kind": "peak", "of": TIP}, "last": {"kind": "final", "of": "bodies.hub.angular_velocity.y"}}
+    return femb.Study(case, variables, outputs, design="list", run=femb.Run(**RUN), **more)
+
+
+def test_a_study_in_ensembles_has_the_same_table():
+    table, separate = femb.sweep(study_of(), together=True), femb.sweep(study_of())
+    assert table.failed.tolist() == separate.failed.tolist() == [False, True, False]
+    assert table.messages == separate.messages
+    for name in ("peak", "last"):
+        assert np.allclose(table[name], separate[name], rtol=1e-6, atol=0.0, equal_nan=True)
+    with pytest.raises(ModelError, match="together: runs in this process"):
+        femb.sweep(study_of(), together=True, workers=2)
