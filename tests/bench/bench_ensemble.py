@@ -9,13 +9,16 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from bench_models import boom
+from bench_sweep import SHORT, STUDY
 
-from femb import Beam, Load, Model, RigidBody, Section, simulate, simulate_ensemble
+from femb import Beam, Load, Model, RigidBody, Section, simulate, simulate_ensemble, sweep
 from femb.profiles import Versine
+from femb.study.file import read_study
 from femb.study.quantities import history
 
 TIP = "beams.right.-1.deflection.z"
@@ -74,7 +77,16 @@ def compared(members: int, elements: int, rtol: float, select: tuple[str, ...]) 
     yield f"steps {min(steps[0])} to {max(steps[0])}, together {max(steps[1])}, {ensemble.failed.sum()} failed\n"
 
 
+def study(runs: int = 50) -> str:
+    """CPU of the runs of the study of scattered booms, one by one and together, ms per run, and their ratio."""
+    described = replace(read_study(STUDY, SHORT), runs=runs)
+    pairs = [(cpu(lambda: sweep(described))[0], cpu(lambda: sweep(described, together=True))[0]) for _ in range(2)]
+    apart, joined = pairs[-1]  # the first loads kernels
+    return f"study: one by one {1e3 * apart / runs:.1f} ms, together {1e3 * joined / runs:.1f} ms, {apart / joined:.2f}"
+
+
 if __name__ == "__main__":
+    print(study(), flush=True)
     count = int(sys.argv[1]) if sys.argv[1:] else 500
     for case in ((2, 1e-6, SELECTED), (2, 1e-6, ()), (2, 1e-4, SELECTED), (4, 1e-6, SELECTED), (8, 1e-6, SELECTED)):
         print("".join(compared(count, *case)), end="", flush=True)
