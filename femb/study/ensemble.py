@@ -17,6 +17,7 @@ from femb.analysis.method_choice import with_method
 from femb.analysis.simulate import simulate, started, tolerance_notes
 from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, ModelError, Problem, ResultError, SolveError
+from femb.base.methods import AUTO
 from femb.base.options import Run
 from femb.base.types import Bools, Floats
 from femb.base.values import shown, whole_number
@@ -31,6 +32,7 @@ from femb.study.quantities import history
 from femb.system.stacked import StackedSystem, refused
 from femb.system.system import System
 
+METHODS = (AUTO, "radau", "bdf", "generalized-alpha", "rk")
 # Members of a group: the Python of a step is then a small part, and the matrices stay in the cache of a core.
 TOGETHER = 50
 
@@ -97,6 +99,8 @@ def simulate_ensemble(
         raise ModelError.at(
             ("run", "formulation"), f"got {run.formulation!r}, wanted 'velocity': an ensemble has no other coordinates"
         )
+    if run.method not in METHODS:
+        raise ModelError.at(("run", "method"), f"got {run.method!r}, wanted one of {', '.join(METHODS)} in an ensemble")
     results: list[Results | None] = [None] * len(members)
     messages = [""] * len(members)
     for first in range(0, len(members), together):

@@ -164,6 +164,8 @@ def test_what_cannot_be_integrated_together_is_named():
         simulate_ensemble([spacecraft()], together=0, **RUN)
     with pytest.raises(ModelError, match="wanted 'velocity'"):
         simulate_ensemble([spacecraft()], formulation="quaternion", **RUN)
+    with pytest.raises(ModelError, match="got 'gauss', wanted one of"):
+        simulate_ensemble([spacecraft()], duration=0.1, method="gauss", step=1e-3)
     with pytest.raises(ModelError, match=r"models\[0\]: got 3"):
         simulate_ensemble([3], **RUN)
 
