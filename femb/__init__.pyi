@@ -100,6 +100,8 @@ from femb.results.results import Results as Results
 from femb.results.sobol import SobolIndices as SobolIndices
 from femb.results.sobol import sobol_indices as sobol_indices
 from femb.results.sweep import Sweep as Sweep
+from femb.study.ensemble import Ensemble as Ensemble
+from femb.study.ensemble import simulate_ensemble as simulate_ensemble
 from femb.study.study import Study as Study
 from femb.study.sweep import sweep as sweep
 from femb.system.inertia_tensor import gyroscopic_force as gyroscopic_force

@@ -1,5 +1,6 @@
 """Beam elements of all beams, evaluated together."""
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -17,13 +18,15 @@ from femb.elements.beam.shape import IDENTITY, reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station
+from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.newton import LARGEST_ROTATION
 from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))
-# Columns of ``index`` with the indices of velocities: frame and strain of one end, then of the other.
+# Columns of ``index`` with the indices of velocities, and of coordinates: frame and strain of one end, then the other.
 VELOCITIES = [2, 6, 3, 7]
+COORDINATES = [0, 4, 1, 5]
 
 
 class BeamBatch(Batch):
@@ -65,6 +68,19 @@ class BeamBatch(Batch):
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = copy(batches[0])
+        result.index = shifted([batch.index for batch in batches], shifts, COORDINATES, VELOCITIES)
+        result.ends = np.concatenate([batch.ends for batch in batches])
+        result.data = np.concatenate([batch.data for batch in batches])
+        result.labels = [label for batch in batches for label in batch.labels]
+        result.has_mass_offset = True if any(batch.has_mass_offset for batch in batches) else None
+        result.undamped = any(batch.undamped for batch in batches)
+        result.damped = any(batch.damped for batch in batches)
+        result.fixed, result.slices = layout.fixed, {}
+        return result
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])

@@ -1,5 +1,7 @@
 """Rigid bodies, point masses fixed to frames, and free point masses, evaluated together."""
 
+from collections.abc import Sequence
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -9,6 +11,7 @@ from femb.elements.body import mass_kernels
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern
 
 
@@ -23,6 +26,13 @@ class MassBatch(Batch):
         self.index = np.stack([layout.frame_q[frames], layout.frame_v[frames]], axis=1)
         self.data = np.array([[m, *offset, *np.ravel(inertia)] for _, m, offset, inertia in entries])
         self.gravity: Floats = np.array(gravity)
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = copy(batches[0])
+        result.index = shifted([batch.index for batch in batches], shifts, [0], [1])
+        result.data = np.concatenate([batch.data for batch in batches])
+        return result
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
@@ -78,6 +88,16 @@ class PointBatch(Batch):
         other = super().weighed(gravity)
         other.weight = self.masses * np.tile(gravity, len(self.start_v))
         return other
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result, pairs = copy(batches[0]), list(zip(batches, shifts, strict=True))
+        result.in_q = np.concatenate([shift.in_q(batch.in_q) for batch, shift in pairs])
+        result.in_v = np.concatenate([shift.in_v(batch.in_v) for batch, shift in pairs])
+        result.start_v = np.concatenate([shift.in_v(batch.start_v) for batch, shift in pairs])
+        result.masses = np.concatenate([batch.masses for batch in batches])
+        result.weight = np.concatenate([batch.weight for batch in batches])
+        return result
 
     def allocate(self, pattern: BlockPattern) -> None:
         offset, stride = pattern.offsets(self.start_v)

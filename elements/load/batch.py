@@ -1,7 +1,9 @@
 """Point loads, evaluated together: forces, and torques in four bases."""
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,9 +15,10 @@ from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measur
 from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.singularity import Singularity
+from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.rotations import rotation_matrix
-from femb.numerics.vector3 import IN_V
+from femb.numerics.vector3 import IN_Q, IN_V
 
 BASES = {
     "inertial": torque_kernels.INERTIAL,
@@ -47,12 +50,26 @@ class LoadBatch(ForceBatch):
                 axes = rotation_matrix(station.rotation)
                 self._recorded.append(_RecordedLoad(load.name, "torque", rows, len(rows.index) - 1, axes))
         self.inputs = tuple(inputs)
+        self._set_kinds()
+
+    def _set_kinds(self) -> None:
+        """The tables that are not empty, with their kernels."""
         kinds = (
             (load_kernels.forces, self.forces),
             (torque_kernels.torques, self.torques),
             (torque_kernels.steady_torques, self.steady_torques),
         )
         self._kinds = [kind for kind in kinds if len(kind[1].index)]
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = copy(batches[0])
+        result.forces = _LoadTable.stacked([batch.forces for batch in batches], shifts)
+        result.torques = _LoadTable.stacked([batch.torques for batch in batches], shifts)
+        result.steady_torques = _LoadTable.stacked([batch.steady_torques for batch in batches], shifts)
+        result._recorded = []
+        result._set_kinds()
+        return result
 
     def _input(self, load: Any, word: str, inputs: list[Input]) -> tuple[Floats, int, int]:
         """Matrix (3, 3) from the inputs to the components, first input and number of inputs."""
@@ -170,6 +187,15 @@ class _LoadTable:
     def add(self, index: list[Any], data: Any) -> None:
         self.index = self.local_index = np.vstack([self.local_index, np.array([index], dtype=np.int64)])
         self.data = np.vstack([self.data, np.array([data], dtype=float)])
+
+    @staticmethod
+    def stacked(tables: "Sequence[_LoadTable]", shifts: Sequence[Shift]) -> "_LoadTable":
+        """The table of the loads of several models."""
+        result = copy(tables[0])
+        index = shifted([table.local_index for table in tables], shifts, [IN_Q], [IN_V], load_kernels.INPUT)
+        result.index = result.local_index = index
+        result.data = np.concatenate([table.data for table in tables])
+        return result
 
     def allocate(self, pattern: BlockPattern, first_input: int) -> None:
         self.index = with_inputs(self.local_index, first_input, load_kernels.INPUT)

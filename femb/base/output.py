@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Annotated, Any
 
 from femb.base.checks import Checks
@@ -85,6 +86,7 @@ class Output:
 EVERYTHING = Output()
 
 
+@lru_cache(maxsize=1 << 16)
 def matches(pattern: str, path: str) -> bool:
     """Whether a pattern is that of a path KIND/NAME/QUANTITY, or of a beginning of it."""
     parts = path.split("/")

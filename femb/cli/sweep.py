@@ -33,6 +33,7 @@ class Messages:
 @click.option("--workers", type=click.IntRange(min=0), metavar="N", help="Processes [cores]; 0: none but this one.")
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask scheduler, as tcp://host:8786.")
 @click.option("--cluster", metavar="KIND", help="Start dask workers: local, or slurm, by jobs of one core.")
+@click.option("--together", is_flag=True, help="Integrate 50 runs at a time as one ensemble, in this process.")
 @click.option("--sobol", is_flag=True, help="Sobol indices of all variables, from runs x (variables + 2) runs.")
 @OUT
 @SET
@@ -43,6 +44,7 @@ def sweep(
     workers: int | None,
     scheduler: str | None,
     cluster: str | None,
+    together: bool,
     sobol: bool,
     out: Path | None,
     overrides: tuple[str, ...],
@@ -63,7 +65,9 @@ def sweep(
         if not part.exists():
             check_free(table_file, force)
         if workers is None:
-            workers = 0 if scheduler or cluster else importlib.import_module("femb.study.workers").core_count()
+            workers = (
+                0 if scheduler or cluster or together else importlib.import_module("femb.study.workers").core_count()
+            )
         module.compile_for(described, Messages(quiet))
         done = 0
         try:
@@ -75,7 +79,8 @@ def sweep(
                     bar(finished, total)
 
                 places = {"workers": workers, "scheduler": scheduler, "cluster": cluster}
-                table = module.sweep(described, out=folder, again=force, progress=progress, **places)
+                more = {"together": together, "again": force, "progress": progress}
+                table = module.sweep(described, out=folder, **more, **places)
         except KeyboardInterrupt:
             count = f"{done} of {len(described.rows)} runs"
             click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)

@@ -68,10 +68,10 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
     """
     residual = system.equations(u, q, v, a, multipliers)
     layout, result = system.layout, np.zeros((len(q), 2))
-    for frame, j in zip(layout.frames, layout.frame_v, strict=True):
-        for part in range(frame.freedom // 3):
-            size = np.linalg.norm(residual[:, j + 3 * part : j + 3 * part + 3], axis=1)
-            np.maximum(result[:, part], size, out=result[:, part])
+    freedom, axes = np.array([frame.freedom for frame in layout.frames]), np.arange(3)
+    for part in range(2):
+        first = layout.frame_v[freedom > 3 * part] + 3 * part
+        result[:, part] = np.linalg.norm(residual[:, first[:, None] + axes], axis=2).max(axis=1, initial=0.0)
     return result
 
 
@@ -87,7 +87,9 @@ def frames_of(
             coordinates[k], rates[k] = local.joint_motion(q[k], v[k])
         if system.layout.has_loops:
             multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
-    residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
+    residual = np.zeros((len(q), 2))
+    if system.audited:
+        residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, residual)
 
 

@@ -120,6 +120,24 @@ class Recorder:
     def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:
         """The named arrays of k output instants; system : in place of the recorder's own, of the same model."""
         system = self.system if system is None else system
+        block = self._quantities(frames, system)
+        if self.selection.output.motion_only:
+            return self.selection.of(block)
+        self._energies(block, frames, system)
+        self._add_outputs(block, frames, system)
+        block = self.selection.of(block)
+        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
+        self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
+        return block
+
+    def without_audit(self, frames: Frames) -> dict[str, Floats]:
+        """The named arrays of k output instants without those of the audit, for ``frames`` whose work is not known."""
+        block = self._quantities(frames, self.system)
+        self._add_outputs(block, frames, self.system, audit=False)
+        return self.selection.of(block)
+
+    def _quantities(self, frames: Frames, system: System) -> dict[str, Floats]:
+        """The arrays of items, batches and appendages that are evaluated."""
         block: dict[str, Floats] = {"time": frames.time}
         select = self.selection
         for record in self.evaluated:
@@ -129,17 +147,14 @@ class Recorder:
                 block |= select.noted(k, batch.records(frames, system.batches))
         if select.root_loads:
             block |= self.root_loads.series(frames, block, system)
-        if select.output.motion_only:
-            return select.of(block)
-        self._energies(block, frames, system)
+        return block
+
+    def _add_outputs(self, block: dict[str, Floats], frames: Frames, system: System, audit: bool = True) -> None:
+        """Add the quantities that functions record; audit : also those of the audit."""
         for path, name, function in self.outputs:
-            values = function(system, name, frames)
+            values = function(system, name, frames) if name or audit else None
             if values is not None:
                 block[path] = values
-        block = select.of(block)
-        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
-        self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
-        return block
 
     def _energies(self, block: dict[str, Floats], frames: Frames, system: System) -> None:
         values = system.energy_momentum(frames.q, frames.v, frames.u)

@@ -1,7 +1,7 @@
 """One run of a study: the model with the values of its variables, and the analyses that the outputs ask for."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -64,11 +64,16 @@ class Runner:
 
     def __call__(self, number: int, values: Sequence[Any]) -> Row:
         """Carry out a run. Its errors, also those of functions of a case in Python, are part of the row."""
+        folder = None if self.folder is None else self.folder / f"{number:06d}"
+        return self.row(number, lambda: self.analyses(values, folder))
+
+    def row(self, number: int, begun: "Callable[[], RunAnalyses]") -> Row:
+        """The row of a run whose analyses the function gives."""
         nothing = (float("nan"),) * len(self.outputs)
         try:
             with one_blas_thread(), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", FembWarning)
-                analyses = self.analyses(values, None if self.folder is None else self.folder / f"{number:06d}")
+                analyses = begun()
                 outputs = tuple(float(output.value(analyses)) for output in self.outputs)
         except FembError as error:
             return Row(number, nothing, True, str(error))
@@ -79,8 +84,12 @@ class Runner:
 
     def analyses(self, values: Sequence[Any], folder: Path | None = None) -> "RunAnalyses":
         """The analyses of a run with these values. Raises ModelError where they give no model."""
+        return self.analyses_of(self.described(values), folder)
+
+    def analyses_of(self, described: "Described", folder: Path | None = None) -> "RunAnalyses":
+        """The analyses of a run of this model."""
         counted = [output.mode for output in self.outputs if isinstance(output, ModeOutput)]
-        return RunAnalyses(self.described(values), max(counted, default=1), folder)
+        return RunAnalyses(described, max(counted, default=1), folder)
 
     def described(self, values: Sequence[Any]) -> Described:
         """The model of a run and its options. Raises ModelError."""

@@ -14,6 +14,7 @@ from femb.study.file import read_study
 from femb.study.journal import Journal, fingerprint
 from femb.study.runner import Row, Runner
 from femb.study.study import Study
+from femb.study.together import in_ensembles
 from femb.study.trial import runner_of, trial
 from femb.study.workers import Runs, in_pool, in_process
 
@@ -28,6 +29,7 @@ def sweep(
     workers: int = 0,
     scheduler: str | None = None,
     cluster: str | None = None,
+    together: bool = False,
     again: bool = False,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Sweep:
@@ -38,6 +40,7 @@ def sweep(
     workers : number of processes; 0, the default, runs all in this process. A script that asks for processes needs
     ``if __name__ == "__main__":``, and a case that is a function must be one of a module.
     scheduler : the address of a dask scheduler, or cluster : "local" or "slurm", for workers of dask.distributed.
+    together : integrate the motions of 50 runs at a time as an ensemble, in this process; see ``simulate_ensemble``.
     again : start anew where ``out`` has runs of another study, or all runs of this one. progress : called as
     ``progress(done, failed, total)`` before the first run and after every run.
 
@@ -50,6 +53,8 @@ def sweep(
     if not isinstance(study, Study):
         raise ModelError(f"got {shown(study)} for the study, wanted a femb.Study or the path of a study file")
     check_places(workers, scheduler, cluster)
+    if together and (workers or scheduler or cluster or study.keep):
+        raise ModelError("together: runs in this process, and keeps no results of all runs; leave the others out")
     if study.keep and out is None:
         raise ModelError("keep: the results of all runs need a folder: give out=...")
     folder = None if out is None else Path(out)
@@ -66,7 +71,8 @@ def sweep(
             rows.update(journal.rows)
         missing = {k: values for k, values in enumerate(study.rows) if k not in rows}
         report = _Report(progress, len(study.rows), rows.values())
-        for row in carried_out(runner, missing, workers, scheduler, cluster):
+        places = (workers, scheduler, cluster)
+        for row in in_ensembles(runner, missing) if together else carried_out(runner, missing, *places):
             rows[row.run] = row
             if journal is not None:
                 journal.add(row)

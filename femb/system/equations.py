@@ -34,6 +34,9 @@ class Equations(NumberedModel):
     are block data of ``pattern``, with n = n_v + n_c rows and columns: velocities, then multipliers.
     """
 
+    # whether output instants have the unbalanced forces of the audit
+    audited = True
+
     def without_rows(self, rows: Bools) -> Self:
         """The same system, with these rows of constraints (n_c,) bool left out of every solution.
 

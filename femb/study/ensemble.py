@@ -1,0 +1,185 @@
+"""Ensembles: many models integrated together, as one system that nothing couples.
+
+All members of a group take the same steps, those of the member with the largest error. The Python of a step, set-up of
+kernels and output are then shared: docs/howto/ensembles.md. Where a group cannot go on, each half of it starts anew,
+down to single runs, which fail with their own message.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from femb.analysis.calling import RunOptions, read_call
+from femb.analysis.completion import system_of
+from femb.analysis.method_choice import with_method
+from femb.analysis.simulate import simulate, started, tolerance_notes
+from femb.analysis.time_loop import RunSummary, integrate
+from femb.base.errors import FembError, ModelError, Problem, ResultError, SolveError
+from femb.base.methods import AUTO
+from femb.base.options import Run
+from femb.base.types import Bools, Floats
+from femb.base.values import shown, whole_number
+from femb.layout.element import TrialError
+from femb.model.model import Model
+from femb.results.file import MemoryWriter
+from femb.results.frames import Frames
+from femb.results.record import Recorder
+from femb.results.results import Results
+from femb.steppers import make_stepper
+from femb.study.quantities import history
+from femb.system.stacked_system import StackedSystem, refused
+from femb.system.system import System
+
+METHODS = (AUTO, "radau", "bdf", "generalized-alpha", "rk")
+# Members of a group: the Python of a step is then a small part, and the matrices stay in the cache of a core.
+TOGETHER = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """What the members of an ensemble gave, in their order.
+
+    results : of each member, None of one that has not begun. messages : why a member failed, "" of the others.
+    """
+
+    results: tuple[Results | None, ...]
+    messages: tuple[str, ...]
+
+    @property
+    def failed(self) -> Bools:
+        """(s,) whether a member failed."""
+        return np.array([bool(message) for message in self.messages], dtype=bool)
+
+    def history(self, name: str) -> tuple[Floats, Floats]:
+        """Times (T,) s, and values (s, T) of a quantity of all members; NaN where a member has none.
+
+        name : as of the outputs of a study, such as "beams.boom.-1.deflection.z". Raises ResultError: no such quantity.
+        """
+        known = [(k, history(results, name)) for k, results in enumerate(self.results) if results is not None]
+        if not known:
+            raise ResultError("no member of the ensemble has results")
+        time = max((found.time for _, found in known), key=len)
+        values = np.full((len(self.results), len(time)), np.nan)
+        for k, found in known:
+            values[k, : len(found.values)] = found.values
+        return time, values
+
+
+def simulate_ensemble(
+    models: Iterable[Model],
+    run: Run | None = None,
+    *,
+    together: int = TOGETHER,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[RunOptions],
+) -> Ensemble:
+    """Integrate many models in time, in groups that take the same steps; one core.
+
+    models : of bodies, point masses, beams, and loads that depend on time, under one gravity. They may differ in any
+    number. run, or its fields as keyword options, as of ``femb.simulate``; in velocity coordinates. together : members
+    of a group; the results of a member depend on the others of its group within the tolerance of the run.
+    progress : called as ``progress(done, total)`` after every group.
+
+    The results of members have no audit, and ``statistics`` of their group. A member that fails, also one whose model
+    is wrong, has its message, and the others go on. Raises ModelError for options, and for models that cannot be
+    integrated together, by number and item.
+    """
+    members = list(models)
+    if not members:
+        raise ModelError("models: got none, wanted at least one femb.Model")
+    if not whole_number(together) or together < 1:
+        raise ModelError(f"together: got {shown(together)}, wanted a whole number of members of a group")
+    for k, model in enumerate(members):
+        if not isinstance(model, Model):
+            raise ModelError(f"models[{k}]: got {shown(model)}, wanted a femb.Model")
+    _, run, _ = read_call(members[0], run, options)
+    if run.formulation != "velocity":
+        raise ModelError.at(
+            ("run", "formulation"), f"got {run.formulation!r}, wanted 'velocity': an ensemble has no other coordinates"
+        )
+    if run.method not in METHODS:
+        raise ModelError.at(("run", "method"), f"got {run.method!r}, wanted one of {', '.join(METHODS)} in an ensemble")
+    results: list[Results | None] = [None] * len(members)
+    messages = [""] * len(members)
+    for first in range(0, len(members), together):
+        group = _Group(run, results, messages)
+        numbers = range(first, min(first + together, len(members)))
+        group.carry_out([k for k in numbers if group.built(k, members[k])])
+        if progress is not None:
+            progress(numbers[-1] + 1, len(members))
+    return Ensemble(tuple(results), tuple(messages))
+
+
+class _Group:
+    """Members that are integrated together; writes results and messages by their numbers."""
+
+    def __init__(self, run: Run, results: list[Results | None], messages: list[str]) -> None:
+        self.run, self.results, self.messages = run, results, messages
+        self.systems: dict[int, System] = {}
+
+    def built(self, number: int, model: Model) -> bool:
+        """Whether the equations of a member could be made. Raises ModelError where it cannot be in an ensemble."""
+        try:
+            system = system_of(model, self.run.start == "assembled")
+        except ModelError as error:
+            self.messages[number] = str(error)
+            return False
+        problems = refused(system)
+        first = next(iter(self.systems.values()), system)
+        if not np.array_equal(first.model.gravity, system.model.gravity):
+            problems.append(Problem(("gravity",), "is another than that of the members before; wanted the same of all"))
+        if problems:
+            raise ModelError(*(replace(each, item=(f"models[{number}]", *each.item)) for each in problems))
+        self.systems[number] = system
+        return True
+
+    def carry_out(self, numbers: Sequence[int]) -> None:
+        """Integrate these members together; where that fails, in halves."""
+        if len(numbers) == 1:
+            self._alone(numbers[0])
+        elif numbers:
+            try:
+                self._together(numbers)
+            except (SolveError, TrialError):
+                half = len(numbers) // 2
+                self.carry_out(numbers[:half])
+                self.carry_out(numbers[half:])
+
+    def _alone(self, number: int) -> None:
+        try:
+            self.results[number] = simulate(self.systems[number], self.run)
+        except FembError as error:
+            self.messages[number] = str(error)
+            self.results[number] = getattr(error, "results", None)
+
+    def _together(self, numbers: Sequence[int]) -> None:
+        members = [started(self.systems[k], self.run) for k in numbers]
+        run, reason = with_method(members[0], self.run)
+        form = StackedSystem(members)
+        stepper = make_stepper(form, run)
+        frames = list(integrate(form, stepper, run.output_times(), RunSummary([]), max_steps=run.most_steps))
+        all_frames = Frames.joined(frames)
+        statistics = stepper.statistics.as_dict() | {"members": len(members)}
+        for k, number in enumerate(numbers):
+            self.results[number] = _recorded(members[k], run, reason, _frames_of(form, k, all_frames), statistics)
+
+
+def _frames_of(form: StackedSystem, member: int, frames: Frames) -> Frames:
+    """Output instants of one member; its work and unbalanced forces are those of all members."""
+    in_q, in_v, in_u = form.parts_q[member], form.parts_v[member], form.parts_u[member]
+    q, v, a = (np.ascontiguousarray(x) for x in (frames.q[:, in_q], frames.v[:, in_v], frames.a[:, in_v]))
+    return replace(frames, q=q, v=v, a=a, u=np.ascontiguousarray(frames.u[:, in_u]))
+
+
+def _recorded(system: System, run: Run, reason: str, frames: Frames, statistics: dict[str, Any]) -> Results:
+    """The results of a member at all output instants."""
+    recorder = Recorder(system, run.output)
+    attributes = recorder.attributes("", run.method)
+    if reason:
+        attributes[""]["method_reason"] = reason
+    writer = MemoryWriter(recorder.static(), attributes)
+    writer.append(recorder.without_audit(frames))
+    writer.finish("complete", "; ".join(tolerance_notes(system, run)), statistics)
+    return Results(*writer.content())

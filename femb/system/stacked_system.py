@@ -1,0 +1,123 @@
+"""Several models as one system: their equations, which nothing couples, are evaluated and solved together.
+
+A step costs the Python of one model, and the arithmetic of all. The state of member k is the slice ``parts_q[k]`` of q
+and ``parts_v[k]`` of v. The batches are those of the element library with the rows of all members: what replaces their
+compiled kernels, such as kernels on a GPU, serves members and single models alike.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import Problem
+from femb.base.types import Floats, Ints
+from femb.elements.joint.constraint_set import ConstraintSet
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.element import Batch, Input
+from femb.layout.stacking import Shift, Stackable, stacked_layout
+from femb.system.low_rank_solver import LowRankSolver
+from femb.system.pattern import Pattern
+from femb.system.system import System
+from femb.system.velocity_coordinates import VelocityCoordinates
+
+WANTED = "wanted bodies, point masses, beams, and loads that depend on time alone; run such models one by one"
+
+
+class StackedSystem(System):
+    """The equations of motion of all ``members``.
+
+    parts_q, parts_v : slices of the members' states. parts_u : indices of their inputs in u.
+    members : of which ``refused`` finds nothing, under one gravity.
+    """
+
+    # the work and the unbalanced forces of all members say nothing about one
+    audited = False
+
+    def __init__(self, members: Sequence[System]) -> None:
+        self.members = tuple(members)
+        self.model, self.items = members[0].model, members[0].items
+        layout, shifts = stacked_layout([member.layout for member in members])
+        VelocityCoordinates.__init__(self, layout)
+        self.parts_q = [slice(shift.q, shift.q + member.n_q) for shift, member in zip(shifts, members, strict=True)]
+        self.parts_v = [slice(shift.v, shift.v + member.n_v) for shift, member in zip(shifts, members, strict=True)]
+        self.pattern = Pattern(layout)
+        self.solver = LowRankSolver(self.pattern)
+        self.constraint_set = ConstraintSet(layout, [])
+        self.singular_batches = []
+        self.batches = []
+        inputs: list[Input] = []
+        self.parts_u: list[Ints] = [np.full(member.n_u, -1) for member in members]
+        for kind in dict.fromkeys(type(batch) for member in members for batch in member.batches):
+            inputs += self._stack(kind, shifts, len(inputs))
+        self._set_inputs(inputs)
+        self._functions = _functions(inputs)
+        self.coordinates_of_joints = JointCoordinates(layout)
+        self.discrete = members[0].discrete
+        self.q0 = np.concatenate([member.q0 for member in members])
+        self.v0 = np.concatenate([member.v0 for member in members])
+
+    def _stack(self, kind: type[Batch], shifts: list[Shift], first: int) -> list[Input]:
+        """Add the batch of this class of all members; returns its inputs, the first of which has the number given."""
+        batches: list[Any] = []
+        places: list[Shift] = []
+        inputs: list[Input] = []
+        for k, member in enumerate(self.members):
+            for batch in (batch for batch in member.batches if type(batch) is kind):
+                batches.append(batch)
+                places.append(replace(shifts[k], inputs=len(inputs)))
+                own = np.arange(len(batch.inputs))
+                self.parts_u[k][batch.first_input + own] = first + len(inputs) + own
+                inputs += batch.inputs
+        stack = batches[0].stacked(batches, places, self.layout)
+        stack.first_input, stack.inputs = first, tuple(inputs)
+        stack.allocate(self.pattern)
+        self.batches.append(stack)
+        return inputs
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,); equal functions of time are evaluated once. Raises as that of a single system."""
+        u = np.empty(self.n_u)
+        try:
+            for function, places in self._functions:
+                u[places] = function(t)
+        except Exception:
+            u[:] = np.nan
+        # one by one, for the input at fault
+        return u if np.all(np.isfinite(u)) else super().inputs_at(t, q, v)
+
+
+def _functions(inputs: list[Input]) -> list[tuple[Callable[..., Any], list[int]]]:
+    """The different functions of inputs of one component, each with the places of its value in u."""
+    places: dict[Hashable, list[int]] = {}
+    for k, input_ in enumerate(inputs):
+        try:
+            key: Hashable = (type(input_.function), input_.function)
+            hash(key)
+        except TypeError:
+            key = id(input_.function)
+        places.setdefault(key, []).append(k)
+    return [(inputs[same[0]].function, same) for same in places.values()]
+
+
+def refused(system: System) -> list[Problem]:
+    """What of a model cannot be integrated together with others, by item."""
+    problems: list[Problem] = []
+    simple = all(input_.width == 1 and not input_.of_state for input_ in system.inputs)
+    if (
+        simple
+        and not system.n_c
+        and all(isinstance(batch, Stackable) and not batch.singularities for batch in system.batches)
+    ):
+        return problems
+    for item in system.model.items():
+        batches = type(item).batches([item], system.layout, system.model)
+        coupled = item.constraint_rows(system.layout) or item.constraint_inputs(system.layout)
+        if coupled or not all(isinstance(batch, Stackable) for batch in batches):
+            problems.append(Problem((item.table, item.name), f"cannot be part of an ensemble: {WANTED}"))
+        elif any(input_.of_state or input_.width != 1 for batch in batches for input_ in batch.inputs):
+            problems.append(Problem((item.table, item.name), f"depends on the state of the model: {WANTED}"))
+        elif any(batch.singularities for batch in batches):
+            problems.append(Problem((item.table, item.name), f"has singular configurations: {WANTED}"))
+    return problems

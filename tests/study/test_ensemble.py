@@ -1,0 +1,200 @@
+"""Ensembles: members move as they do alone, whatever their order; those that fail leave the others."""
+
+import numpy as np
+import pytest
+
+import femb
+from femb import (
+    Beam,
+    Ground,
+    JointEnd,
+    Load,
+    Model,
+    ModelError,
+    PointMass,
+    Revolute,
+    RigidBody,
+    Section,
+    SpringDamper,
+    SpringEnd,
+    simulate_ensemble,
+)
+from femb.profiles import Step, Versine
+from femb.study.quantities import history
+
+RUN = {"duration": 0.3, "output_interval": 0.02, "rtol": 1e-7}
+TIP = "beams.boom.-1.position.z"
+
+
+def section(stiffness, damping=1e-3):
+    return Section(
+        "boom",
+        area=2.5e-3,
+        second_moments=(5.2e-7, 4.0e-7),
+        torsion_constant=8e-7,
+        density=2800.0,
+        youngs_modulus=7e9 * stiffness,
+        shear_modulus=2.7e9 * stiffness,
+        damping=damping,
+    )
+
+
+def spacecraft(stiffness=1.0, mass=20.0, elements=1, profile=None):
+    """A hub with a boom that carries a point mass, turned by a torque."""
+    model = Model("spacecraft")
+    hub = model.add(RigidBody("hub", mass=mass, inertia=1.5, euler_rates=(0.1, 0.2, 0.3)))
+    start = hub.at((0.1, 0, 0), direction=(1, 0, 0))
+    boom = model.add(Beam("boom", section=section(stiffness), length=2.0, elements=elements, start=start))
+    model.add(PointMass("tip", mass=0.5, on=boom.at(-1)))
+    model.add(Load("turn", body="hub", torque=(0, 15.0, 1.0), frame="body", profile=profile or Versine(0.2)))
+    return model
+
+
+def cantilever(position, force):
+    """A beam on the ground, somewhere, pushed at its tip from 0.1 s on, beside a free mass that is pushed too."""
+    model = Model("cantilever")
+    base = model.add(Ground("base", position=position))
+    start = base.at((0, 0, 0), direction=(0, 1, 0))
+    model.add(Beam("boom", section=section(1.0), length=1.0, elements=2, start=start))
+    model.add(PointMass("free", mass=2.0, position=(0, 0, 5.0)))
+    model.add(Load("push", beam="boom", node=-1, force=(0, 0, force), profile=Step(0.1)))
+    model.add(Load("drift", body="free", force=(0, 0, 0.1 * force)))
+    return model
+
+
+def members():
+    """Members that differ in parameters, numbers of elements, fixed frames, loads and breakpoints."""
+    return [
+        spacecraft(),
+        cantilever((0, 0, 1.0), 20.0),
+        spacecraft(1.3, 18.0, elements=2, profile=Versine(0.15)),
+        cantilever((3.0, 0, 2.0), -30.0),
+    ]
+
+
+@pytest.fixture(scope="module")
+def ensemble():
+    return simulate_ensemble(members(), **RUN)
+
+
+def test_members_move_as_they_do_alone(ensemble):
+    assert not ensemble.failed.any()
+    for model, results in zip(members(), ensemble.results, strict=True):
+        single = femb.simulate(model, **RUN)
+        assert results.series.keys() == {path for path in single.series if not path.startswith("audit/")}
+        bodies = [f"bodies.{name}.position" for name in results.bodies]
+        for name in (*bodies, TIP, "beams.boom.0.section_moment.y", "beams.boom.-1.acceleration.z"):
+            mine, other = history(results, name).values, history(single, name).values
+            # errors of either run are of the size of rtol in the motion; forces follow the accelerations
+            tolerance = 1e-6 if "position" in name else 1e-3
+            assert np.max(np.abs(mine - other)) <= tolerance * max(1.0, np.max(np.abs(other))), name
+
+
+def test_all_members_take_the_same_steps(ensemble):
+    steps = {results.statistics["steps"] for results in ensemble.results}
+    assert len(steps) == 1
+    assert {results.statistics["members"] for results in ensemble.results} == {4}
+
+
+def test_order_does_not_matter(ensemble):
+    order = [2, 0, 3, 1]
+    other = simulate_ensemble([members()[k] for k in order], **RUN)
+    time, values = ensemble.history(TIP)
+    assert np.array_equal(time, np.linspace(0.0, 0.3, 16))
+    assert np.allclose(other.history(TIP)[1], values[order], rtol=0.0, atol=1e-12)
+
+
+def test_a_member_that_fails_leaves_the_others():
+    def breaks(t):
+        if t > 0.15:
+            raise ValueError("no more torque")
+        return 1.0
+
+    open_end = spacecraft()
+    open_end.add(Load("lost", body="nothing", force=(0, 0, 1.0)))
+    models = [spacecraft(), spacecraft(profile=breaks), open_end, spacecraft(1.2)]
+    got = simulate_ensemble(models, **RUN)
+    assert got.failed.tolist() == [False, True, True, False]
+    with pytest.raises(femb.SolveError) as alone:
+        femb.simulate(spacecraft(profile=breaks), **RUN)
+    assert got.messages[1] == str(alone.value)
+    assert "no more torque" in got.messages[1]
+    assert got.results[1].time[-1] == pytest.approx(0.15, abs=0.02)
+    assert "nothing" in got.messages[2]
+    assert got.results[2] is None
+    whole = simulate_ensemble([spacecraft(), spacecraft(1.2)], **RUN).history(TIP)[1]
+    values = got.history(TIP)[1]
+    assert np.allclose(values[[0, 3]], whole, rtol=0.0, atol=1e-6)
+    assert np.isnan(values[1, -1])
+    assert np.isnan(values[2]).all()
+
+
+def test_equal_functions_of_time_are_evaluated_once():
+    calls = []
+
+    def torque(t):
+        calls.append(t)
+        return 1.0
+
+    counts = []
+    for number in (1, 3):
+        calls.clear()
+        simulate_ensemble([spacecraft(profile=torque) for _ in range(number + 1)], **RUN | {"duration": 0.02})
+        counts.append(len(calls))
+    assert counts[0] == counts[1]
+
+
+def test_what_cannot_be_integrated_together_is_named():
+    sprung = spacecraft()
+    sprung.add(SpringDamper("stay", SpringEnd("ground"), SpringEnd("hub", at=(0, 0, 1.0)), stiffness=10.0))
+    heavy = spacecraft()
+    heavy.gravity = (0, 0, -9.81)
+    steered = spacecraft(profile=None)
+    steered.add(Load("control", body="hub", torque=lambda t, state: np.zeros(3)))
+    for model, words in (
+        (sprung, r"models\[1\].springs.stay: cannot be part of an ensemble"),
+        (heavy, r"models\[1\].gravity: is another"),
+        (steered, r"models\[1\].loads.control: depends on the state"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            simulate_ensemble([spacecraft(), model], **RUN)
+    with pytest.raises(ModelError, match="got none"):
+        simulate_ensemble([], **RUN)
+    with pytest.raises(ModelError, match="together: got 0"):
+        simulate_ensemble([spacecraft()], together=0, **RUN)
+    with pytest.raises(ModelError, match="wanted 'velocity'"):
+        simulate_ensemble([spacecraft()], formulation="quaternion", **RUN)
+    with pytest.raises(ModelError, match="got 'gauss', wanted one of"):
+        simulate_ensemble([spacecraft()], duration=0.1, method="gauss", step=1e-3)
+    with pytest.raises(ModelError, match=r"models\[0\]: got 3"):
+        simulate_ensemble([3], **RUN)
+
+
+@pytest.mark.slow  # compiles the kernels of joints
+def test_joints_are_refused():
+    hinged = spacecraft()
+    hinged.add(RigidBody("panel", mass=5.0, inertia=1.0))
+    hinged.add(Revolute("hinge", JointEnd("hub", at=(0, 0, 1.0), axis=(0, 1, 0)), JointEnd("panel")))
+    with pytest.raises(ModelError, match=r"models\[1\].joints.hinge: cannot be part of an ensemble"):
+        simulate_ensemble([spacecraft(), hinged], **RUN)
+
+
+def study_of(**more):
+    def case(stiffness, mass):
+        if mass < 0.0:
+            raise ValueError("no such mass")
+        return spacecraft(stiffness, mass)
+
+    variables = {"stiffness": {"values": [1.0, 1.2, 1.4]}, "mass": {"values": [20.0, -1.0, 15.0]}}
+    outputs = {"peak": {"kind": "peak", "of": TIP}, "last": {"kind": "final", "of": "bodies.hub.angular_velocity.y"}}
+    return femb.Study(case, variables, outputs, design="list", run=femb.Run(**RUN), **more)
+
+
+def test_a_study_in_ensembles_has_the_same_table():
+    table, separate = femb.sweep(study_of(), together=True), femb.sweep(study_of())
+    assert table.failed.tolist() == separate.failed.tolist() == [False, True, False]
+    assert table.messages == separate.messages
+    for name in ("peak", "last"):
+        assert np.allclose(table[name], separate[name], rtol=1e-6, atol=0.0, equal_nan=True)
+    with pytest.raises(ModelError, match="together: runs in this process"):
+        femb.sweep(study_of(), together=True, workers=2)
