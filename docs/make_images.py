@@ -43,6 +43,16 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),
+    "satellite_deployment_motion": (
+        "satellite_deployment", (), "picture --times 0,3,5,8,14 --frame hub --azimuth -75 --elevation 40 --dpi 70"),
+    "array_deployment": (
+        "array_deployment", (), "picture --times 0,3,5,7,9 --frame satellite --azimuth -75 --elevation 15 --dpi 60"),
+    "double_pendulum_flexible": ("double_pendulum_flexible", (), "picture --times 0,0.1,0.2,0.3,0.4 --dpi 60"),
+    "four_bar_misaligned": ("four_bar_misaligned", (), "picture --times 0,1,2 --dpi 60"),
+    **{name: (name, (), "plot --dpi 60")
+       for name in ("chain_universal", "iftomm_a01_pendulum", "iftomm_a02_four_bar", "iftomm_a03_squeezer",
+                    "iftomm_a04_bricard", "iftomm_a05_governor", "kamman_two_bodies", "rotor_floating",
+                    "satellite_hinged_panel", "slider_crank_flexible", "slider_crank_rigid")},
     "satellite_two_arrays": ("satellite_two_arrays", (), "plot --dpi 90"),
     "satellite_two_arrays_model": ("satellite_two_arrays", (), "picture --times 0 --dpi 60"),
     "satellite_two_arrays_slew": ("satellite_two_arrays_slew", (), "plot --what slew --dpi 70"),
