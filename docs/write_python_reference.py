@@ -32,7 +32,7 @@ DESCRIBED: dict[str, str] = {
     "marker": "Places",
 }
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Models and cases": ("Model", "load_case", "schema", "Run", "Tolerances", "Figure"),
+    "Models and cases": ("Model", "load_case", "schema", "Run", "Tolerances", "Output", "Figure"),
     "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "mass_derivative",
                        "gyroscopic_force", "lock_angles", "Differentiated"),
     "Statics": ("static", "StaticResults"),

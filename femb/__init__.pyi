@@ -68,6 +68,7 @@ from femb.base.errors import ResultError as ResultError
 from femb.base.errors import SolveError as SolveError
 from femb.base.options import Run as Run
 from femb.base.options import Tolerances as Tolerances
+from femb.base.output import Output as Output
 from femb.case import load_case as load_case
 from femb.case.json_schema import schema as schema
 from femb.elements.beam.material import MATERIALS as MATERIALS

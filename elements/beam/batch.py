@@ -84,16 +84,23 @@ class BeamBatch(Batch):
         return self.index, self.ends, self.data, self.has_mass_offset
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._matrices(q, v, True, mass, damping, stiffness)
+        self.matrices_each(u[None], q[None], v[None], mass[None], damping[None], stiffness[None])
+
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._check(matrices(*self._elements, *self._blocks, q, v, self.fixed, True, mass, damping, stiffness))
 
     def mass(self, q: Floats, mass: Floats) -> None:
-        self._matrices(q, q, False, mass, mass, mass)
+        self.mass_each(q[None], mass[None])
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        self._check(matrices(*self._elements, *self._blocks, q, q, self.fixed, False, mass, mass, mass))
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
         out = np.zeros(private.count * private.n**2)
         places = (private.offset, private.stride)
-        self._check(matrices(*self._elements, *places, q, q, self.fixed, False, out, out, out))
+        blocks = out[None]
+        self._check(matrices(*self._elements, *places, q[None], q[None], self.fixed, False, blocks, blocks, blocks))
         return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -111,15 +118,13 @@ class BeamBatch(Batch):
 
         return [(private.indices, private.by_columns(change))]
 
-    def _matrices(
-        self, q: Floats, v: Floats, with_stiffness: bool, mass: Floats, damping: Floats, stiffness: Floats
-    ) -> None:
-        blocks, out = (self.offset, self.stride), (mass, damping, stiffness)
-        self._check(matrices(*self._elements, *blocks, q, v, self.fixed, with_stiffness, *out))
+    @property
+    def _blocks(self) -> tuple[Ints, Ints]:
+        return self.offset, self.stride
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        blocks, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
-        self._check(beam_tangent.tangent(*self._elements, *blocks, *state, damping, stiffness))
+        state = (q, v, a, self.fixed, self.gravity)
+        self._check(beam_tangent.tangent(*self._elements, *self._blocks, *state, damping, stiffness))
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""

@@ -154,9 +154,13 @@ def element_mass(X, Q, beta, gamma, s2, data, has_mass_offset, axes, spin, K, G,
 
 
 @kernel
-def matrices(index, ends, data, has_mass_offset, offset, stride, q, v, fixed, with_stiffness, mass, damping, stiffness):
-    """Add mass, damping and the iteration tangent of all elements to block data (see ``scatter``).
+def matrices(
+    index, ends, data, has_mass_offset, offset, stride, states, speeds, fixed, with_stiffness, masses, dampings,
+    stiffnesses
+):  # fmt: skip
+    """Add mass, damping and the iteration tangent of all elements at s states to block data (see ``scatter``).
 
+    states (s, n_q) and speeds (s, n_v), masses, dampings, stiffnesses (s, size).
     The iteration tangent contains the material and the geometric stiffness, equation (16), without the second
     derivatives of the strains. with_stiffness : false for the mass alone.
     """
@@ -170,59 +174,62 @@ def matrices(index, ends, data, has_mass_offset, offset, stride, q, v, fixed, wi
     S = np.empty((4, 8))
     spin = np.empty((3, 11))
     T, G, A = np.empty((2, 3, 3)), np.empty((2, 3, 3)), np.empty((14, 14))
-    for k in range(index.shape[0]):
-        length = data[k, LENGTH]
-        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
-        if not X[3] > 0.0 or not 1.0 + Q[0, 0] > 1e-6:
-            return k
-        attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
-        if attached:
-            frame_map(R, ends[k], T)
-        s2 = length * (1.0 + q[index[k, 5]])
-        element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin, K11, G, A)
-        to_frames(A, R[1], T, ends[k])
-        scatter_ends(A, offset[k], stride[k], mass)
-        if not with_stiffness:
-            continue
-        # stiffness
-        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
-            return k
-        K8[:] = 0.0
-        for i in range(3):
-            for j in range(4):
-                for p in range(8):
-                    S[j, p] = 0.0
-                for o in range(4):
-                    f = WEIGHTS[i] * length * data[k, STIFFNESS + 4 * j + o]
-                    if f != 0.0:
-                        for p in range(8):
-                            S[j, p] += f * E[i, o, p]
-            for j in range(4):
-                for i1 in range(8):
-                    x = E[i, j, i1]
-                    for i2 in range(8):
-                        K8[i1, i2] += x * S[j, i2]
-        shape_gradient(X, Q, beta, gamma, length, B)
-        ends_stiffness(K8, B, KB, K11)
-        if data[k, DAMPING] > 0.0:
+    for s in range(states.shape[0]):
+        q, v = states[s], speeds[s]
+        mass, damping, stiffness = masses[s], dampings[s], stiffnesses[s]
+        for k in range(index.shape[0]):
+            length = data[k, LENGTH]
+            element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+            if not X[3] > 0.0 or not 1.0 + Q[0, 0] > 1e-6:
+                return k
+            attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
+            if attached:
+                frame_map(R, ends[k], T)
+            s2 = length * (1.0 + q[index[k, 5]])
+            element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin, K11, G, A)
+            to_frames(A, R[1], T, ends[k])
+            scatter_ends(A, offset[k], stride[k], mass)
+            if not with_stiffness:
+                continue
+            # stiffness
+            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+                return k
+            K8[:] = 0.0
+            for i in range(3):
+                for j in range(4):
+                    for p in range(8):
+                        S[j, p] = 0.0
+                    for o in range(4):
+                        f = WEIGHTS[i] * length * data[k, STIFFNESS + 4 * j + o]
+                        if f != 0.0:
+                            for p in range(8):
+                                S[j, p] += f * E[i, o, p]
+                for j in range(4):
+                    for i1 in range(8):
+                        x = E[i, j, i1]
+                        for i2 in range(8):
+                            K8[i1, i2] += x * S[j, i2]
+            shape_gradient(X, Q, beta, gamma, length, B)
+            ends_stiffness(K8, B, KB, K11)
+            if data[k, DAMPING] > 0.0:
+                A[:] = 0.0
+                expand(K11, A)
+                for i1 in range(14):
+                    for i2 in range(14):
+                        A[i1, i2] *= data[k, DAMPING]
+                to_frames(A, R[1], T, ends[k])
+                scatter_ends(A, offset[k], stride[k], damping)
+            ends_motion(index[k], ends[k], v, R, small, f11)
+            shape_force(X, Q, beta, gamma, data[k], f11, TRUE, e, E, n)
+            geometric_stiffness(X, Q, beta, gamma, length, n, K11)
             A[:] = 0.0
             expand(K11, A)
-            for i1 in range(14):
-                for i2 in range(14):
-                    A[i1, i2] *= data[k, DAMPING]
             to_frames(A, R[1], T, ends[k])
-            scatter_ends(A, offset[k], stride[k], damping)
-        ends_motion(index[k], ends[k], v, R, small, f11)
-        shape_force(X, Q, beta, gamma, data[k], f11, TRUE, e, E, n)
-        geometric_stiffness(X, Q, beta, gamma, length, n, K11)
-        A[:] = 0.0
-        expand(K11, A)
-        to_frames(A, R[1], T, ends[k])
-        if attached:
-            for i in range(3):
-                axes[0, i], axes[1, i] = -n[i], n[i]
-            attachment_stiffness(axes[0], axes[1], ends[k], R, A)
-        scatter_ends(A, offset[k], stride[k], stiffness)
+            if attached:
+                for i in range(3):
+                    axes[0, i], axes[1, i] = -n[i], n[i]
+                attachment_stiffness(axes[0], axes[1], ends[k], R, A)
+            scatter_ends(A, offset[k], stride[k], stiffness)
     return -1
 
 

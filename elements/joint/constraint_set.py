@@ -1,6 +1,6 @@
 """Equations of constraint, evaluated together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from femb.elements.joint import constraint_tangent_kernels as tangents
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern
+from femb.numerics.vector3 import IN_Q, IN_V
 
 ZERO = np.zeros(3)
 
@@ -57,6 +58,7 @@ class ConstraintSet:
     def __init__(self, layout: Layout, rows: list[Row], inputs: tuple[Input, ...] = ()) -> None:
         self.rows, self.inputs = rows, inputs
         self.row_numbers = tuple(row.number for row in rows)
+        self._places = {number: k for k, number in enumerate(self.row_numbers) if number >= 0}
         starts = np.concatenate([[0], np.cumsum([input_.width for input_ in inputs])]).astype(int)
         index, self.data = self.tables(layout, rows)
         for column in (columns.INPUT, columns.IN_FORCE):
@@ -112,10 +114,41 @@ class ConstraintSet:
         self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats
     ) -> None:
         """force (s, n_v) += J^T lambda of the rows with these numbers."""
-        chosen = [k for k, number in enumerate(self.row_numbers) if number in numbers]
+        chosen = sorted(self._places[number] for number in numbers if number in self._places)
         rates = np.empty_like(multipliers)
         index, data = self.index[chosen], self.data[chosen]
         kernels.constraint_force(index, data, u, q, v, self.fixed, multipliers, force, rates)
+
+    def reactions(
+        self, groups: Sequence[list[int]], at: Ints, u: Floats, q: Floats, v: Floats, multipliers: Floats
+    ) -> Floats:
+        """(s, n, 6): J^T lambda of the rows with the numbers of each of n groups, on one frame each.
+
+        at (n,) : the index in v of that frame. All groups are evaluated in one call, each on frames of its own.
+        """
+        numbers = [(self._places[k], n) for n, group in enumerate(groups) for k in group if k in self._places]
+        result = np.zeros((len(q), len(groups), 6))
+        if not numbers:
+            return result
+        chosen, group_of = np.array(numbers).T
+        index, data = self.index[chosen], self.data[chosen]
+        ends = [np.column_stack([group_of, index[:, [k + IN_Q, k + IN_V]]]) for k in (columns.FIRST, columns.SECOND)]
+        own, slot = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
+        for column, place in zip((columns.FIRST, columns.SECOND), np.split(slot.ravel(), 2), strict=True):
+            moving = index[:, column + IN_V] >= 0
+            index[:, column + IN_Q] = np.where(moving, 7 * place, index[:, column + IN_Q])
+            index[:, column + IN_V] = np.where(moving, 6 * place, index[:, column + IN_V])
+        # a point has fewer coordinates than are taken, and the others are not read
+        own_q, own_v = (
+            np.ascontiguousarray(x[:, np.clip(own[:, k, None] + np.arange(size), 0, x.shape[1] - 1).ravel()])
+            for x, k, size in ((q, 1, 7), (v, 2, 6))
+        )
+        force, rates = np.zeros_like(own_v), np.empty_like(multipliers)
+        kernels.constraint_force(index, data, u, own_q, own_v, self.fixed, multipliers, force, rates)
+        for number, (n, _, in_v) in enumerate(own.tolist()):
+            if in_v == at[n] and in_v >= 0:
+                result[:, n] = force[:, 6 * number : 6 * number + 6]
+        return result
 
     def constraints(self, u: Floats, q: Floats, v: Floats, position: Floats, gamma: Floats) -> None:
         """position, gamma (s, n_c): Phi, and the right-hand side of J v' = gamma."""

@@ -141,7 +141,7 @@ class Joint(Item):
             return of_first, axes_of(self.second.axis, self.second.reference)
         z, x = self.second.axis / np.linalg.norm(self.second.axis), zero[:, 0]
         # At a rough start the zero direction may be along the axis. Then any direction perpendicular to it will do.
-        return of_first, axes_of(z, x if np.linalg.norm(np.cross(z, x)) > LEAST_SINE else None)
+        return of_first, axes_of(z, x if np.linalg.norm(rotations.cross(z, x)) > LEAST_SINE else None)
 
     def at_zero(self, first: Floats) -> Floats:
         """Axes (3, 3) of the second end at zero angles, from those of the first, in the same axes."""

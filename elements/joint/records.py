@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.joint.reaction import joint_reaction
+from femb.elements.joint.reaction import joint_reactions
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.views import OutputStates
 
@@ -22,9 +22,10 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
     def series(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         accelerations, first = coordinates.accelerations(frames.q, frames.v, frames.a), 0
-        for name, joint in joints.items():
+        forces, torques = joint_reactions(system, list(joints.values()), frames)
+        for number, (name, joint) in enumerate(joints.items()):
             path, count = f"joints/{name}", len(joint.coordinates)
-            block[f"{path}/force"], block[f"{path}/torque"] = joint_reaction(system, joint, frames)
+            block[f"{path}/force"], block[f"{path}/torque"] = forces[:, number], torques[:, number]
             if count:
                 block[f"{path}/coordinates"] = frames.coordinates[:, joint.part]
                 block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]

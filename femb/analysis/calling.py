@@ -1,6 +1,6 @@
 """Arguments of the analyses: a model or a case file, and a run or its options by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 from femb.base.errors import ModelError, Problem
 from femb.base.methods import Method
 from femb.base.options import Run, Tolerances
+from femb.base.output import Output
 from femb.base.values import shown
 from femb.model.model import Model
 
@@ -22,8 +23,18 @@ class ToleranceOptions(TypedDict, total=False):
     time: float
 
 
+class OutputOptions(TypedDict, total=False):
+    """The fields of ``femb.Output``."""
+
+    select: Sequence[str]
+    exclude: Sequence[str]
+    precision: Literal["float64", "float32"]
+    compression: int
+
+
 class RunOptions(TypedDict, total=False):
-    """The fields of ``femb.Run`` as options by name; ``atol`` may be one number for all quantities, or a dictionary."""
+    """The fields of ``femb.Run`` as options by name; ``atol`` may be one number for all quantities or, as ``output``,
+    a dictionary."""
 
     duration: float
     output_interval: float | None
@@ -37,9 +48,11 @@ class RunOptions(TypedDict, total=False):
     order: Literal[4, 6]
     max_order: int | None
     spectral_radius: float
+    filter: float | None
     first_step: float | None
     max_step: float | None
     max_steps: int
+    output: Output | OutputOptions
 
 
 def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -> tuple[Model, Run, str]:
@@ -82,14 +95,17 @@ def _arguments(options: RunOptions) -> dict[str, Any]:
     if problems:
         raise ModelError(*problems)
     given: dict[str, Any] = dict(options)
+    nested: tuple[tuple[str, type, str], ...] = (("atol", Tolerances, "tolerance"), ("output", Output, "option"))
+    for word, kind, what in nested:
+        values = given.get(word)
+        if isinstance(values, Mapping):
+            known = [field.name for field in fields(kind)]
+            unknown = [name for name in values if name not in known]
+            if unknown:
+                path = ("run", word, str(unknown[0]))
+                raise ModelError.at(path, f"there is no such {what}; there are: {', '.join(known)}")
+            given[word] = kind(**values)
     atol = given.get("atol")
-    if isinstance(atol, Mapping):
-        known = [field.name for field in fields(Tolerances)]
-        unknown = [name for name in atol if name not in known]
-        if unknown:
-            path = ("run", "atol", str(unknown[0]))
-            raise ModelError.at(path, f"there is no such tolerance; there are: {', '.join(known)}")
-        given["atol"] = Tolerances(**atol)
-    elif isinstance(atol, int | float) and not isinstance(atol, bool):
+    if isinstance(atol, int | float) and not isinstance(atol, bool):
         given["atol"] = Tolerances(position=atol, quaternion=atol, strain=atol)
     return given

@@ -177,7 +177,7 @@ def _attempt(
         return Attempt(formulation, method, None, _reason(error))
     except FembError as error:
         return Attempt(formulation, method, None, str(error), failed=True)
-    return Attempt(formulation, method, results)
+    return Attempt(formulation, results.method, results)
 
 
 def _reason(error: ModelError) -> str:

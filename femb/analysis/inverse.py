@@ -50,7 +50,7 @@ def inverse(
     check_figures(model)
     check_prescribed(system)
     clock, cpu = time.perf_counter(), time.process_time()
-    with Recording(system, "inverse", out, case_text) as recording:
+    with Recording(system, "inverse", out, case_text, run.output) as recording:
         for frames in prescribed(system, run.output_times()):
             recording.add(frames)
             recording.statistics = {

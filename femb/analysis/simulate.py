@@ -54,21 +54,22 @@ def simulate(
     check_events(events)
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
-    from femb.export.plots.check import check_figures
+    from femb.analysis.method_choice import with_method
     from femb.formulations import make_formulation
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
 
+    system = system_of(model, run.start == "assembled") if given is None else given
+    run, reason = with_method(system, run)
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
-    system = system_of(model, run.start == "assembled") if given is None else given
-    check_figures(model)
+    _check_figures(model)
     check_memory(system, run)
     system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    with threads, Recording(system, run.method, out, case_text) as recording:
+    with threads, Recording(system, run.method, out, case_text, run.output, reason) as recording:
         stepper = make_stepper(form, run)
         try:
             watch = recording.watching(progress)
@@ -91,6 +92,14 @@ def check_events(events: object) -> None:
     """Raise ModelError where ``events`` is not a list or tuple of events."""
     if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
+
+
+def _check_figures(model: Model) -> None:
+    if model.figures:
+        # imported only where there are figures, for a faster start
+        from femb.export.plots.check import check_figures
+
+        check_figures(model)
 
 
 def started(system: "System", run: Run | None) -> "System":
@@ -124,14 +133,20 @@ def summary(model: Model, run: Run | None = None) -> str:
     model.
     """
     from femb.analysis.memory import check_memory
-    from femb.export.plots.check import check_figures
+    from femb.analysis.method_choice import with_method
     from femb.formulations import make_formulation
 
     system = system_of(model, run is not None and run.start == "assembled")
-    check_figures(model)
+    _check_figures(model)
+    reason = ""
     if run is not None:
+        run, reason = with_method(system, run)
         make_formulation(system, run.formulation)
         check_memory(system, run)
+        if run.output.restricted:
+            from femb.results.record import Recorder
+
+            Recorder(system, run.output)
         for warning in run.unused():
             warnings.warn(warning, FembWarning, stacklevel=2)
     elements = sum(beam.elements for beam in model.beams.values())
@@ -143,6 +158,7 @@ def summary(model: Model, run: Run | None = None) -> str:
         f"{system.n_v} velocities, {system.n_q} coordinates; "
         + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
     ]
+    lines += [f"method {reason}"] if reason else []
     lines += unconnected(system.layout)
     lines += [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
     if system.n_c:

@@ -15,8 +15,9 @@ from femb.base.errors import SolveError
 from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
-from femb.results.frames import Frames, output_frames, step_frames
+from femb.results.frames import Frames, output_frames
 from femb.results.groups import EventRecord
+from femb.results.instants import Instants, step_instants
 from femb.steppers.contract import F, Step, Stepper, StepperState, located
 from femb.steppers.pace import Pace
 
@@ -55,8 +56,10 @@ def integrate(
     events: tuple[Event, ...] = (),
     progress: Reporter | None = None,
     max_steps: float = np.inf,
-) -> Iterator[Frames]:
+) -> Iterator[Frames | Instants]:
     """Yield the output of a run at ``times`` (T,), from times[0] = the stepper's time to times[-1].
+
+    Instants inside steps are evaluated by ``femb.results.instants.evaluated``, which is cheaper for many at once.
 
     summary is filled during the run. Raises SolveError after the output up to the last state has been yielded.
     """
@@ -88,7 +91,7 @@ def integrate(
                 wanted = np.append(wanted, last)
             if len(wanted):
                 shown = float(wanted[-1])
-                yield step_frames(form, step, wanted)
+                yield step_instants(form, step, wanted)
             done = count
             stepper.statistics.wall_time = time.perf_counter() - clock
             stepper.statistics.cpu_time = time.process_time() - cpu

@@ -7,7 +7,7 @@ Adding a stepper takes one file and one line of ``STEPPERS``: a Run takes names 
 from typing import Literal, NamedTuple
 
 # For type checkers, which cannot evaluate the catalogue.
-Method = Literal["radau", "bdf", "rk", "gauss", "generalized-alpha"]
+Method = Literal["radau", "bdf", "rk", "gauss", "generalized-alpha", "auto"]
 
 
 class Entry(NamedTuple):
@@ -23,14 +23,16 @@ class Entry(NamedTuple):
 
 # By method, or by tableau where a method has several.
 STEPPERS = {
-    "radau": Entry("radau", "femb.steppers.radau", "Radau"),
+    "radau": Entry("radau", "femb.steppers.radau", "Radau", ("filter",)),
     "bdf": Entry("bdf", "femb.steppers.bdf", "Bdf", ("max_order",)),
     "dop853": Entry("rk", "femb.steppers.runge_kutta", "Dop853", ("tableau",)),
     "rk4": Entry("rk", "femb.steppers.runge_kutta", "RungeKutta4", ("tableau",), fixed=True),
     "gauss": Entry("gauss", "femb.steppers.gauss", "Gauss", ("order",), fixed=True),
     "generalized-alpha": Entry(
-        "generalized-alpha", "femb.steppers.generalized_alpha", "GeneralizedAlpha", ("spectral_radius",)
+        "generalized-alpha", "femb.steppers.generalized_alpha", "GeneralizedAlpha", ("spectral_radius", "filter")
     ),
 }
 METHODS = tuple(dict.fromkeys(entry.method for entry in STEPPERS.values()))
+# The method that the model decides; see ``femb.analysis.method_choice``.
+AUTO = "auto"
 TABLEAUX = tuple(name for name, entry in STEPPERS.items() if "tableau" in entry.options)

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.methods import METHODS, STEPPERS, TABLEAUX, Entry
+from femb.base.methods import AUTO, METHODS, STEPPERS, TABLEAUX, Entry
+from femb.base.output import EVERYTHING, Output
 from femb.base.types import OneOf
 from femb.base.values import shown
 
@@ -72,7 +73,9 @@ class Run:
     accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5), "rk" (explicit; tableau "dop853"
     with error control, or "rk4" with a fixed ``step`` in s), "gauss" (Gauss-Legendre of ``order`` 4 or 6 with a fixed
     ``step``: symplectic, for long conservative motions that are not stiff) or "generalized-alpha" (second order;
-    ``spectral_radius``, 0 to 1, is the factor of a step on vibrations much faster than the step). max_order : by
+    ``spectral_radius``, 0 to 1, is the factor of a step on vibrations much faster than the step); or "auto": the model
+    decides (``femb.analysis.method_choice``), and the results say why. filter : for radau and generalized-alpha, a
+    frequency in Hz; vibrations above it are damped, not followed, and the results say how much. max_order : by
     default 2 where a beam's section has no damping, since higher orders are unstable for undamped vibrations faster
     than the step, else 5.
     formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
@@ -81,6 +84,7 @@ class Run:
     to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
     motion that the start velocities describe, with the beams strained accordingly. first_step, max_step : s.
     max_steps : largest number of steps, by default a million with error control and no limit with fixed steps.
+    output : what is recorded, by default all, and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -89,7 +93,7 @@ class Run:
 
     duration: float
     output_interval: float | None = None
-    method: Annotated[str, OneOf(METHODS)] = "radau"
+    method: Annotated[str, OneOf((*METHODS, AUTO))] = "radau"
     formulation: Annotated[str, OneOf(FORMULATIONS)] = "velocity"
     rtol: float = 1e-6
     atol: Tolerances = Tolerances()
@@ -99,13 +103,15 @@ class Run:
     order: int = 4
     max_order: int | None = None
     spectral_radius: float = 0.8
+    filter: float | None = None
     first_step: float | None = None
     max_step: float | None = None
     max_steps: int | None = None
+    output: Output = EVERYTHING
 
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:
-            check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step")
+            check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "filter")
             check.whole("max_steps", 1)
             if self.output_interval is not None and not {"duration", "output_interval"} & check.bad:
                 within = self.output_interval <= self.duration * (1.0 + 1e-9)
@@ -114,25 +120,30 @@ class Run:
                 words = f"gives {count:.3g} output times, wanted at most {MOST_OUTPUTS:g}"
                 check.require("output_interval", count < MOST_OUTPUTS, words)
             methods = METHODS_OF.get(self.formulation, METHODS) if "formulation" not in check.bad else METHODS
-            if "method" not in check.bad and self.method not in methods:
+            if "method" not in check.bad and self.method not in (*methods, AUTO):
                 allowed = " or ".join(map(repr, methods))
                 check.fail(
                     "formulation", f"{self.formulation!r} is integrated by method {allowed}, got method {self.method!r}"
                 )
             if not isinstance(self.atol, Tolerances):
                 check.fail("atol", f"got {shown(self.atol)}, wanted Tolerances of position, quaternion and strain")
+            if not isinstance(self.output, Output):
+                check.fail("output", f"got {shown(self.output)}, wanted an Output of patterns, precision, compression")
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
             check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
             if "order" not in check.bad:
                 check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
-            if not {"method", "tableau", "step"} & check.bad and self.step is None and self.stepper.fixed:
+            known = self.method != AUTO and not {"method", "tableau", "step"} & check.bad
+            if known and self.step is None and self.stepper.fixed:
                 name = f"the tableau {self.tableau}" if "tableau" in self.stepper.options else self.method
                 check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")
 
     def unused(self) -> list[str]:
         """Sentences on options that are given and that the method does not use."""
+        if self.method == AUTO:
+            return []
         special = {name for entry in STEPPERS.values() for name in entry.options}
         length = {"step"} if self.stepper.fixed else {"first_step", "max_step"}
         unused = (special | {"step", "first_step", "max_step"}) - length - set(self.stepper.options)
@@ -158,7 +169,7 @@ class Run:
     @property
     def controls_error(self) -> bool:
         """Whether the method chooses its steps by rtol and atol."""
-        return not self.stepper.fixed
+        return self.method == AUTO or not self.stepper.fixed
 
     @property
     def most_steps(self) -> float:

@@ -3,7 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Reporter(Protocol):
@@ -22,35 +22,39 @@ class Progress:
     FORMAT = "{desc}{percentage:3.0f}% |{bar}| {n:.4g}/{total:.4g} s [{elapsed}<{remaining}]"
 
     def __init__(self, duration: float, quiet: bool = False) -> None:
-        from tqdm import tqdm
-
         self.time = 0.0
         self.duration = duration
         self.described = False
-        self.prints_messages = not quiet and not sys.stderr.isatty()
-        self.bar = tqdm(
-            total=duration, file=sys.stderr, bar_format=self.FORMAT, dynamic_ncols=True, disable=True if quiet else None
-        )
+        terminal = sys.stderr.isatty()
+        self.prints_messages = not quiet and not terminal
+        self.bar: Any = None
+        if terminal and not quiet:
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=duration, file=sys.stderr, bar_format=self.FORMAT, dynamic_ncols=True)
 
     def message(self, text: str) -> None:
         """Show what is being done, such as compiling, until the next update."""
         self.described = True
         if self.prints_messages:
             print(text, file=sys.stderr)
-        self.bar.set_description(text)
+        if self.bar is not None:
+            self.bar.set_description(text)
 
     def update(self, t: float) -> None:
         """The time reached, s."""
-        if self.described:
-            self.described = False
-            self.bar.set_description("", refresh=False)
         reached = min(t, self.duration)  # rounding may carry the last step past the end
-        self.bar.update(reached - self.time)
+        if self.bar is not None:
+            if self.described:
+                self.bar.set_description("", refresh=False)
+            self.bar.update(reached - self.time)
+        self.described = False
         self.time = reached
 
     def close(self) -> None:
         """Leave the bar as it is."""
-        self.bar.close()
+        if self.bar is not None:
+            self.bar.close()
 
 
 @contextlib.contextmanager

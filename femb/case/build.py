@@ -12,7 +12,6 @@ from femb.case.schema import unknown_key
 from femb.case.tables import given, kind_in, read_table
 from femb.case.units import converted
 from femb.elements.item import Item
-from femb.export.plots.check import figure_problems
 from femb.model.figure import Figure
 from femb.model.model import Model
 
@@ -56,7 +55,12 @@ class _Builder:
             elif table in document:
                 self.options[table] = self.read((table,), kind, values)
         earlier = _EarlierProblems(document, self.kinds, self.problems)
-        of_model = [*self.model.problems(), *figure_problems(self.model)]
+        of_model = self.model.problems()
+        if self.model.figures:
+            # imported only where there are figures, for a faster start
+            from femb.export.plots.check import figure_problems
+
+            of_model = [*of_model, *figure_problems(self.model)]
         self.problems += [problem for problem in of_model if not earlier.may_cause(problem)]
 
     def fail(self, item: Path, message: str) -> None:

@@ -186,7 +186,8 @@ def _default(kind: type, key: str) -> Any:
     if dataclasses.is_dataclass(default):
         given = {field.name: getattr(default, field.name) for field in dataclasses.fields(default)}
         shape = {"shape": default.shape} if hasattr(default, "shape") else {}
-        return shape | {word: value for word, value in given.items() if value is not None}
+        listed = {word: list(value) if isinstance(value, tuple) else value for word, value in given.items()}
+        return shape | {word: value for word, value in listed.items() if value is not None}
     if isinstance(default, tuple | np.ndarray):
         return np.asarray(default).tolist()
     return None if default == float("inf") else default

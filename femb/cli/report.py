@@ -87,6 +87,18 @@ def message_of(error: BaseException) -> str:
     return str(error)
 
 
+def damped(results: Any) -> str:
+    """What ``run.filter`` took away, and what it kept; empty without it."""
+    statistics = results.statistics
+    if "filter" not in statistics or "energy_error" not in results.audit:
+        return ""
+    energy = float(results.audit["energy_error"][-1])
+    text = f"vibrations above {statistics['filter']:.4g} Hz, with an energy error of {energy:.2g} J at the end"
+    # zero in coordinates without positions, as angles of joints
+    kept = float(statistics["kept_error"])
+    return text + (f"; local errors of the other motion {kept:.2g} m in all" if kept else "")
+
+
 def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
@@ -109,10 +121,12 @@ def audit(results: Any) -> str:
     if energy and scale:
         energy += f" (largest energy {scale:.2g} J)"
     rows = {
+        "method": results.method_reason,
         "status": results.status + (f": {results.message}" if results.message else ""),
         "steps": steps,
         "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
         "energy error": energy,
+        "damped": damped(results),
         "modal damping": "; ".join(group.description for group in results.modal_damping.values()),
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
         "force balance": listed(("force_balance", "", " N"), ("moment_balance", "", " N m")),

@@ -99,7 +99,7 @@ class Formulation(Protocol):
         """q'' (s, n_q) of states whose v' is a (s, n_v)."""
 
     def tangents(self, q: Floats, dq: Floats, /) -> Floats:
-        """The speeds (s, n_v) at which one q (n_q,) has the rates dq (s, n_q)."""
+        """The speeds (s, n_v) at which one q (n_q,), or each of s (s, n_q), has the rates dq (s, n_q)."""
 
     def normalise(self, q: Floats, /) -> float:
         """Scale the quaternions in one q (n_q,) to unit length, in place; returns the largest |p.p - 1| on entry."""
@@ -192,3 +192,20 @@ class WithStiffJacobian(Protocol):
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats, /) -> Floats:
         """(n_q + n_v, n_q + n_v) d(q', v')/d(q, v) at one state, of stiff forces alone."""
+
+
+@runtime_checkable
+class WithStages(Protocol):
+    """A formulation whose rates are one compiled function, so that a stepper need not call it stage by stage."""
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether ``stages`` applies: no user's function, and no element or input of its own, takes part."""
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats, /) -> Floats:
+        """Evaluate stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h (s) from y0 (n,).
+
+        y0 = (q, v, work). A (stages, stages) : coefficients; K (stages, n) : the rates y', of which the earlier ones
+        are given and rows ``first`` to ``last`` - 1 are set, at the states y0 + h A K. Returns the last of these states
+        (n,). Raises TrialError.
+        """

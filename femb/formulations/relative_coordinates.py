@@ -186,16 +186,16 @@ class RelativeCoordinates(RelativeColumns):
         return self.rates(q, a) + by_rate
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
-        """The speeds (s, n_v) that change q (n_q,) at the rates dq (s, n_q); a change of length is dropped."""
+        """The speeds (s, n_v) that change q (n_q,) or (s, n_q) at rates dq (s, n_q); a change of length is dropped."""
         out = np.empty((len(dq), self.n_v))
         (at_q, at_v), quaternions = self._indices
         out[:, at_v] = dq[:, at_q]
         for i, j in quaternions:
             # q' = (0, w) p / 2 or p (0, w) / 2
-            p, change = q[i : i + 4], dq[:, i : i + 4]
+            p, change = q[..., i : i + 4], dq[:, i : i + 4]
             back = rotations.conjugate(p)
             w = rotations.multiply(*((change, back) if self.choice == "fixed" else (back, change)))
-            out[:, j : j + 3] = 2.0 / (p @ p) * w[:, 1:]
+            out[:, j : j + 3] = 2.0 / np.sum(p * p, axis=-1, keepdims=True) * w[:, 1:]
         return out
 
     def normalise(self, q: Floats) -> float:

@@ -140,6 +140,16 @@ class Batch:
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
 
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        """``matrices`` at each of s states: block data (s, size)."""
+        for state in zip(u, q, v, mass, damping, stiffness, strict=True):
+            self.matrices(*state)
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        """``mass`` at each of s states: block data (s, size)."""
+        for state in zip(q, mass, strict=True):
+            self.mass(*state)
+
     def element_masses(self, q: Floats) -> "list[tuple[Ints, Floats]]":
         """The mass matrices of the elements, each on its own, at one state; their sum is ``mass``.
 
@@ -237,13 +247,3 @@ class ForceBatch(Batch):
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self.add_forces(u, q, v, 0.0, -1.0, out)
-
-
-def merged(batches: list[Batch]) -> list[Batch]:
-    """The batches, with one joined batch for every class that ``joins``."""
-    single = [batch for batch in batches if not batch.joins]
-    groups: dict[type, list[Batch]] = {}
-    for batch in batches:
-        if batch.joins:
-            groups.setdefault(type(batch), []).append(batch)
-    return single + [group[0].joined(group) for group in groups.values()]

@@ -3,8 +3,9 @@
 A *frame* is a position and, unless it belongs to a point mass, axes; an *internal coordinate* is a scalar unknown of
 an element (``femb.layout.internal``). A moving frame and the internal coordinates that it owns form a *block*; an
 internal coordinate without owner is a block, or several of one element are. Elements couple blocks, and blocks are
-numbered along the branches of these couplings. A *row* is one constraint equation between two frames, with one
-multiplier; rows between the same two frames form a block too. Blocks of rows follow all blocks of velocities
+numbered along the branches of these couplings. In structures with loops, the internal coordinates of a frame with more
+than two of them are blocks of their own. A *row* is one constraint equation between two frames, with one multiplier;
+rows between the same two frames form a block too. Blocks of rows follow all blocks of velocities
 (``femb.layout.rows``).
 """
 
@@ -16,6 +17,9 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.layout.internal import InternalCoordinate
 from femb.layout.rows import RowBlocks
+
+# Internal coordinates in the block of a frame, in structures with loops; more of them are blocks of their own.
+MOST_IN_A_BLOCK = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,27 +60,16 @@ class Numbering:
             if frame.freedom:
                 block_of_frame[k] = len(members)
                 members.append((k, []))
-        block_of_internal = np.empty(len(self.internal), dtype=int)
-        for k, coordinate in enumerate(self.internal):
-            if coordinate.owner is None and coordinate.block is not None:
-                block_of_internal[k] = block_of_internal[coordinate.block]
-                members[block_of_internal[k]][1].append(k)
-            elif coordinate.owner is None:
-                block_of_internal[k] = len(members)
-                members.append((None, [k]))
-            else:
-                block_of_internal[k] = block_of_frame[coordinate.owner]
-                members[block_of_frame[coordinate.owner]][1].append(k)
+        pairs = self._blocks(members, block_of_frame, own=False)
         if not members:
             raise ModelError("the model has nothing that can move")
-        pairs = set()
-        for frames, internal in (*self.couplings, *self.spring_couplings):
-            coupled = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
-            coupled |= {int(block_of_internal[k]) for k in internal}
-            pairs |= {(a, b) for a in coupled for b in coupled if a < b}
         constrained = [(int(block_of_frame[a]), int(block_of_frame[b])) for a, b in self.rows]
         joined = {(min(pair), max(pair)) for pair in constrained if min(pair) >= 0}
         order, closed = _tree_order(len(members), pairs | joined)
+        if closed and max(len(internal) for _, internal in members) > MOST_IN_A_BLOCK:
+            members = [(frame, []) for frame, _ in members if frame is not None]
+            pairs = self._blocks(members, block_of_frame, own=True)
+            order, _ = _tree_order(len(members), pairs | joined)
         number = np.empty(len(members) + 1, dtype=int)
         number[order] = np.arange(len(members))
         number[-1] = -1  # the ground
@@ -89,6 +82,34 @@ class Numbering:
         self.eliminated_after = rows.after
         self._number([members[b] for b in order], rows.sizes)
         self.n_c, self.row_c = len(self.rows), rows.index
+
+    def _blocks(
+        self, members: list[tuple[int | None, list[int]]], block_of_frame: Ints, own: bool
+    ) -> set[tuple[int, int]]:
+        """Add the internal coordinates to the blocks ``members``, also as new ones; the coupled pairs of blocks.
+
+        own : the internal coordinates of a frame with many of them are blocks of their own. They are eliminated first,
+        and then no longer widen the blocks that remain in a net of beams.
+        """
+        block_of_internal = np.empty(len(self.internal), dtype=int)
+        owners = [coordinate.owner for coordinate in self.internal if coordinate.owner is not None]
+        owned = np.bincount(np.array(owners, dtype=int), minlength=len(self.frames))
+        for k, coordinate in enumerate(self.internal):
+            if coordinate.owner is None and coordinate.block is not None:
+                block_of_internal[k] = block_of_internal[coordinate.block]
+                members[block_of_internal[k]][1].append(k)
+            elif coordinate.owner is None or (own and owned[coordinate.owner] > MOST_IN_A_BLOCK):
+                block_of_internal[k] = len(members)
+                members.append((None, [k]))
+            else:
+                block_of_internal[k] = block_of_frame[coordinate.owner]
+                members[block_of_frame[coordinate.owner]][1].append(k)
+        pairs = set()
+        for frames, internal in (*self.couplings, *self.spring_couplings):
+            coupled = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
+            coupled |= {int(block_of_internal[k]) for k in internal}
+            pairs |= {(a, b) for a in coupled for b in coupled if a < b}
+        return pairs
 
     def held_frames(self) -> list[int]:
         """Frames with velocities whose equations an analysis leaves out because they do not move; none by default."""

@@ -6,6 +6,7 @@ edited. The name of the cache folder is therefore a hash of all source files of 
 
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -23,8 +24,11 @@ def kernel_cache() -> CacheFolder:
     """The cache folder for compiled kernels of exactly these sources."""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN}".encode())
     for folder in _source_folders():
-        for source in sorted(folder.rglob("*.py")):
-            text = source.read_bytes()
+        # by os.walk, since this is part of every start, and pathlib takes three times as long
+        paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".py")]
+        for path in sorted(paths):
+            with open(path, "rb", buffering=0) as source:
+                text = source.read()
             if b"@kernel" in text or b"@inlined" in text:
                 digest.update(text)
     return find_cache(digest.hexdigest()[:16])

@@ -3,6 +3,10 @@
 numba's cache files are pickles: loading one can execute arbitrary code, and numba fails on damaged ones. Here each file
 begins with a digest of its name and content; a file with a wrong digest is deleted and its kernel compiled again. If no
 trusted folder exists, or a file cannot be written, kernels are compiled in memory, with a warning.
+
+Before numba loads a kernel it prepares for compilation: it imports what it knows of Python, numpy and LAPACK, which
+takes longer than the start of femb itself. Machine code needs none of it, only the addresses of numba's runtime, so
+with tested versions of numba kernels are loaded without it; numba prepares itself once there is something to compile.
 """
 
 import hashlib
@@ -14,11 +18,14 @@ import uuid
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import caching
+
+from femb.numerics import kernel_compiler
 
 # The internal names of numba that this module uses: if one is missing, kernels are compiled in memory.
 RELIED_ON = {
@@ -28,6 +35,21 @@ RELIED_ON = {
 }
 KNOWN = all(hasattr(getattr(caching, kind, None), name) for kind, names in RELIED_ON.items() for name in names)
 DIGEST = hashlib.sha256
+
+
+def _loads_alone() -> bool:
+    """Whether kernels can be loaded without what compilation needs: a tested numba with the names that this takes."""
+    if not kernel_compiler.KNOWN or not hasattr(getattr(caching, "FunctionCache", None), "_load_overload"):
+        return False
+    try:
+        from llvmlite.binding import add_symbol
+        from numba.core.runtime._nrt_python import c_helpers
+    except ImportError:
+        return False
+    return callable(add_symbol) and isinstance(c_helpers, dict)
+
+
+LOADS_ALONE = KNOWN and _loads_alone()
 
 
 class KernelCacheWarning(UserWarning):
@@ -61,16 +83,16 @@ def find_cache(name: str) -> CacheFolder:
     return CacheFolder(None, "; ".join(reasons))
 
 
-def keep(dispatcher: Any, function: Callable[..., Any], cache: CacheFolder) -> Any:
+def keep(dispatcher: Any, function: Callable[..., Any], place: CacheFolder) -> Any:
     """Attach the cache in a folder to a kernel, and return the kernel."""
     if not hasattr(dispatcher, "_cache"):
         # Compilation is disabled, or numba stores its cache differently.
         return dispatcher
-    if cache.folder is None:
-        dispatcher._cache = _InMemory(cache.reason) if KNOWN else dispatcher._cache
+    if place.folder is None:
+        dispatcher._cache = _InMemory(place.reason) if KNOWN else dispatcher._cache
         return dispatcher
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache.folder)
+    numba.config.CACHE_DIR = str(place.folder)
     try:
         dispatcher._cache = _KernelCache(function)
     except (OSError, RuntimeError) as error:
@@ -117,6 +139,16 @@ def _warn(reason: str) -> None:
 _warned: list[str] = []
 
 
+@cache
+def _add_runtime() -> None:
+    """Give the linker the addresses of numba's runtime, under the names by which machine code refers to them."""
+    from llvmlite.binding import add_symbol
+    from numba.core.runtime._nrt_python import c_helpers
+
+    for name, address in c_helpers.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
 if KNOWN:
 
     class _InMemory(caching.NullCache):
@@ -138,7 +170,10 @@ if KNOWN:
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
-                return super().load_overload(sig, target_context)
+                if not LOADS_ALONE:
+                    return super().load_overload(sig, target_context)
+                _add_runtime()
+                return self._load_overload(sig, target_context)
             except Exception:
                 # Whatever is wrong with the file, the kernel can be compiled again.
                 self._cache_file.drop()

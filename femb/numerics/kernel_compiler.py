@@ -1,9 +1,10 @@
 """Compilation of kernels with numba: faster with tested versions, by plain ``numba.njit`` with others.
 
-Three measures go beyond numba's public interface. During a compilation the overload of an operator for given operand
+Four measures go beyond numba's public interface. During a compilation the overload of an operator for given operand
 types is resolved once instead of at every use, which saves a third of the compile time. Kernels that only kernels call
 get no Python wrapper, which saves an eighth. An undocumented option compiles kernels that allocate nothing without
-reference counting, which saves a third of the time of a beam's force. If the version of numba was not tested, or an
+reference counting, which saves a third of the time of a beam's force. Packages that extend numba are imported only for
+a compilation. If the version of numba was not tested, or an
 internal name is missing, ``numba.njit`` alone compiles.
 """
 
@@ -37,7 +38,12 @@ def _known() -> bool:
         from numba.core.registry import CPUDispatcher
     except ImportError:
         return False
-    names = (types.Function, "get_call_type"), (Compiler, "compile_extra"), (CPUDispatcher, "_compile_for_args")
+    names = (
+        (types.Function, "get_call_type"),
+        (Compiler, "compile_extra"),
+        (CPUDispatcher, "_compile_for_args"),
+        (CPUDispatcher, "_compilation_chain_init_hook"),
+    )
     return callable(global_compiler_lock) and all(hasattr(kind, name) for kind, name in names)
 
 
@@ -46,9 +52,9 @@ KNOWN = _known()
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A kernel that numba compiles on its first call."""
-    if not KNOWN:
+    if not KNOWN or numba.config.DISABLE_JIT:
         return numba.njit(**ERROR_MODEL)(function)
-    return numba.njit(pipeline_class=KernelCompiler, **_options(function))(function)
+    return Kernel(function, targetoptions={"nopython": True, **_options(function)}, pipeline_class=KernelCompiler)
 
 
 def compiled_inside(function: Callable[..., Any]) -> Any:
@@ -103,7 +109,14 @@ if KNOWN:
             with global_compiler_lock, _cached_overloads():
                 return super().compile_extra(func)
 
-    class InnerKernel(CPUDispatcher):
+    class Kernel(CPUDispatcher):
+        """A kernel that takes numbers and arrays."""
+
+        def _compilation_chain_init_hook(self) -> None:
+            """Nothing: numba would import every package that registers types of its own, before it looks for machine
+            code; a compilation imports them."""
+
+    class InnerKernel(Kernel):
         """A kernel that only kernels call: compiled without a Python wrapper."""
 
         def add_overload(self, cres: Any) -> None:

@@ -56,6 +56,13 @@ def normalise(quaternion_q, q):
 
 
 @kernel
+def normalise_each(quaternion_q, q):
+    """Scale the quaternions in q (s, n_q) to unit length, in place."""
+    for s in range(q.shape[0]):
+        normalise(quaternion_q, q[s])
+
+
+@kernel
 def error_norm(start, size, atol, rtol, error, x):
     """Largest of |error| / (atol + rtol |x|) over groups of components (a vector, a quaternion or a number).
 

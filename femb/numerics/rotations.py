@@ -16,6 +16,7 @@ Sources: [C] H. Choi, *Dynamic modeling and simulations of rigid-flexible couple
 USC thesis 2014, chapter 2; [T] Thompson, AIAA 2011-6277, appendix.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,21 @@ def as_components(x: ArrayLike, count: int, what: str) -> Floats:
 
 
 def _entries(x: Floats) -> tuple[Floats, ...]:
-    """The components (...) of (..., n)."""
+    """The components (...) of (..., n); Python numbers of one vector (n,), for which numpy's calls take longer."""
+    if x.ndim == 1 and x.dtype.char in "dD":
+        return tuple(x.tolist())
     return tuple(x[..., k] for k in range(x.shape[-1]))
+
+
+def _rows(R: Floats) -> tuple[Floats, ...]:
+    """The rows (..., n) of (..., m, n)."""
+    return tuple(R[..., k, :] for k in range(R.shape[-2]))
 
 
 def _stacked(*entries: Any) -> Floats:
     """(..., n) of components (...), broadcast: np.stack, but faster for few numbers."""
+    if all(type(entry) is float or type(entry) is complex for entry in entries):
+        return np.array(entries)
     out = np.empty((*np.broadcast_shapes(*map(np.shape, entries)), len(entries)), dtype=np.result_type(*entries))
     for k, entry in enumerate(entries):
         out[..., k] = entry
@@ -86,8 +96,14 @@ def normalise(p: ArrayLike) -> Floats:
     Raises ModelError for a zero quaternion. NaN is returned as NaN: the caller tests for it.
     """
     p = as_components(p, 4, "quaternion")
-    norm = np.sqrt(np.sum(p * p, axis=-1, keepdims=True))
-    if np.any(norm == 0.0):
+    if p.ndim == 1 and p.dtype.char == "d":
+        p0, p1, p2, p3 = p.tolist()
+        norm = math.sqrt(p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
+        zero = norm == 0.0
+    else:
+        norm = np.sqrt(np.sum(p * p, axis=-1, keepdims=True))
+        zero = bool(np.any(norm == 0.0))
+    if zero:
         raise ModelError.at(
             (),
             "a quaternion is zero and gives no orientation; it must have length 1. "
@@ -141,6 +157,13 @@ def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
     return 0.5 * multiply(p, np.concatenate([np.zeros_like(omega[..., :1]), omega], axis=-1))
 
 
+def cross(x: ArrayLike, y: ArrayLike) -> Floats:
+    """Cross product (..., 3): np.cross, but faster for two vectors."""
+    x0, x1, x2 = _entries(as_components(x, 3, "vector"))
+    y0, y1, y2 = _entries(as_components(y, 3, "vector"))
+    return _stacked(x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0)
+
+
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
     x0, x1, x2 = _entries(as_components(x, 3, "vector"))
@@ -178,15 +201,17 @@ def from_matrix(R: ArrayLike) -> Floats:
             f"matrix is not a rotation: an entry of R R^T is off the identity's by {error:.2g} (at most "
             f"{ORTHOGONALITY:g}). Its columns must be the body axes in inertial components, of unit length.",
         )
-    if np.any(np.linalg.det(R) < 0.0):
+    (x, xy, xz), (yx, y, yz), (zx, zy, z) = (_entries(row) for row in _rows(R))
+    if np.any(x * (y * z - yz * zy) + xy * (yz * zx - yx * z) + xz * (yx * zy - y * zx) < 0.0):
         raise ModelError.at((), "matrix is a reflection (determinant -1), not a rotation. Reverse one of the axes.")
-    x, y, z = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
-    a, b, c = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
-    d, e, f = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
+    a, b, c, d, e, f = zy - yz, xz - zx, yx - xy, xy + yx, xz + zx, yz + zy
     # 4 p p^T: any row is a multiple of p; the row of the largest component, at least 1/2, is the accurate one
     squares = _matrix(
         (1 + x + y + z, a, b, c), (a, 1 + x - y - z, d, e), (b, d, 1 - x + y - z, f), (c, e, f, 1 - x - y + z)
     )
+    if squares.ndim == 2:
+        p = normalise(squares[np.argmax(squares.diagonal())])
+        return -p if p[0] < 0.0 else p
     largest = np.argmax(np.diagonal(squares, axis1=-2, axis2=-1), axis=-1)
     p = normalise(np.take_along_axis(squares, largest[..., None, None], axis=-2)[..., 0, :])
     return np.where(p[..., :1] < 0.0, -p, p)

@@ -56,6 +56,19 @@ class LazyArrays(ByName[np.ndarray]):
         return self._loaded[name]
 
 
+class Chosen(ByName[np.ndarray]):
+    """Some of the arrays, by path."""
+
+    def __init__(self, paths: Collection[str], arrays: Arrays) -> None:
+        super().__init__(paths)
+        self._arrays = arrays
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._arrays[name]
+
+
 class Below(ByName[np.ndarray]):
     """The arrays whose paths begin with a prefix, by the remainder of the path."""
 

@@ -42,6 +42,10 @@ class Writer(ABC):
     ) -> None:
         """Record the end of the run, and arrays that were not known before."""
 
+    @abstractmethod
+    def content(self) -> Content:
+        """What was appended so far."""
+
     def close(self) -> None:  # noqa: B027
         """Release the target, if there is any to release; nothing can be added after it."""
 
@@ -123,13 +127,14 @@ class ResultWriter(Writer):
         Its folder is created. An existing file stays until `finish` has written the new one.
     static, attributes
         As in `femb.Results`.
+    compression : level of gzip of arrays over time, 1 to 9, or 0 for none
 
     Before `finish`, ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be
     written, or another run writes to it.
     """
 
-    def __init__(self, path: str | Path, static: Arrays, attributes: Attributes) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | Path, static: Arrays, attributes: Attributes, compression: int = 0) -> None:
+        self.path, self._compression = Path(path), compression
         self.file = part_of(self.path)
         self._checked = _Checked()
         with _writing(self.path):
@@ -162,7 +167,8 @@ class ResultWriter(Writer):
             try:
                 with OpenFile(self.file) as file:
                     journal = JournalReader(file, str(self.file))
-                    write_hdf5(draft, attributes_of(journal), journal.static, journal.frames, journal.blocks())
+                    content = attributes_of(journal), journal.static, journal.frames, journal.blocks()
+                    write_hdf5(draft, *content, compression=self._compression)
                 if status == "complete" or not is_finished(self.path):
                     draft.replace(self.path)
                     self.file = self.path

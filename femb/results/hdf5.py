@@ -4,7 +4,7 @@ Everything has a checksum: arrays by HDF5's filter fletcher32, groups by HDF5's 
 that can grow along their first axis.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.arrays import Block, joined
+from femb.results.arrays import Block
+from femb.results.chunks import chunk_shape, gathered, written_together
 from femb.results.openfile import ForgivingFile
 
-CHUNK_BYTES = 1 << 16  # unit of reading and checking
-BATCH_BYTES = 1 << 23  # collected before a write
 # An array larger than its stored bytes by these factors (uncompressed, compressed) and more is refused: it would fill
 # the memory.
 EXPANSION, COMPRESSED_EXPANSION = 2, 1100
@@ -31,8 +30,10 @@ def write_hdf5(
     static: Block,
     frames: int,
     blocks: Iterable[Block],
+    compression: int = 0,
 ) -> None:
-    """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all.
+    """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all; compression : level of
+    gzip of the arrays over time.
 
     Raises OSError where there is no room, TypeError or ValueError where a value cannot be stored; the file is then
     invalid.
@@ -50,31 +51,18 @@ def write_hdf5(
             for name, value in values.items():
                 item.attrs[name] = value
         series: dict[str, Any] = {}
-        done = 0
-        for block in _gathered(blocks):
+        done = together = 0
+        for block in gathered(blocks):
             if target.error is not None:
                 break
             for name, array in block.items():
                 if name not in series:
-                    series[name] = _create_series(file, name, frames, array)
+                    together = together or written_together(block)
+                    series[name] = _create_series(file, name, frames, array, together, compression)
                 _fill(series[name], done, array)
             done += len(next(iter(block.values())))
     if target.error is not None:
         raise target.error
-
-
-def _gathered(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Joins small blocks to a few large ones, since every write by HDF5 costs time."""
-    collected: list[Block] = []
-    size = 0
-    for block in blocks:
-        collected.append(block)
-        size += sum(array.nbytes for array in block.values())
-        if size >= BATCH_BYTES:
-            yield joined(collected)
-            collected, size = [], 0
-    if collected:
-        yield joined(collected)
 
 
 def _create(file: Any, path: str, array: np.ndarray) -> None:
@@ -86,28 +74,25 @@ def _create(file: Any, path: str, array: np.ndarray) -> None:
         array = encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize)))
     # HDF5 has checksums of chunks only, and a single number has no chunks.
     checked = array.size and array.ndim
-    options = {"chunks": _chunk(array.shape, array.dtype.itemsize), "fletcher32": True} if checked else {}
+    options = {"chunks": chunk_shape(array.shape, array.dtype.itemsize), "fletcher32": True} if checked else {}
     file.create_dataset(path, data=array, **options)
 
 
-def _create_series(file: Any, path: str, frames: int, array: np.ndarray) -> Any:
+def _create_series(file: Any, path: str, frames: int, array: np.ndarray, together: int, compression: int) -> Any:
     """A dataset that can grow along time."""
     shape = (frames, *array.shape[1:])
     return file.create_dataset(
         path,
         shape=shape,
         maxshape=(None, *(size or None for size in shape[1:])),
-        chunks=_chunk(shape, array.dtype.itemsize),
+        chunks=chunk_shape(shape, array.dtype.itemsize, together),
         dtype=array.dtype,
         fletcher32=True,
+        # shuffle puts the bytes of numbers of the same order side by side, which are alike
+        **({"compression": "gzip", "compression_opts": compression, "shuffle": True} if compression else {}),
         # NaN shows a reader the rows that were never filled.
         fillvalue=np.nan if array.dtype.kind == "f" else None,
     )
-
-
-def _chunk(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    row = max(1, itemsize * int(np.prod(shape[1:], dtype=np.int64)))
-    return (max(1, min(shape[0], CHUNK_BYTES // row)), *(max(1, size) for size in shape[1:]))
 
 
 def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
@@ -206,6 +191,14 @@ def _whole_rows(dataset: Any, path: str) -> int:
     if not offsets <= wanted or len(addresses) != len(offsets) or 0 in addresses:
         raise ResultError(f"{path}: parts of it are not where they should be")
     return min((offset[0] for offset in wanted - offsets), default=dataset.shape[0])
+
+
+def check_complete(dataset: Any, path: str) -> None:
+    """Raise ResultError where a dataset has not all of its chunks. The checksums are those that are read."""
+    if dataset.chunks is not None:
+        counts = [-(-size // part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
+        if dataset.id.get_num_chunks() != int(np.prod(counts)):
+            raise ResultError(f"{path}: a part of it is missing")
 
 
 def read_array(dataset: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results.arrays import NOTHING, Arrays, Attributes, Below, ByName, listing
+from femb.results.arrays import NOTHING, Arrays, Attributes, Below, ByName, Chosen, listing
 
 GroupType = TypeVar("GroupType", bound="Group")
 
@@ -72,6 +72,12 @@ class Quantity:
         raise AttributeError(f"{group.path}/{self.name} is a result and cannot be assigned")
 
 
+def selection_note(attributes: Attributes) -> str:
+    """What a run recorded, for messages about what is missing; empty if it recorded everything."""
+    words = attributes.get("", NOTHING).get("output", "")
+    return f"; the run recorded a selection only, [run.output] {words}" if words else ""
+
+
 class Group:
     """The arrays and attributes under one path; ``group["name"]`` reads any of them.
 
@@ -86,6 +92,8 @@ class Group:
         self.name = path.rsplit("/", 1)[-1]
         self.arrays: Arrays = Below(path + "/", arrays)
         self.attributes: Mapping[str, Any] = attributes.get(path, NOTHING)
+        self._root = {word: value for word, value in attributes.get("", NOTHING).items() if word == "output"}
+        self._selected = selection_note(attributes)
         self.series = frozenset(name for name in self.arrays if f"{path}/{name}" in series)
 
     @classmethod
@@ -99,7 +107,8 @@ class Group:
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.arrays:
-            raise ResultError(f"{self.path}: no quantity {name!r} in these results; there are: {listing(self.arrays)}")
+            there = f"there are: {listing(self.arrays)}{self._selected}"
+            raise ResultError(f"{self.path}: no quantity {name!r} in these results; {there}")
         return self.arrays[name]
 
     def __contains__(self, name: object) -> bool:
@@ -108,7 +117,8 @@ class Group:
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = {f"{self.path}/{name}": array for name, array in self.arrays.items()}
         series = [f"{self.path}/{name}" for name in self.series]
-        return type(self), (self.path, arrays, {self.path: dict(self.attributes)}, series)
+        attributes = {self.path: dict(self.attributes), "": self._root}
+        return type(self), (self.path, arrays, attributes, series)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
@@ -120,15 +130,23 @@ class Groups(ByName[GroupType]):
     def __init__(
         self, kind: str, make: type[GroupType], arrays: Arrays, attributes: Attributes, series: Collection[str] = ()
     ) -> None:
-        self._kind = kind
-        # A dictionary, because a set has no order.
-        names = dict.fromkeys(path.split("/")[1] for path in (*arrays, *attributes) if path.startswith(kind + "/"))
-        self._groups = {name: make(f"{kind}/{name}", arrays, attributes, series) for name in names}
+        self._kind, self._selected = kind, selection_note(attributes)
+        # A dictionary, because a set has no order; each group searches its own arrays only.
+        paths: dict[str, list[str]] = {}
+        for path in arrays:
+            if path.startswith(kind + "/"):
+                paths.setdefault(path.split("/")[1], []).append(path)
+        for path in attributes:
+            if path.startswith(kind + "/"):
+                paths.setdefault(path.split("/")[1], [])
+        self._groups = {
+            name: make(f"{kind}/{name}", Chosen(own, arrays), attributes, series) for name, own in paths.items()
+        }
         super().__init__(self._groups)
 
     def __getitem__(self, name: str) -> GroupType:
         if name not in self._groups:
-            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}")
+            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}{self._selected}")
         return self._groups[name]
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -59,8 +59,8 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
     on first use. Raises ResultError where the file is missing, damaged, or no result file.
     """
     path = Path(path)
-    file = _opened(path)
-    with _reading(path):
+    file = opened(path)
+    with reading(path):
         if is_journal(file):
             return _of_journal(file, path)
         if lazy:
@@ -125,7 +125,7 @@ def _lazily(file: OpenFile, path: Path) -> Content:
     from femb.results.hdf5 import Listing, read_array
 
     def load(name: str) -> np.ndarray:
-        with _reading(path), h5py.File(file, "r") as content:
+        with reading(path), h5py.File(file, "r") as content:
             return read_array(content[name])
 
     with h5py.File(file, "r") as content:
@@ -152,7 +152,7 @@ def _check_attributes(attributes: Mapping[str, Mapping[str, Any]], path: Path) -
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
     """Turn every error of a damaged file into a ResultError that names it."""
     try:
         yield
@@ -165,7 +165,7 @@ def _reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _opened(path: Path) -> OpenFile:
+def opened(path: Path) -> OpenFile:
     # A run may end, and rename its file, between the attempts.
     for attempt in (path, part_of(path), path):
         try:

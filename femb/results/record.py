@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from femb import __version__
+from femb.base.output import EVERYTHING, Output
 from femb.base.types import Floats
+from femb.elements.item import Item
 from femb.elements.records import Records
 from femb.results.audit import AuditWatch
 from femb.results.frames import Frames
 from femb.results.groups import GROUPS
 from femb.results.root_loads import RootLoads
+from femb.results.selection import Selection
 from femb.system.system import System
 
 RecordedFunction = Callable[[System, str, Frames], Floats | None]
@@ -32,11 +35,14 @@ def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunctio
                     yield "/".join(filter(None, (kind, item, word))), item, function
 
 
-def records_of(system: System, tables: Collection[str] | None = None) -> list[Records]:
-    """The records of the items of each class, in the order of the catalogue; tables : only of these tables."""
+def records_of(
+    system: System, tables: Collection[str] | None = None, wanted: Callable[[Item], bool] | None = None
+) -> list[Records]:
+    """The records of the items of each class, in the order of the catalogue; tables : only of these tables, wanted :
+    only of these items."""
     return [
         kind.records(list(items), system)
-        for kind, items in groupby(system.items, lambda item: type(item))
+        for kind, items in groupby(filter(wanted, system.items), lambda item: type(item))
         if tables is None or kind.table in tables
     ]
 
@@ -48,12 +54,15 @@ class Recorder:
     recorded.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, output: Output = EVERYTHING) -> None:
         self.system = system
         self.layout = system.layout
         self.records = records_of(system)
-        self.outputs = list(recorded_outputs(system))
         self.root_loads = RootLoads(system)
+        self.selection = Selection(output, system.model, [root.name for root in self.root_loads.roots])
+        restricted = output.restricted
+        self.evaluated = records_of(system, wanted=self.selection.wants_item) if restricted else self.records
+        self.outputs = list(recorded_outputs(system))
         self.audit_watch = AuditWatch()
         self.begun = False
         self.first_stored = self.first_energy = self.first_total = 0.0
@@ -76,6 +85,8 @@ class Recorder:
         figures = self.system.model.figures
         if figures:
             result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
+        if self.selection.text:
+            result[""]["output"] = self.selection.text
         for record in self.records:
             result |= record.attributes
         return result | self.root_loads.attributes()
@@ -84,16 +95,20 @@ class Recorder:
         """The named arrays of k output instants; system : in place of the recorder's own, of the same model."""
         system = self.system if system is None else system
         block: dict[str, Floats] = {"time": frames.time}
-        for record in self.records:
+        select = self.selection
+        for record in self.evaluated:
             block |= record.series(frames)
-        for batch in system.batches:
-            block |= batch.records(frames, system.batches)
-        block |= self.root_loads.series(frames, block, system)
+        for k, batch in enumerate(system.batches):
+            if select.wants(k):
+                block |= select.noted(k, batch.records(frames, system.batches))
+        if select.root_loads:
+            block |= self.root_loads.series(frames, block, system)
         self._energies(block, frames, system)
         for path, name, function in self.outputs:
             values = function(system, name, frames)
             if values is not None:
                 block[path] = values
+        block = select.of(block)
         audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
         self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
         return block

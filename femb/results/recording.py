@@ -6,17 +6,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from femb.base.errors import ResultError
+from femb.base.errors import ResultError, SolveError
+from femb.base.output import EVERYTHING, Output
 from femb.base.progress import Reporter
 from femb.results.arrays import NOTHING
-from femb.results.file import Block, MemoryWriter, ResultWriter
+from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
+from femb.results.instants import Instants, evaluated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.system.system import System
 
-# Output instants collected before their conversion to named arrays, which is cheaper for many at once.
-BLOCK = 64
+# Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at
+# once; of large models fewer, with about so many velocities in all.
+BLOCK, VELOCITIES = 256, 200_000
 # Longest time, s, that output instants wait for further ones.
 PATIENCE = 0.5
 
@@ -25,15 +28,28 @@ class Recording:
     """A context that records output instants; an error that leaves it ends the results with the error's message.
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
-    the output. message, statistics and arrays are recorded at the end. An error that leaves the context gets the
-    results as ``error.results``.
+    the output. output : what is recorded. reason : why the method was chosen, if femb chose it. message, statistics and
+    arrays are recorded at the end. An error that leaves the context gets the results as ``error.results``.
     """
 
-    def __init__(self, system: System, method: str, out: str | Path | None = None, case_text: str = "") -> None:
-        self._recorder = Recorder(system)
+    def __init__(
+        self,
+        system: System,
+        method: str,
+        out: str | Path | None = None,
+        case_text: str = "",
+        output: Output = EVERYTHING,
+        reason: str = "",
+    ) -> None:
+        self._recorder = Recorder(system, output)
         static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method)
-        self._writer = MemoryWriter(static, attributes) if out is None else ResultWriter(out, static, attributes)
-        self._collected: list[Frames] = []
+        if reason:
+            attributes[""]["method_reason"] = reason
+        self._writer: Writer = MemoryWriter(static, attributes)
+        if out is not None:
+            self._writer = ResultWriter(out, static, attributes, output.compression)
+        self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
+        self._collected: list[Frames | Instants] = []
         self._oldest = 0.0
         self._written = False
         self.message = ""
@@ -42,7 +58,7 @@ class Recording:
 
     def add(
         self,
-        frames: Frames,
+        frames: Frames | Instants,
         more: Block = NOTHING,
         system: System | None = None,
         without: tuple[str, ...] = (),
@@ -51,14 +67,14 @@ class Recording:
         ``system`` of the same model, and without some arrays."""
         if more or system is not None:
             self._write()
-            block = self._recorder.block(frames, system) | dict(more)
+            block = self._recorder.block(evaluated([frames]), system) | dict(more)
             self._writer.append({path: array for path, array in block.items() if path not in without})
             return
         if not self._collected:
             self._oldest = time.monotonic()
         self._collected.append(frames)
         # The first one is written at once: with it readers know the names of the arrays.
-        if not self._written or sum(len(part.time) for part in self._collected) >= BLOCK:
+        if not self._written or sum(len(part.time) for part in self._collected) >= self._block:
             self._write()
         self.write_overdue()
 
@@ -82,10 +98,19 @@ class Recording:
 
     def _write(self) -> None:
         if self._collected:
-            block = self._recorder.block(Frames.joined(self._collected))
-            self._collected.clear()
-            self._writer.append(block)
-            self._written = True
+            try:
+                self._append(evaluated(self._collected))
+            except SolveError:
+                # those before the one that cannot be evaluated
+                while len(self._collected) > 1:
+                    self._append(evaluated(self._collected[:1]), 1)
+                raise
+
+    def _append(self, frames: Frames, parts: int | None = None) -> None:
+        block = self._recorder.block(frames)
+        del self._collected[:parts]
+        self._writer.append(block)
+        self._written = True
 
     def __enter__(self) -> Self:
         return self

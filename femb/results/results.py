@@ -21,6 +21,7 @@ from femb.results.file import write_content
 from femb.results.groups import Appendage, Audit, Body, Driver, EventRecord, Joint, Load, ModalDamping, Spring
 from femb.results.quantity import Group, Groups
 from femb.results.read import read_content
+from femb.results.read_one import read_array_of
 from femb.results.view import INERTIAL, seen_from
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ class Results:
         return str(self._root("method"))
 
     @property
+    def method_reason(self) -> str:
+        """Why femb chose the method, for ``method = "auto"``; else empty."""
+        return str(self._root("method_reason"))
+
+    @property
     def case(self) -> str:
         """Text of the case file, empty for a model written in Python."""
         return str(self._root("case"))
@@ -157,6 +163,16 @@ class Results:
         except ResultError as error:
             raise ResultError(f"{path}: {error}") from error
         return results
+
+    @staticmethod
+    def read_array(path: str | Path, name: str) -> np.ndarray:
+        """One array of a result file, without reading the others.
+
+        name : a path such as ``"bodies/hub/position"``, or of one node or element of a beam
+        ``"beams/boom[500]/position"``, (T, 3), of which only its own part of the file is read.
+        Raises ResultError as `read`, and where there is no such array, node or element.
+        """
+        return read_array_of(path, name)
 
     def write(self, path: str | Path) -> None:
         """Write the result file; `read` gives the same results back.

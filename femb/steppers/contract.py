@@ -40,6 +40,8 @@ from femb.layout.element import InputError, TrialError
 
 # Smallest step, in ulp of t.
 SMALLEST_STEP = 16.0
+# A fixed step reaches a limit that is farther by this part of it: more than the rounding of a sum of a million steps.
+STRETCH = 1e-3
 # Cause of a failure, unless an evaluation gives another.
 ABOVE_TOLERANCE = "the error estimate stayed above the tolerance"
 
@@ -133,6 +135,11 @@ class Stepper(StepperState, Protocol[F]):
 def left_limit(t: float, start: float) -> float:
     """The floating-point number next to t on the side of start: the time at which inputs have their left limit."""
     return math.nextafter(t, start)
+
+
+def lands(length: float, remaining: float) -> bool:
+    """Whether a fixed step goes all the way that remains, rather than leave a step within the rounding of times."""
+    return length >= remaining * (1.0 - STRETCH)
 
 
 def too_small(limit: float, h: float) -> bool:

@@ -8,7 +8,7 @@ of a method's positions.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -41,11 +41,20 @@ Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
     instants, values = (np.asarray(node) for node in nodes)
-    weights = np.ones((len(times), len(instants)))
-    for k, instant in enumerate(instants):
-        others = np.delete(instants, k)
-        weights[:, k] = np.prod((np.asarray(times)[:, None] - others) / (instant - others), axis=1)
-    result: Floats = weights @ values
+    distances = instants[:, None] - instants
+    distances.flat[:: len(instants) + 1] = 1.0
+    factors = (np.asarray(times)[:, None, None] - instants) / distances
+    own = np.arange(len(instants))
+    factors[:, own, own] = 1.0
+    result: Floats = factors.prod(axis=2) @ values
+    return result
+
+
+@cache
+def _inverse_powers(*inside: float) -> Floats:
+    """Coefficients of the polynomial through values at 0, at fractions inside a step, and at 1."""
+    instants = np.array([0.0, *inside, 1.0])
+    result: Floats = np.linalg.inv(instants[:, None] ** np.arange(len(instants)))
     return result
 
 
@@ -71,17 +80,18 @@ class HermiteStep:
         """Coefficients (6, n_q) of q, and those of the work, by the part of the step that has passed."""
         h = self.end - self.start
         (q0, v0, a0, w0, p0), (q1, v1, a1, w1, p1) = self.state0, self.state1
-        q, v = np.stack([q0, q1]), np.stack([v0, v1])
-        rate = self.form.rates(q, v)
-        second = self.form.second_rates(q, v, np.stack([a0, a1]))
-        data = np.stack([q[0], h * rate[0], h * h * second[0], q[1], h * rate[1], h * h * second[1]])
+        q, v = np.array([q0, q1]), np.array([v0, v1])
+        data = np.empty((6, len(q0)))
+        data[::3] = q
+        data[1::3] = h * self.form.rates(q, v)
+        data[2::3] = h * h * self.form.second_rates(q, v, np.array([a0, a1]))
         inside, powers = self.stages
         instants = np.array([0.0, *inside, 1.0])
         values = np.array([p0, *powers, p1])
         if len(inside):
             # the method's quadrature is exact for this polynomial, so that it also meets w1
             exponents = np.arange(len(instants))
-            power = np.linalg.solve(instants[:, None] ** exponents, values)
+            power = _inverse_powers(*inside) @ values
         else:
             exponents = np.arange(3)
             conditions = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
@@ -95,7 +105,7 @@ class HermiteStep:
         q = powers @ motion
         slopes = np.arange(1, 6) * powers[:, :5]
         dq = slopes @ motion[1:] / h
-        v = np.concatenate([self.form.tangents(q[k], dq[k : k + 1]) for k in range(len(q))])
+        v = self.form.tangents(q, dq)
         for row in q:
             self.form.normalise(row)
         return q, v, theta[:, None] ** np.arange(len(work)) @ work
@@ -112,18 +122,19 @@ class HermiteStep:
         v = self(times)[1]
         # H(q) v' = q'' - H(q') v
         second -= self.form.second_rates(q, v, np.zeros_like(v))
-        return np.concatenate([self.form.tangents(q[k], second[k : k + 1]) for k in range(len(q))])
+        return self.form.tangents(q, second)
 
 
 @dataclass(eq=False)
 class Dop853Step:
     """Dense output of order 7; its three further stages are evaluated on first use.
 
-    rate : y'(t, y). y0, y1 (n,) : states at the ends. K : the stages, with room for the further ones.
+    more : sets the further stages in K for y0. y0, y1 (n,) : states at the ends. K : the stages, with room for the
+    further ones.
     """
 
     form: Formulation
-    rate: Callable[[float, Floats], Floats]
+    more: Callable[[Floats, Floats], Floats]
     start: float
     end: float
     y0: Floats
@@ -133,9 +144,7 @@ class Dop853Step:
     @cached_property
     def _coefficients(self) -> Floats:
         h, K = self.end - self.start, self.K
-        for s in range(dop.STAGES + 1, dop.EXTENDED):
-            y = self.y0 + h * (dop.A[s, :s] @ K[:s])
-            K[s] = self.rate(self.start + h * dop.C[s], y)
+        self.more(self.y0, K)
         change = self.y1 - self.y0
         first = [change, h * K[0] - change, 2.0 * change - h * (K[dop.STAGES] + K[0])]
         return np.concatenate([first, h * (dop.D @ K)])

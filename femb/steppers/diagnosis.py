@@ -134,23 +134,34 @@ def limiting_component(stepper: StepperState) -> str:
 def largest_frequency(form: Formulation) -> float:
     """Largest natural frequency (rad/s) of a model at the start of a run, zero if it cannot be computed.
 
-    By power iteration on M^-1 K with K of the iteration matrix, within the constraints.
+    K is that of the iteration matrix, within the constraints.
     """
+    return float(np.sqrt(_largest_ratio(form, 2)))
+
+
+def largest_decay(form: Formulation) -> float:
+    """Largest rate (1/s) at which dampers at the start of a run slow a motion, zero if it cannot be computed."""
+    return _largest_ratio(form, 1)
+
+
+def _largest_ratio(form: Formulation, which: int) -> float:
+    """Largest eigenvalue, by size, of M^-1 A within the constraints at the start, by power iteration; zero if it
+    cannot be computed. A : the matrix of this number among those of Newton's iteration."""
     system = form.system
     try:
         u = system.inputs_at(0.0, system.q0, system.v0)
-        stiffness = system.matrices(u, system.q0, system.v0)[2]
+        matrix = system.matrices(u, system.q0, system.v0)[which]
         factors = mass_factors(system, u, system.q0)
     except SolveError:
         return 0.0
     x = np.random.default_rng(0).standard_normal(system.n_v + system.n_c)
     size = 0.0
     for _ in range(POWER_ITERATIONS):
-        x = system.solver.multiply(stiffness, x / np.linalg.norm(x))
+        x = system.solver.multiply(matrix, x / np.linalg.norm(x))
         x[system.n_v :] = 0.0
         factors.solve(x)
         x[system.n_v :] = 0.0
         size = float(np.linalg.norm(x))
         if not 0.0 < size < np.inf:
             return 0.0
-    return float(np.sqrt(size))
+    return size

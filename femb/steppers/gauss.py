@@ -17,7 +17,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation, WithStiffJacobian
 from femb.layout.element import TrialError
 from femb.steppers.collocation import Collocation
-from femb.steppers.contract import Step, left_limit
+from femb.steppers.contract import Step, lands, left_limit
 from femb.steppers.dense import End, HermiteStep
 
 
@@ -73,7 +73,7 @@ class Gauss:
         """One step; raises SolveError where the iteration of its stages does not converge."""
         core, start, length = self.core, self.t, float(self.run.step or self.run.duration)
         remaining = limit - start
-        landing = length >= remaining * (1.0 - 1e-9)
+        landing = lands(length, remaining)
         h = remaining if landing else length
         if h != core.h:
             core.resize(h)

@@ -113,6 +113,9 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
         self._matrices = None
+        if self._fresh and self._low_pass and not self._exact:
+            self._exact = True
+            return h
         return h if not self._fresh and isinstance(cause, str) else 0.5 * h
 
     def _newton(self, h: float, end: float) -> _AlphaTrial | None:
@@ -173,6 +176,8 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
             error_q = error_q + h * h * (self.beta - 1.0 / 6.0) * form.rates(self.q[None], (trial.a - self.a)[None])[0]
         norm = self._norm(error_q, error_v, self.q, self.v)
         self._hidden, self._unfiltered = not norm <= 1.0, error_v
+        if self._low_pass:
+            return self._kept_norm(self._low_pass, error_q, error_v)
         for _ in range(FILTERS):
             error_q, error_v = self._filtered(1.0 / (self.gamma_a * h), error_q, error_v, self.q)
             norm = self._norm(error_q, error_v, self.q, self.v)

@@ -11,6 +11,7 @@ from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.steppers.energy import EnergyWatch
+from femb.steppers.low_pass import PASSES, FilterStatistics, LowPass
 from femb.steppers.radau_kernels import rotate_frames, rotate_frames_back
 from femb.steppers.variable_step import T, VariableStep
 from femb.system.linear_solver import Factors, Matrix
@@ -82,6 +83,11 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
         self._initial_form = form
+        # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
+        self._low_pass, self._exact = None, False
+        if run.filter is not None and "filter" in run.stepper.options:
+            self._low_pass = LowPass(run.filter, self.scale_q)
+            self.statistics = FilterStatistics(filter=run.filter)
 
     @cached_property
     def _energy(self) -> EnergyWatch:
@@ -112,18 +118,30 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
     def _form_matrices(self, u: Floats, q: Floats, v: Floats) -> tuple[Matrix, Matrix, Matrix]:
         """Form the matrices M, C, K at a state; they are not factorised yet."""
-        matrices = self._matrices = self.form.matrices(u, q, v, self.multipliers)
+        form = self.form
+        if self._exact and form is form.system:
+            matrices = form.system.exact_matrices(u, q, v, self.a, self.multipliers)
+        else:
+            matrices = form.matrices(u, q, v, self.multipliers)
+        self._matrices = matrices
         self._matrices_q = q.copy()
         self._factored_for, self._fresh = 0.0, True
         self.statistics.jacobians += 1
         return matrices
 
     def _filtered(
-        self, mu: float, error_q: Floats, error_v: Floats, q: Floats, rotations: Floats | None = None
+        self,
+        mu: float,
+        error_q: Floats,
+        error_v: Floats,
+        q: Floats,
+        rotations: Floats | None = None,
+        factors: Factors | None = None,
     ) -> tuple[Floats, Floats]:
         """An error filtered by a step to q: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0.
 
-        rotations (F, 4) : of frames since the matrices were formed; None for no rotation.
+        rotations (F, 4) : of frames since the matrices were formed; None for no rotation. factors : of the iteration
+        matrix for mu, by default the present one.
         """
         form, n_v = self.form, self.form.n_v
         mass, _, stiffness = self._matrices  # type: ignore[misc]
@@ -135,14 +153,34 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
             rotate_frames_back(rotations, form.corotated_frames[1], in_q)
         y = mu * form.solver.multiply(mass, in_v) - form.solver.multiply(stiffness, in_q)
         y[n_v:] = 0.0
-        y = self._factored.solve(y)[:n_v]  # type: ignore[union-attr]
+        y = (factors or self._factored).solve(y)[:n_v]  # type: ignore[union-attr]
         if rotations is not None:
             rotate_frames(rotations, form.corotated_frames[1], y)
         return error_q + form.rates(q[None], y[None])[0] / mu, y
 
+    def _kept_norm(self, low_pass: LowPass, error_q: Floats, error_v: Floats, rotations: Floats | None = None) -> float:
+        """Norm of the part of an error estimate at the present state that ``run.filter`` keeps.
+
+        Damping is asked for, and the energy of a step need not balance, unless an impact may take part in it.
+        """
+        self._hidden = self._hidden and (self.form.system.has_gaps or self.form.system.switches)
+        factors = low_pass.factors(self.form.solver, self._matrices)  # type: ignore[arg-type]
+        least = np.inf
+        for _ in range(PASSES):
+            error_q, error_v = self._filtered(low_pass.mu, error_q, error_v, self.q, rotations, factors)
+            norm = self._norm(error_q, error_v, self.q, self.v)
+            # a negative stiffness, as under compression, amplifies an error
+            if norm < least:
+                least, low_pass.kept, self.error_v = norm, error_q, error_v
+        return least
+
     def _complete(self, trial: T, h: float, end: float) -> bool:
         q, v, work = self._reached(trial, h)
-        return not self._hidden or self._energy.is_balanced(self, q, v, work, self._unfiltered)
+        if self._hidden and not self._energy.is_balanced(self, q, v, work, self._unfiltered):
+            return False
+        if self._low_pass is not None and isinstance(self.statistics, FilterStatistics):
+            self.statistics.add(self._low_pass)
+        return True
 
     @abstractmethod
     def _reached(self, trial: T, h: float) -> tuple[Floats, Floats, float]:

@@ -45,5 +45,5 @@ class Pace:
     def _reason(self, stepper: StepperState) -> str:
         worst, reason = limiting_component(stepper), cause(stepper)
         text = f"; what keeps the steps short is {worst}" if worst else ""
-        advice = "; damping, a larger rtol or a smaller atol.time let steps pass over vibrations that do not matter"
+        advice = "; a filter, damping, a larger rtol or a smaller atol.time let steps pass over fast vibrations"
         return f"{text}. {reason}" if reason else text + (advice if worst else "")

@@ -82,6 +82,8 @@ class Radau(RadauEquations):
         """
         error_q, error_v, norm = self._filter(self.q, self.v, h)
         self._hidden, self._unfiltered = norm > 1.0, error_v
+        if self._low_pass and norm < np.inf:
+            return self._kept_norm(self._low_pass, error_q, error_v, self._estimate[3][0])
         if 1.0 < norm < np.inf:
             _, error_v, norm = self._filter(self.q + error_q, self.v + error_v, h)
         self.error_v = error_v

@@ -115,7 +115,10 @@ class RadauEquations(ImplicitStepper[Stages]):
         return self._solve(h, end) if trial is None and self._exclude_nearly_dependent() else trial
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
-        if self._fresh:
+        if self._fresh and self._low_pass and not self._exact:
+            # without the stresses' part of the stiffness the iteration converges only where steps follow vibrations
+            self._exact = True
+        elif self._fresh:
             self._ceiling = BELOW_FAILURE * h
             h *= 0.5
         self._form_matrices(self._u, self.q, self.v)

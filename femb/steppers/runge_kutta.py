@@ -8,20 +8,28 @@ II.6 (dense output).
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
-from femb.formulations.contract import Formulation
+from femb.formulations.contract import Formulation, WithStages
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
-from femb.steppers.contract import Statistics, Step, left_limit
+from femb.steppers.contract import Statistics, Step, lands, left_limit
 from femb.steppers.dense import Dop853Step, End, HermiteStep
 from femb.steppers.diagnosis import largest_frequency
+from femb.steppers.runge_kutta_kernels import error_size
 from femb.steppers.variable_step import VariableStep
 
+Tableau: TypeAlias = tuple[Floats, Floats]
+"""Coefficients A (stages, stages) of the rates in the states of a method, and their times C (stages,) in a step."""
+
+DORMAND_PRINCE = dop.A, dop.C
+CLASSICAL = np.diag([0.5, 0.5, 1.0], -1), np.array([0.0, 0.5, 0.5, 1.0])
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
 # Stability limit of rk4: the step times the frequency (rad/s) of an undamped vibration.
@@ -35,6 +43,11 @@ class _Explicit:
     form: Formulation
     statistics: Statistics
     error_v: Floats | None = None
+
+    @cached_property
+    def _compiles(self) -> bool:
+        """Whether the formulation, in any discrete state, may have its rates as one compiled function."""
+        return isinstance(self.form, WithStages)
 
     def _go_to(self, t: float, y: Floats) -> None:
         """Set the time and the state y, with q (n_q,), v (n_v,) and the work (J) as its parts."""
@@ -61,6 +74,19 @@ class _Explicit:
         rate[self.n_q : -1], multipliers = form.forward(u, q, v)
         rate[-1] = form.power(u[None], q[None], v[None], multipliers[None])[0]
         return rate
+
+    def _stages(
+        self, tableau: Tableau, first: int, last: int, h: float, start: float, end: float, y0: Floats, K: Floats
+    ) -> Floats:
+        """Set rows ``first`` to ``last`` - 1 of the stages K of a step, start to end (s); returns the last state."""
+        A, C = tableau
+        if self._compiles and (form := cast(WithStages, self.form)).has_stages:
+            self.statistics.evaluations += last - first
+            return form.stages(A, first, last, h, y0, K)
+        for s in range(first, last):
+            y = y0 + h * (A[s, :s] @ K[:s])
+            K[s] = self._rate(left_limit(end, start) if C[s] == 1.0 else start + h * C[s], y)
+        return y
 
     def _project(self, t: float, y: Floats) -> Floats:
         """y with unit quaternions and on the constraints, in place; returns its rate."""
@@ -96,15 +122,15 @@ class RungeKutta4(_Explicit):
         """One step of the given length, shorter only to end at ``limit``; raises SolveError if it diverges."""
         remaining = limit - self.t
         length = float(self.run.step or self.run.duration)
-        h = remaining if length >= remaining * (1.0 - 1e-9) else length
+        h = remaining if lands(length, remaining) else length
         start, y0, k1 = self.t, self.y, self.rate
         end = limit if h == remaining else start + h
-        middle = start + 0.5 * h
+        K = np.empty((4, y0.size))
+        K[0] = k1
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                k2 = self._rate(middle, y0 + 0.5 * h * k1)
-                k3 = self._rate(middle, y0 + 0.5 * h * k2)
-                k4 = self._rate(left_limit(end, start), y0 + h * k3)
+                self._stages(CLASSICAL, 1, 4, h, start, end, y0, K)
+                _, k2, k3, k4 = K
                 y = y0 + h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4)
             if not np.all(np.isfinite(y)):
                 raise TrialError("the state is not finite")
@@ -173,11 +199,7 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
     def _solve(self, h: float, end: float) -> _Dop853Trial:
         K = np.empty((dop.EXTENDED, self.y.size))
         K[0] = self.rate
-        for s in range(1, dop.STAGES):
-            t = left_limit(end, self.t) if dop.C[s] == 1.0 else self.t + h * dop.C[s]
-            K[s] = self._rate(t, self.y + h * (dop.A[s, :s] @ K[:s]))
-        y = self.y + h * (dop.B @ K[: dop.STAGES])
-        K[dop.STAGES] = self._rate(left_limit(end, self.t), y)
+        y = self._stages(DORMAND_PRINCE, 1, dop.STAGES + 1, h, self.t, end, self.y, K)
         if self.form.singular_batches:
             stages = self.y + h * (dop.A[: dop.STAGES, : dop.STAGES] @ K[: dop.STAGES])
             self._check_singularities([*stages[IN_TIME], y], last=False)
@@ -191,7 +213,8 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
 
     def _complete(self, trial: _Dop853Trial, h: float, end: float) -> bool:
         y = trial.y
-        trial.step = Dop853Step(self.form, self._rate, self.t, end, self.y, y.copy(), trial.K)
+        more = partial(self._stages, DORMAND_PRINCE, dop.STAGES + 1, dop.EXTENDED, h, self.t, end)
+        trial.step = Dop853Step(self.form, more, self.t, end, self.y, y.copy(), trial.K)
         trial.rate = self._project(left_limit(end, self.t), y) if self.form.n_c else trial.K[dop.STAGES]
         self.form.normalise(y[: self.n_q])
         return True
@@ -206,13 +229,11 @@ class Dop853(_Explicit, VariableStep[Formulation, _Dop853Trial]):
         return trial.step
 
     def _error(self, trial: _Dop853Trial, h: float) -> float:
-        K, y = trial.K, trial.y
-        scale = np.maximum(np.abs(self.y), np.abs(y))
-        with np.errstate(over="ignore", invalid="ignore"):  # non-finite values are rejected below
-            estimate = h * (dop.E5 @ K[: dop.STAGES + 1])
-            self.error_v = estimate[self.n_q : -1]
-            fifth = self._norm_of(estimate, scale)
-            third = self._norm_of(h * (dop.E3 @ K[: dop.STAGES + 1]), scale)
+        estimate = np.empty_like(trial.y)
+        fifth, third = error_size(
+            dop.E5, dop.E3, self.scale_q, self.scale_v, self.n_q, h, self.y, trial.y, trial.K, estimate
+        )
+        self.error_v = estimate[self.n_q : -1]
         if not fifth + third < math.inf:
             return math.inf
         return fifth**2 / math.hypot(fifth, 0.1 * third) if fifth > 0.0 else 0.0

@@ -22,11 +22,14 @@ DEPENDENT, NEARLY_DEPENDENT = 1e-10, 1e-6
 
 
 class SingularError(ArithmeticError):
-    """A matrix that cannot be factorised; ``first`` and ``last`` bound the unknowns of the singular block, if known."""
+    """A matrix that cannot be factorised; ``first`` and ``last`` bound the unknowns of the singular block, if known.
 
-    def __init__(self, first: int = 0, last: int = 0) -> None:
+    state : which of several matrices it is.
+    """
+
+    def __init__(self, first: int = 0, last: int = 0, state: int = 0) -> None:
         super().__init__("the matrix is singular")
-        self.first, self.last = first, last
+        self.first, self.last, self.state = first, last, state
 
 
 class Factorisation:

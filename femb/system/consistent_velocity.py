@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # From DENSE motions on, sparse factors are used, if REFINEMENTS bring the backward error to SOLVED and the terms of the
 # sums are at most LARGEST_PART times the sums; dense ones otherwise.
 DENSE, SOLVED, REFINEMENTS, LARGEST_PART = 600, 1e-12, 2, 1e9
+# Of the largest rate: what a dense solution may leave before it is refined once.
+ROUNDING = 1e-14
 # The least Cholesky pivot of a scaled matrix that counts as regular.
 INDEPENDENT = 1e-4
 # Rounding of typed numbers, relative to the largest: given start velocities may violate the joints by this.
@@ -182,7 +184,11 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
             pass  # dependent rows
     dense = reach.toarray()
     spread = _solved(mass.toarray(), dense.T)
-    multipliers = _solved(dense @ spread, gap)
+    metric = dense @ spread
+    multipliers = _solved(metric, gap)
+    left = gap - metric @ multipliers
+    if np.max(np.abs(left), initial=0.0) > ROUNDING * np.max(np.abs(gap), initial=0.0):
+        multipliers += _solved(metric, left)
     return np.asarray(v + motions.T @ (spread @ multipliers))
 
 

@@ -53,13 +53,18 @@ def projected(
     return _projected(system, u, q, v, None, NEARLY_DEPENDENT)
 
 
+def position_limit(system: "Equations") -> float:
+    """The size of gaps Phi (m or 1) that are closed."""
+    return max(POSITION, system.resolution)
+
+
 def _projected(
     system: "Equations", u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
 ) -> tuple[Floats, Floats]:
     def metric(x: Floats) -> Factors:
         return mass_factors(system, u, x, dependent)
 
-    limit, words = max(POSITION, system.resolution), "stays open by {:.3g}"
+    limit, words = position_limit(system), "stays open by {:.3g}"
     q = _closed(system, lambda x: system.position_residual(u, x, v), q, system.retract, limit, words, factors, metric)
     limit, words = VELOCITY * (1.0 + largest(v)), "opens at {:.3g} per s"
     rates, add = (lambda x: system.velocity_residual(u, q, x)), (lambda x, c, part: x + c)

@@ -21,6 +21,7 @@ from femb.system.constraints import projected, singular_mass
 from femb.system.linear_solver import Factors, Matrix
 from femb.system.low_rank_solver import WithLowRank
 from femb.system.numbered_model import NumberedModel
+from femb.system.stacked import StackedFactors
 
 # Number of roundings of a position in a constraint equation.
 ROUNDINGS = 8.0
@@ -91,13 +92,27 @@ class Equations(NumberedModel):
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
             batch.matrices(u, q, v, mass, damping, stiffness)
+        return mass, self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
+
+    def exact_matrices(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats
+    ) -> tuple[Floats, Matrix, Floats]:
+        """As ``matrices``, with the exact derivatives at the accelerations a (n_v,): those of beams take longer to
+        compile, and let Newton's iteration converge where small stresses of slender members stiffen them."""
+        damping, stiffness = self.tangent(u, q, v, a)
+        return self.mass_data(q), self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
+
+    def _constrained(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, damping: Floats, stiffness: Floats
+    ) -> Matrix:
+        """Damping with J, J^T and low-rank parts; adds the derivatives of constraint forces to stiffness."""
         self.constraint_set.jacobian(u, q, damping)
         if multipliers is not None:
             self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         parts = [part for part in (batch.low_rank_matrices(q, v) for batch in self.batches) if part is not None]
         if parts:
-            return mass, WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c), stiffness
-        return mass, damping, stiffness
+            return WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c)
+        return damping
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
         """d(residual)/dv and d(residual)/dq H at one state, exact, at constant inputs; block data.
@@ -148,13 +163,16 @@ class Equations(NumberedModel):
         x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
         if self.n_c:
             x[:, self.n_v :] = self.constraints(u, q, v)[1]
-        for k in range(len(q)):
-            data = self.mass_data(q[k])
-            self.constraint_set.jacobian(u[k], q[k], data)
-            try:
-                self.solver.factorise(data).solve(x[k])
-            except SingularError as error:
-                raise singular_mass(self, error, u[k], q[k], v[k]) from error
+        data = np.zeros((len(q), self.pattern.size))
+        for batch in self.batches:
+            batch.mass_each(q, data)
+        for k in range(len(q) if self.n_c else 0):
+            self.constraint_set.jacobian(u[k], q[k], data[k])
+        try:
+            StackedFactors(self.solver, data).solve(x)
+        except SingularError as error:
+            k = error.state
+            raise singular_mass(self, error, u[k], q[k], v[k]) from error
         return x[:, : self.n_v], x[:, self.n_v :]
 
     # Constraints

@@ -20,7 +20,7 @@ from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, Input, InputError, merged, raised
+from femb.layout.element import Batch, Input, InputError, raised
 from femb.layout.layout import Layout
 from femb.layout.state import State
 from femb.model.model import Model
@@ -59,7 +59,7 @@ class NumberedModel(VelocityCoordinates):
         super().__init__(layout)
         self.pattern = Pattern(layout)
         self.solver: LinearSolver = LowRankSolver(self.pattern)
-        self.batches = merged(
+        self.batches = _merged(
             [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
         )
         self.singular_batches = [batch for batch in self.batches if batch.singularities]
@@ -112,6 +112,7 @@ class NumberedModel(VelocityCoordinates):
             (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
         ]
         self.inputs_of_state = any(input_.of_state for input_ in inputs)
+        self.inputs_of_time = not any(input_.of_state or input_.of_discrete for input_ in inputs)
 
     @cached_property
     def switches(self) -> bool:
@@ -166,3 +167,25 @@ class NumberedModel(VelocityCoordinates):
             if not all(map(isfinite, u[part].tolist())):
                 raise InputError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
         return u
+
+    def inputs_of_times(self, times: Floats) -> Floats | None:
+        """u (s, n_u) at s times of inputs that depend on time alone; None if one fails, as ``inputs_at`` will tell."""
+        u = np.empty((len(times), self.n_u))
+        instants = times.tolist()
+        for input_, part in self.parts_of_inputs:
+            try:
+                values = np.array([input_.function(t) for t in instants], dtype=float)
+                u[:, part] = values.reshape(len(times), input_.width)
+            except Exception:
+                return None
+        return u if np.isfinite(u).all() else None
+
+
+def _merged(batches: list[Batch]) -> list[Batch]:
+    """The batches, with one joined batch for every class that ``joins``."""
+    single = [batch for batch in batches if not batch.joins]
+    groups: dict[type, list[Batch]] = {}
+    for batch in batches:
+        if batch.joins:
+            groups.setdefault(type(batch), []).append(batch)
+    return single + [group[0].joined(group) for group in groups.values()]

@@ -63,9 +63,9 @@ class VelocityCoordinates:
         return result
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
-        """The velocities v (s, n_v) with H(q) v = dq, for q (n_q,) and dq (s, n_q)."""
+        """The velocities v (s, n_v) with H(q) v = dq, for q (n_q,) or (s, n_q) and dq (s, n_q)."""
         out = np.empty((len(dq), self.n_v))
-        kinematics.tangents(*self.coordinates, q[None], dq, out)
+        kinematics.tangents(*self.coordinates, q if q.ndim == 2 else q[None], dq, out)
         return out
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
@@ -77,6 +77,10 @@ class VelocityCoordinates:
     def normalise(self, q: Floats) -> float:
         """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest previous |p.p - 1|."""
         return float(kinematics.normalise(self.coordinates[2], q))
+
+    def normalise_each(self, q: Floats) -> None:
+        """Scale the quaternions in q (s, n_q) to unit length, in place."""
+        kinematics.normalise_each(self.coordinates[2], q)
 
     def rigid_velocities(self, q: Floats) -> Floats:
         """(6, n_v): velocities of all frames in rigid motions: unit translations along the inertial axes, then unit

@@ -217,7 +217,8 @@ def test_mistakes_of_every_kind_are_reported_at_once(tmp_path):
         "case.toml:15: bodies.hub.euler_rates: got [0.1, 0.1], wanted 3 numbers",
         "case.toml:19: beams.right.section: got 'mast', which is not in the model; section names: 'boom'",
         "case.toml:33: loads.slew.node: got 3, wanted a node from 0 to 2, or -1 for the end",
-        "case.toml:40: run.method: got 'euler', must be one of 'radau', 'bdf', 'rk', 'gauss', 'generalized-alpha'",
+        "case.toml:40: run.method: got 'euler', must be one of 'radau', 'bdf', 'rk', 'gauss', 'generalized-alpha', "
+        "'auto'",
     ]
 
 

@@ -12,10 +12,11 @@ from scipy.integrate import solve_ivp
 from shared_runs import results_of
 
 from femb import load_case, simulate
-from femb.analysis.time_loop import Frames, RunSummary, integrate
+from femb.analysis.time_loop import RunSummary, integrate
 from femb.formulations.joint_tree_kernels import UNIVERSAL
 from femb.formulations.reduced import ReducedForm, Root
 from femb.numerics.rotations import cross_matrix, rotation_matrix
+from femb.results.instants import evaluated
 from femb.steppers import make_stepper
 from femb.system.system import System
 
@@ -104,7 +105,7 @@ def test_roots_in_body_axes(name):
     for root in (Root(velocity="body"), Root((0.0, 0.2, -0.25)), Root((0.0, 0.2, -0.25), "body")):
         form = ReducedForm(System(case.model), root)
         stepper = make_stepper(form, case.run)
-        frames = Frames.joined(list(integrate(form, stepper, case.run.output_times(), RunSummary([]))))
+        frames = evaluated(list(integrate(form, stepper, case.run.output_times(), RunSummary([]))))
         for body, frame in form.layout.bodies.items():
             places = [of[frame] for of in (form.layout.frame_q, form.layout.frame_v)]
             for word, values, at in zip(("position", "velocity"), (frames.q, frames.v), places, strict=True):

@@ -15,7 +15,7 @@ from checkout import ROOT
 
 import femb
 from femb.analysis.time_loop import Event, RunSummary, integrate
-from femb.base.methods import METHODS, STEPPERS, TABLEAUX, Method
+from femb.base.methods import AUTO, METHODS, STEPPERS, TABLEAUX, Method
 from femb.base.options import Run, Tolerances
 from femb.elements import Load, PointMass, RigidBody
 from femb.formulations.contract import Formulation, ImplicitFormulation
@@ -99,7 +99,7 @@ def test_members(name):
 def test_catalogue():
     assert {needs(entry) for entry in STEPPERS.values()} == {Formulation, ImplicitFormulation}
     # what type checkers are told
-    assert set(get_args(Method)) == set(METHODS)
+    assert set(get_args(Method)) == {*METHODS, AUTO}
     assert set(TABLEAUX) == {"dop853", "rk4"}
     options = {field.name for field in fields(Run)}
     assert all(set(entry.options) <= options for entry in STEPPERS.values())

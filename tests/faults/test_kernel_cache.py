@@ -1,5 +1,6 @@
 """The cache of compiled kernels: damaged, planted, without room, not to be written, left half made."""
 
+import importlib
 import os
 import pickle
 import random
@@ -12,6 +13,7 @@ import warnings
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 from seeds import SEED
 
@@ -201,6 +203,44 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
     assert names[0] != names[1]
 
 
+ALLOCATING = """
+import numpy as np
+from femb.numerics.kernel_cache import find_cache, keep
+from femb.numerics.kernel_compiler import compiled
+
+def sums(x):
+    out = np.zeros(3, x.dtype)
+    if x[-1] < 0.0:
+        raise ZeroDivisionError("below zero")
+    for k in range(x.size):
+        out[k % 3] += np.sin(x[k])
+    return out, x[1]
+
+kernel = keep(compiled(sums), sums, find_cache("a"))
+"""
+
+
+LOADED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from importlib import import_module
+allocating = import_module(sys.argv[2])
+x = np.linspace(0.0, 2.0, 9)
+many = [allocating.kernel(x) for _ in range(1000)]
+hits = sum(allocating.kernel.stats.cache_hits.values())
+print(many[-1][0].tolist(), many[-1][1], hits)
+try:
+    allocating.kernel(-x)
+except ZeroDivisionError as error:
+    print(error)
+print(*sorted({"scipy.linalg", "numba.np.linalg", "sparse"} & set(sys.modules)))
+if sys.argv[3:]:
+    # what is compiled afterwards finds all that numba knows
+    print(allocating.kernel(x.astype(np.float32))[0].dtype)
+"""
+
+
 MANY = """
 import numba
 from femb.numerics.kernel_cache import find_cache, keep
@@ -211,6 +251,22 @@ for n, function in enumerate([NAMES]):
     assert kernel(1.0) == 1.0 + n
     print(sum(kernel.stats.cache_hits.values()), flush=True)
 """
+
+
+@pytest.mark.parametrize("further", [[], pytest.param(["float32"], marks=slow)])
+def test_a_stored_kernel_is_loaded_without_what_compilation_needs(place, tmp_path, monkeypatch, further):
+    """It allocates, returns arrays and raises as when it was compiled; numba has not imported LAPACK for it."""
+    name = "_and_".join(["allocating", *further])
+    (tmp_path / f"{name}.py").write_text(ALLOCATING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    kernel = importlib.import_module(name).kernel
+    array, second = kernel(np.linspace(0.0, 2.0, 9))
+    command = [sys.executable, "-c", LOADED, tmp_path, name, *further]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, raised, imported, *dtypes = done.stdout.splitlines()
+    assert first == f"{array.tolist()} {second} 1"
+    assert np.allclose(array, [np.sin(np.linspace(0.0, 2.0, 9)[k::3]).sum() for k in range(3)], rtol=1e-15)
+    assert (raised, imported, dtypes) == ("below zero", "", further)
 
 
 @slow

@@ -151,6 +151,19 @@ def reference(system, times):
     return states
 
 
+@pytest.mark.parametrize("name", FIXED)
+def test_rounding_of_times_leaves_no_step_at_the_end(name):
+    """Its forces would be those of a division by a length that is nearly zero."""
+    model = Model()
+    model.add(RigidBody("b", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(0.1, 2.0, 0.1)))
+    step = STEPPERS[name]["step"]
+    run = Run(**{**STEPPERS[name], "duration": 10.0 * step * (1.0 + 1e-8)})
+    results = simulate(model, run)
+    assert results.statistics["steps"] == 10
+    assert np.all(np.abs(results.audit.energy_error) < 1e-8)
+    assert np.all(results.audit.moment_balance < 1e-3)
+
+
 # Orders, at fixed steps: the error estimate is silenced, so that the largest step is always taken
 
 

@@ -14,7 +14,7 @@ ONE = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def random_layout(rng, count, roots=1, extra=0):
-    """Blocks of 1 to 8 velocities - bodies, points and strains of their own - coupled in ``roots`` trees, then
+    """Blocks of 1 to 10 velocities - bodies, points and strains of their own - coupled in ``roots`` trees, then
     ``extra`` couplings that close loops."""
     layout = Layout()
     blocks = []
@@ -24,9 +24,7 @@ def random_layout(rng, count, roots=1, extra=0):
             blocks.append(((), (layout.add_internal(f"strain {k}", STRAIN, None, "beams"),)))
             continue
         frame = layout.add_frame(f"frame {k}", np.zeros(3), ONE, freedom=3 if kind == 0 else 6)
-        blocks.append(
-            ((frame,), [layout.add_internal("", STRAIN, frame, "beams") for _ in range(kind if kind < 3 else 0)])
-        )
+        blocks.append(((frame,), [layout.add_internal("", STRAIN, frame, "beams") for _ in range(2 * kind)]))
     order = rng.permutation(count)
 
     def couple(a, b):
@@ -216,6 +214,19 @@ def test_dependent_rows_are_left_out(links):
     np.testing.assert_allclose(matrix @ got, x, atol=1e-9)
     wanted = np.linalg.lstsq(matrix, x, rcond=1e-12)[0]
     np.testing.assert_allclose(got[: layout.n_v], wanted[: layout.n_v], atol=1e-9)
+
+
+def test_strains_of_a_net_are_blocks_of_their_own():
+    """In a ring of frames, but not in a chain: there they widen no other block."""
+    for closed in (False, True):
+        layout = Layout()
+        frames = [layout.add_frame(f"frame {k}", np.zeros(3), ONE) for k in range(4)]
+        strains = [[layout.add_internal("", STRAIN, frame, "beams") for _ in range(3)] for frame in frames]
+        for a, b in [*pairwise(range(4)), *([(3, 0)] if closed else [])]:
+            layout.couple((frames[a], frames[b]), (*strains[a], *strains[b]))
+        layout.finish()
+        assert sorted(np.diff(layout.block_start)) == ([1] * 12 + [6] * 4 if closed else [9] * 4)
+        assert layout.is_tree is not closed
 
 
 def test_a_long_chain_of_joints_has_bounded_fill():

@@ -25,6 +25,7 @@ from femb.base.types import Complexes, Floats
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.numerics.tableaux import GAUSS
+from femb.results.instants import evaluated
 from femb.system.system import System
 
 ITERATIONS = 20
@@ -161,8 +162,8 @@ def _flow(
     length = period / intervals
     inner = (length * (np.arange(intervals)[:, None] + NODES)).ravel()
     times = np.concatenate([[0.0], inner, [period]])
-    frames = list(integrate(system, make_stepper(system, run), times, RunSummary([])))
-    q, v = (np.concatenate([getattr(frame, word) for frame in frames]) for word in ("q", "v"))
+    frames = evaluated(list(integrate(system, make_stepper(system, run), times, RunSummary([]))))
+    q, v = frames.q, frames.v
     Phi: Floats | None = None
     for k in range(intervals):
         A = []

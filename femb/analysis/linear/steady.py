@@ -200,6 +200,7 @@ def _speeds_after(balance: Balance, time: float) -> Floats:
     """The free speeds (P,) after a time (s), a shorter one where an unstable motion amplifies rounding errors."""
     from femb.analysis.time_loop import RunSummary, integrate
     from femb.base.options import Run, Tolerances
+    from femb.results.instants import evaluated
     from femb.steppers import make_stepper
 
     point, equations, P = balance.point, balance.equations, balance.chart.free
@@ -210,8 +211,8 @@ def _speeds_after(balance: Balance, time: float) -> Floats:
     tolerance = Tolerances(position=1e-9 * balance.size, quaternion=1e-9, strain=1e-10, time=time)
     run = Run(duration=time, rtol=1e-9, atol=tolerance)
     system = _with_steady_loads(point).starting_at(point.q, point.v)
-    frames = list(integrate(system, make_stepper(system, run), np.array([0.0, time]), RunSummary([])))
-    return balance.chart.speeds_at(frames[-1].q[-1], frames[-1].v[-1])
+    frames = evaluated(list(integrate(system, make_stepper(system, run), np.array([0.0, time]), RunSummary([]))))
+    return balance.chart.speeds_at(frames.q[-1], frames.v[-1])
 
 
 def _with_steady_loads(point: OperatingPoint) -> System:

@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.formulations.hamiltonian.momentum_kernels import accelerations
 from femb.formulations.hamiltonian.motion import TreeAccelerations, TreeMotion
-from femb.formulations.hamiltonian.rate_kernels import state_rates, wrenches
+from femb.formulations.hamiltonian.rate_kernels import stage_rates, state_rates, wrenches
 from femb.formulations.hamiltonian.sweep_kernels import convective_rates
 from femb.formulations.hamiltonian.tree import Tree
 from femb.layout.element import TrialError
@@ -29,12 +29,24 @@ class MomentumEquations:
         self.tree, self.driven = tree, driven
         self.first, self.first_v = (7, 6) if tree.floating else (0, 0)
         self.n_q, self.n_v = self.first + tree.n, self.first_v + tree.n
+        self._undriven = np.zeros((1, tree.n))
         self.no_loads: Loads = np.zeros(0, dtype=np.int64), np.zeros((0, 9))
 
     def rates(self, q: Floats, v: Floats, loads: Loads) -> tuple[Floats, Floats]:
         """q' (s, n_q) and v' (s, n_v) at s states; v' of driven hinges is zero. Raises TrialError."""
         out = self._evaluate(q, v, loads, False)[0]
         return np.ascontiguousarray(out[:, : self.n_q]), out[:, self.n_q :]
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step without loads; see ``femb.formulations.contract.WithStages``."""
+        tree, y = self.tree, np.empty_like(y0)
+        failed = stage_rates(
+            tree.parent_rows, tree.data, tree.floating, self.driven, self._undriven, tree.gravity, *self.no_loads,
+            A, first, last, h, y0, K, y,
+        )  # fmt: skip
+        if failed:
+            raise TrialError(self._singular(failed - 1, y[None]))
+        return y
 
     def speeds(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Hinge rates (s, n), and velocities (s, rows, 6) about the base's origin, base first."""

@@ -9,20 +9,20 @@ latches are evaluated by the System. Source: docs/theory/hamiltonian.md, section
 """
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
-from femb.elements.body.mass_batch import MassBatch
-from femb.elements.joint.force_batch import JointForceBatch
 from femb.formulations.hamiltonian.held import driven_hinges, prescribed_motions
+from femb.formulations.hamiltonian.hinge_forces import does_work, other_batches
 from femb.formulations.hamiltonian.momentum_equations import Loads, MomentumEquations
 from femb.formulations.hamiltonian.motion import TreeAccelerations
 from femb.formulations.hamiltonian.system_tree import SystemTree
 from femb.formulations.transformed import Transformed, refused
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, TrialError
+from femb.layout.element import TrialError
 from femb.numerics import kinematics, rotations
 from femb.system.system import System
 
@@ -46,18 +46,14 @@ class MomentumForm(Transformed):
 
     def _list_forces(self) -> None:
         """Set the batches whose forces the System evaluates, and the frames and their points on the segments."""
-        tree_springs = set(map(id, self.map.tree_springs))
-        self._others: list[Batch] = []
-        for batch in self.system.batches:
-            other = _without(batch, tree_springs) if isinstance(batch, JointForceBatch) else batch
-            if not isinstance(other, MassBatch) and other is not None:
-                self._others.append(other)
-                mass = np.zeros(self.system.pattern.size)
-                batch.mass(self.system.q0, mass)
-                if mass.any():
-                    name = type(batch).__name__
-                    raise refused(f"'hamiltonian' knows the masses of bodies alone, got some of {name}; use 'velocity'")
-        self._works = any(_does_work(batch) for batch in self.system.batches)
+        self._others = other_batches(self.system, self.map.tree_springs)
+        for batch in self._others:
+            mass = np.zeros(self.system.pattern.size)
+            batch.mass(self.system.q0, mass)
+            if mass.any():
+                name = type(batch).__name__
+                raise refused(f"'hamiltonian' knows the masses of bodies alone, got some of {name}; use 'velocity'")
+        self._works = any(map(does_work, self.system.batches))
         carried = [(frame, position) for frame, position in self.map.frames.items() if position.moves]
         frames = np.array([frame for frame, _ in carried], dtype=np.int64)
         self._frames = self.layout.frame_q[frames], self.layout.frame_v[frames]
@@ -130,13 +126,24 @@ class MomentumForm(Transformed):
         """q' (s, n_q)."""
         return self.momentum_equations.rates(q, v, self.momentum_equations.no_loads)[0]
 
+    @property
+    def has_stages(self) -> bool:
+        """Whether all forces are those of the recursion, and no hinge is driven."""
+        return not self.n_c and not self._others
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        return self.momentum_equations.stages(A, first, last, h, y0, K)
+
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q) for v' = a."""
         return np.array([self.momentum_equations.second_rate(*state) for state in zip(q, v, a, strict=True)])
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
-        """The momenta (s, n_v) at which q (n_q,) has the rates dq (s, n_q)."""
-        return np.array([self.momentum_equations.tangent(q, rate) for rate in dq])
+        """The momenta (s, n_v) at which q (n_q,) or (s, n_q) has the rates dq (s, n_q)."""
+        return np.array(
+            [self.momentum_equations.tangent(*at) for at in zip(np.broadcast_to(q, dq.shape), dq, strict=True)]
+        )
 
     def stiff_jacobian(self, t: float, q: Floats, v: Floats) -> Floats:
         """(n_q + n_v, n_q + n_v) stiff part of the derivative of the rates: springs and dampers of hinges."""
@@ -176,9 +183,13 @@ class MomentumForm(Transformed):
         """The same form after a step to q, from which joint angles are unwrapped."""
         if not self.system.coordinates_of_joints.is_angle.any():
             return self
-        Q, _ = self.map.to_system(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
-        other = copy(self)
-        other.system = self.system.at(Q[0])
+        other, hinges = copy(self), self.map.hinge_of
+        if (hinges >= 0).all():  # q counts revolutions
+            angles = q[self.momentum_equations.first + hinges]
+            other.system = self.system.with_discrete(replace(self.system.discrete, angles=angles))
+        else:
+            Q, _ = self.map.to_system(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
+            other.system = self.system.at(Q[0])
         return other
 
     def _update_discrete(self, previous: DiscreteState) -> None:
@@ -216,20 +227,3 @@ class MomentumForm(Transformed):
             for k in (self.momentum_equations.first, self.momentum_equations.first_v)
         )
         return (start_q, np.array(sizes_q), of_q, rtol), (start_v, np.array(sizes_v), of_v / atol.time, rtol)
-
-
-def _without(batch: JointForceBatch, tree_springs: set[int]) -> JointForceBatch | None:
-    """The batch without the linear springs and dampers of the hinges; None if no item remains."""
-    taken = np.array([id(item) in tree_springs for item in batch.items])
-    if taken.all():
-        return None
-    other = copy(batch)
-    other.data = np.where(taken[:, None], 0.0, batch.data)
-    return other
-
-
-def _does_work(batch: Batch) -> bool:
-    """Whether a batch may have power: false if it consists of springs only."""
-    if isinstance(batch, JointForceBatch):
-        return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
-    return type(batch).nonconservative_force is not Batch.nonconservative_force

@@ -90,6 +90,16 @@ def articulated(parent, floating, driven, given, S, M, c, bias, p, h0, rate, v, 
     return failed
 
 
+@inlined
+def inertia_force(M, v, h, out):
+    """out (6,) = v x* (M v), equation (16), and h (6,) = M v."""
+    transform(M, v, h)
+    for i in range(3):
+        m, n = (i + 1) % 3, (i + 2) % 3
+        out[i] = v[m] * h[n] - v[n] * h[m] + v[3 + m] * h[3 + n] - v[3 + n] * h[3 + m]
+        out[3 + i] = v[m] * h[3 + n] - v[n] * h[3 + m]
+
+
 @kernel
 def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, second, a, f):
     """Hinge accelerations ``second`` (n,), segments' a (rows, 6) and the forces f (rows, 6) through their hinges.
@@ -102,11 +112,9 @@ def accelerations(parent, floating, driven, given, S, M, v, rate, force, W, seco
     rows = parent.size
     bias, c, h = np.empty((rows, 6)), np.zeros((rows, 6)), np.empty(6)
     for k in range(rows):
-        transform(M[k], v[k], h)
-        for i in range(3):  # v x* (M v) less the external wrench, equation (16)
-            m, n = (i + 1) % 3, (i + 2) % 3
-            bias[k, i] = v[k, m] * h[n] - v[k, n] * h[m] + v[k, 3 + m] * h[3 + n] - v[k, 3 + n] * h[3 + m] - W[k, i]
-            bias[k, 3 + i] = v[k, m] * h[3 + n] - v[k, n] * h[3 + m] - W[k, 3 + i]
+        inertia_force(M[k], v[k], h, bias[k])
+        for i in range(6):
+            bias[k, i] -= W[k, i]
         if k > 0:
             add_cross(v[k], S[k], rate[k - 1], c[k])
     articulated(parent, floating, driven, given, S, M, c, bias, force, np.zeros(6), second, a, f)

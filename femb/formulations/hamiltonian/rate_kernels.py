@@ -10,6 +10,7 @@ from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
 from femb.formulations.hamiltonian.momentum_kernels import articulated
 from femb.formulations.hamiltonian.sweep_kernels import convective_rates, poses, spatial_inertias
 from femb.formulations.spatial_kernels import add_force
+from femb.formulations.stage_kernels import stage_state
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import cross, rotate, rotation, times_quaternion
 
@@ -97,4 +98,34 @@ def state_rates(parent, data, floating, only_speeds, driven, given, gravity, loa
             for i in range(3):
                 out[s, i] = v[0, 3 + i]
                 out[s, p_start - 6 + i], out[s, p_start - 3 + i] = W[0, i] + x[i], W[0, 3 + i]
+    return 0
+
+
+@kernel
+def stage_rates(
+    parent, data, floating, driven, given, gravity, load_rows, loads, A, first, last, h, y0, K, y
+):  # fmt: skip
+    """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, v, work).
+
+    A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m]; K (stages, n_y) are the
+    rates, y (n_y,) is the last of these states. The other arguments are those of ``state_rates``. Returns the segment
+    with a zero pivot, or 0.
+    """
+    # a variable: for the constant False, state_rates would be compiled a second time
+    n, rows, only_speeds = y0.size - 1, parent.size, last < first
+    Y, out, rate, velocity = np.empty((1, n)), np.empty((1, n)), np.empty((1, rows - 1)), np.empty((1, rows, 6))
+    for s in range(first, last):
+        stage_state(A, s, h, y0, K, y)
+        for i in range(n):
+            Y[0, i] = y[i]
+        failed = state_rates(
+            parent, data, floating, only_speeds, driven, given, gravity, load_rows, loads, Y, rate, velocity, out
+        )
+        if failed:
+            return failed
+        for i in range(n):
+            K[s, i] = out[0, i]
+        K[s, n] = 0.0
+        for k in range(1, rows):
+            K[s, n] -= data[k, DAMPING] * rate[0, k - 1] * rate[0, k - 1]
     return 0

@@ -83,7 +83,7 @@ class Segments:
         self._rows: list[dict[str, Any]] = []
         for frame in joints.frames:
             if frame.joint is None:
-                self.frames[frame.frame] = FrameOnSegment(GROUND, np.eye(3), np.zeros(3))
+                self._add_root(frame)
             else:
                 self._add_segments(frame)
         self._bodies = [CompositeBody() for _ in range(len(self._rows) + 1)]
@@ -115,9 +115,13 @@ class Segments:
         result["inertia"] = np.array([body.inertia for body in bodies]).reshape(n, 3, 3)
         return result
 
+    def _add_root(self, frame: TreeFrame) -> None:
+        """A free body: the base."""
+        self.frames[frame.frame] = FrameOnSegment(GROUND, np.eye(3), np.zeros(3))
+
     def _add_segments(self, frame: TreeFrame) -> None:
         """Add the segments between a frame and its parent."""
-        parent = self._frame(frame.above.frame)
+        parent = self.frame(frame.above.frame)
         ball = self.start[frame.angles] if frame.rotation == SPHERICAL else np.array([1.0, 0.0, 0.0, 0.0])
         chain, rotation = hinges_of(frame, ball)
         at = parent.origin + parent.axes @ frame.above.offset
@@ -127,7 +131,8 @@ class Segments:
                 parent.segment, axes, at - axes @ frame.below.offset, parent.moves
             )
             return
-        names, row, numbers = joint_words(self.layout, frame), parent.segment, {}
+        names = list("xyz") if frame.joint is None else joint_words(self.layout, frame)
+        row, numbers = parent.segment, {}
         if frame.rotation == SPHERICAL:
             names += ["turn_x", "turn_y", "turn_z"]
         mounting = parent.axes
@@ -142,7 +147,10 @@ class Segments:
             self.balls.append(Ball(q + first, u + first, [numbers.pop(first + k) for k in range(3)], ball))
         self.single_dof_hinges += [(number, q + k, u + k) for k, number in numbers.items()]
 
-    def _frame(self, frame: int) -> FrameOnSegment:
+    def frame(self, frame: int) -> FrameOnSegment:
+        """The position of a frame of the layout; of the inertial axes for a negative number."""
+        if frame < 0:
+            return FrameOnSegment(GROUND, np.eye(3), np.zeros(3), False)
         if frame not in self.frames:
             fixed = self.layout.frames[frame]
             return FrameOnSegment(GROUND, rotation_matrix(fixed.quaternion), np.asarray(fixed.position), False)

@@ -19,31 +19,54 @@ def poses(parent, data, q, R, hinge, c, S):
 
     Equations (1) and (4).
     """
-    axis = np.empty(3)
+    base_pose(data, R, hinge, c)
+    for k in range(1, parent.size):
+        pose_of(k, parent[k], data, q[k - 1], R, hinge, c, S)
+
+
+@inlined
+def base_pose(data, R, hinge, c):
+    """The same of the base."""
     for i in range(3):
         hinge[0, i] = 0.0
         c[0, i] = R[0, i, 0] * data[0, CENTER] + R[0, i, 1] * data[0, CENTER + 1] + R[0, i, 2] * data[0, CENTER + 2]
-    for k in range(1, parent.size):
-        h, x, slide = parent[k], q[k - 1], data[k, SLIDE]
-        sine, cosine, shift, revolute = math.sin(x), math.cos(x), slide * x, 1.0 - slide
-        for j in range(3):
-            a = data[k, FIXED + j] + cosine * data[k, COSINE + j] + sine * data[k, SINE + j]
-            b = data[k, FIXED + 3 + j] + cosine * data[k, COSINE + 3 + j] + sine * data[k, SINE + 3 + j]
-            d = data[k, FIXED + 6 + j] + cosine * data[k, COSINE + 6 + j] + sine * data[k, SINE + 6 + j]
-            for i in range(3):
-                R[k, i, j] = R[h, i, 0] * a + R[h, i, 1] * b + R[h, i, 2] * d
-        a = data[k, AT] + shift * data[k, AXIS]
-        b = data[k, AT + 1] + shift * data[k, AXIS + 1]
-        d = data[k, AT + 2] + shift * data[k, AXIS + 2]
-        x, y, z = data[k, CENTER], data[k, CENTER + 1], data[k, CENTER + 2]
+
+
+@inlined
+def pose_of(k, h, data, x, R, hinge, c, S):
+    """The same of segment k with the parent h at the coordinate x."""
+    slide = data[k, SLIDE]
+    sine, cosine, shift, revolute = math.sin(x), math.cos(x), slide * x, 1.0 - slide
+    for j in range(3):
+        a = data[k, FIXED + j] + cosine * data[k, COSINE + j] + sine * data[k, SINE + j]
+        b = data[k, FIXED + 3 + j] + cosine * data[k, COSINE + 3 + j] + sine * data[k, SINE + 3 + j]
+        d = data[k, FIXED + 6 + j] + cosine * data[k, COSINE + 6 + j] + sine * data[k, SINE + 6 + j]
         for i in range(3):
-            hinge[k, i] = hinge[h, i] + R[h, i, 0] * a + R[h, i, 1] * b + R[h, i, 2] * d
-            c[k, i] = hinge[k, i] + R[k, i, 0] * x + R[k, i, 1] * y + R[k, i, 2] * z
-            axis[i] = R[h, i, 0] * data[k, AXIS] + R[h, i, 1] * data[k, AXIS + 1] + R[h, i, 2] * data[k, AXIS + 2]
-            S[k, i] = revolute * axis[i]
-        S[k, 3] = revolute * (hinge[k, 1] * axis[2] - hinge[k, 2] * axis[1]) + slide * axis[0]
-        S[k, 4] = revolute * (hinge[k, 2] * axis[0] - hinge[k, 0] * axis[2]) + slide * axis[1]
-        S[k, 5] = revolute * (hinge[k, 0] * axis[1] - hinge[k, 1] * axis[0]) + slide * axis[2]
+            R[k, i, j] = R[h, i, 0] * a + R[h, i, 1] * b + R[h, i, 2] * d
+    a = data[k, AT] + shift * data[k, AXIS]
+    b = data[k, AT + 1] + shift * data[k, AXIS + 1]
+    d = data[k, AT + 2] + shift * data[k, AXIS + 2]
+    for i in range(3):
+        hinge[k, i] = hinge[h, i] + R[h, i, 0] * a + R[h, i, 1] * b + R[h, i, 2] * d
+    center_of(k, data, R, hinge, c)
+    x, y, z = data[k, AXIS], data[k, AXIS + 1], data[k, AXIS + 2]
+    a, b, d = (
+        R[h, 0, 0] * x + R[h, 0, 1] * y + R[h, 0, 2] * z,
+        R[h, 1, 0] * x + R[h, 1, 1] * y + R[h, 1, 2] * z,
+        R[h, 2, 0] * x + R[h, 2, 1] * y + R[h, 2, 2] * z,
+    )
+    S[k, 0], S[k, 1], S[k, 2] = revolute * a, revolute * b, revolute * d
+    S[k, 3] = revolute * (hinge[k, 1] * d - hinge[k, 2] * b) + slide * a
+    S[k, 4] = revolute * (hinge[k, 2] * a - hinge[k, 0] * d) + slide * b
+    S[k, 5] = revolute * (hinge[k, 0] * b - hinge[k, 1] * a) + slide * d
+
+
+@inlined
+def center_of(k, data, R, hinge, c):
+    """The mass centre of segment k."""
+    x, y, z = data[k, CENTER], data[k, CENTER + 1], data[k, CENTER + 2]
+    for i in range(3):
+        c[k, i] = hinge[k, i] + R[k, i, 0] * x + R[k, i, 1] * y + R[k, i, 2] * z
 
 
 @kernel

@@ -10,8 +10,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import frozen_array
-from femb.elements.joint.force_batch import JointForceBatch
-from femb.elements.joint.spring import JointSpringDamper
+from femb.formulations.hamiltonian.hinge_forces import linear_springs, spring_columns
 from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Base, Tree
 from femb.formulations.joint_tree import JointTree
@@ -42,14 +41,13 @@ class SystemTree:
         hinges = np.full(self.joints.n_q, -1)
         hinges[self._single_dof_hinges[1]] = self._single_dof_hinges[0]
         self.hinge_of: Ints = np.where(self.joints.coordinate_index >= 0, hinges[self.joints.coordinate_index], -1)
-        items = [item for batch in system.batches if isinstance(batch, JointForceBatch) for item in batch.items]
-        self.tree_springs = [item for item in items if isinstance(item, JointSpringDamper) and item.force is None]
+        self.tree_springs = linear_springs(system)
         base = None
         if self._root is not None:
             body, name = segments.base, self.layout.frames[self._root.frame].label
             base = Base(name, body.mass, body.inertia, body.center)
         columns = segments.columns()
-        stiffness, damping, rest = self._springs(len(columns["names"]))
+        stiffness, damping, rest = spring_columns(self.layout, self.tree_springs, self.hinge_of, len(columns["names"]))
         if base is None and not columns["names"]:
             raise refused(
                 "'hamiltonian' is for bodies that move in joints: got none, wanted at least one joint with a "
@@ -69,16 +67,6 @@ class SystemTree:
                 "them, or use 'velocity'"
             )
         return roots[0] if roots else None
-
-    def _springs(self, n: int) -> tuple[Floats, Floats, Floats]:
-        """Stiffness, damping and rest (n,) of the hinges: parallel springs add up."""
-        stiffness, damping, moment = np.zeros((3, n))
-        for item in self.tree_springs:
-            k = self.hinge_of[item.coordinate_number(self.layout)]
-            stiffness[k] += item.stiffness
-            damping[k] += item.damping
-            moment[k] += item.stiffness * item.free
-        return stiffness, damping, np.divide(moment, stiffness, out=np.zeros(n), where=stiffness > 0.0)
 
     # Coordinates
 

@@ -79,11 +79,12 @@ class TreeCoordinates:
         return out
 
     def tangents(self, q: Floats, dq: Floats) -> Floats:
-        """The speeds (s, n_v) that change q (n_q,) at the rates dq (s, n_q)."""
+        """The speeds (s, n_v) that change q (n_q,) or (s, n_q) at the rates dq (s, n_q)."""
+        q = q if q.ndim == 2 else q[None]
         out = np.empty((len(dq), self.n_v))
-        kinematics.tangents(*self.tree.coordinates, q[None], dq, out)
+        kinematics.tangents(*self.tree.coordinates, q, dq, out)
         for root in self._body_roots:
-            back = self._rotated(q[None], root, dq[:, root.q.start : root.q.start + 3], back=True)
+            back = self._rotated(q, root, dq[:, root.q.start : root.q.start + 3], back=True)
             out[:, root.u.start : root.u.start + 3] = back
         return out
 

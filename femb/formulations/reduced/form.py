@@ -9,6 +9,7 @@ not formed where a sweep over the tree is sufficient. Source: docs/theory/reduce
 Thompson, AIAA 2011-6277, equations (13) to (18).
 """
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.coordinates import TreeCoordinates
 from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.null_space import NullSpace
+from femb.formulations.reduced.recursion import Recursion
 from femb.formulations.reduced.solvers import BorderedSolver, DenseSolver, bordered, solve_positive
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.transformed import refused
@@ -35,7 +37,6 @@ from femb.system.system import System
 
 # Up to this many unknowns dense matrices are faster, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
-# Projection onto the retained rows: tolerance in the units of the rows, and number of iterations.
 
 
 class ReducedForm(TreeCoordinates, TreeForm):
@@ -73,8 +74,6 @@ class ReducedForm(TreeCoordinates, TreeForm):
                 f"{', '.join(labels)}; use 'velocity', or drive less"
             )
 
-    # The equations
-
     def H2(self, q: Floats, v: Floats | None = None) -> tuple[Any, Any]:
         """H2 and H2' (system.n_v, n_v) at one state, scipy.sparse. Equation (12)."""
         swept = self.tree.sweep(q[None], np.zeros((1, self.n_v)) if v is None else v[None])
@@ -108,6 +107,8 @@ class ReducedForm(TreeCoordinates, TreeForm):
 
     def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """v' (n_v,) and the multipliers (n_c,) of retained rows at one state: (10). Raises TrialError."""
+        if self._recursion is not None and not self.n_c:
+            return self._recursion.rates(q, v, self._applied(self._recursion, u, q, v)), np.zeros(0)
         swept = self.tree.sweep(q[None], v[None])
         Q, V, *_ = swept
         bias = self.velocity_rates(swept, v[None], np.zeros((1, self.n_v)))
@@ -126,6 +127,31 @@ class ReducedForm(TreeCoordinates, TreeForm):
                 "the reduced mass matrix is singular: a direction without mass, or rows too many"
             ) from error
         return x[: self.n_v], x[self.n_v :]
+
+    @cached_property
+    def _recursion(self) -> Recursion | None:
+        return Recursion.of(self.system, self.tree)
+
+    def _applied(self, recursion: Recursion, u: Floats, q: Floats, v: Floats) -> Floats:
+        """The generalized forces (n_v,) of the elements that the recursion does not evaluate, at one state."""
+        if not recursion.others:
+            return recursion.no_forces
+        swept = self.tree.sweep(q[None], v[None])
+        force, still = np.zeros((2, 1, self.system.n_v))
+        for batch in recursion.others:
+            batch.residual(u[None], *swept[:2], still, force)
+        applied: Floats = -self.pulled(swept, force)[0]
+        return applied
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether all forces are those of the recursion, and no rows are retained."""
+        return self.n_c == 0 and self._recursion is not None and not self._recursion.others
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        assert self._recursion is not None
+        return self._recursion.stages(A, first, last, h, y0, K)
 
     @cached_property
     def _mass_offsets(self) -> Ints | None:
@@ -174,8 +200,6 @@ class ReducedForm(TreeCoordinates, TreeForm):
         reduced = self._tangent.pulled_back(changes, parts, self.retained, reactions)
         return tuple(matrix.toarray() if self.dense else matrix.tocsc() for matrix in reduced)
 
-    # Retained rows
-
     def _retained_rows(self, u: Floats, swept: Swept) -> Floats:
         """C H2 (n_c, n_v) at one swept state."""
         result: Floats = (self.system.jacobian(u, swept[0][0])[self.retained] @ self.null_space.of(swept)).toarray()
@@ -214,7 +238,9 @@ class ReducedForm(TreeCoordinates, TreeForm):
 
     def at(self, q: Floats) -> "ReducedForm":
         """The same form with the joint angles of q in its discrete state."""
-        return self.with_discrete(self.system_at(q).discrete)
+        other = copy(self)
+        other.system = self.system_at(q)
+        return other
 
     def system_at(self, q: Floats) -> System:
         """The system with the joint angles of q in its discrete state; q counts revolutions in steps of any length."""

@@ -1,0 +1,91 @@
+"""The method of a run by its model, for ``method = "auto"``: facts, a rule, and a sentence that says why.
+
+- Parts that touch or switch (end stops, friction, springs by functions): radau, which is implicit and restarts there.
+- Rigid bodies: rk, if the output resolves the fastest vibration and decay at the start; else radau.
+- Flexible members: radau. Where their vibrations are undamped and the fastest are above the highest frequency that
+  1000 output times, or those of the run if these are closer, can show, they are damped: ``filter`` is that frequency.
+- In momenta (``formulation = "hamiltonian"``) only explicit methods apply: rk.
+
+The formulation is left as it is given: it does not change the motion, and says what is a coordinate.
+"""
+
+from dataclasses import dataclass, replace
+from math import pi
+from typing import TYPE_CHECKING
+
+from femb.base.methods import AUTO
+from femb.base.options import METHODS_OF, Run
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+# Product of the interval of output and a rate (rad/s or 1/s) up to which the output resolves it.
+RESOLVED = 2.0
+# Output times by which a run is judged that has fewer.
+OUTPUTS = 1000.0
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What the choice depends on.
+
+    flexible : whether beams or bodies deform. undamped : whether one of them has no damping. switches : whether a
+    stiffness may change abruptly. frequency, decay : the largest natural frequency (Hz) and the largest rate of a
+    damper (1/s) at the start.
+    """
+
+    flexible: bool
+    undamped: bool
+    switches: bool
+    frequency: float
+    decay: float
+
+
+def facts_of(system: "System") -> ModelFacts:
+    """The facts of a model in its start configuration."""
+    from femb.steppers.diagnosis import largest_decay, largest_frequency
+
+    return ModelFacts(
+        flexible=bool(system.layout.beams or system.layout.internal),
+        undamped=any(batch.undamped for batch in system.batches),
+        switches=bool(system.switches or system.has_gaps),
+        frequency=largest_frequency(system) / (2.0 * pi),
+        decay=largest_decay(system),
+    )
+
+
+def with_method(system: "System", run: Run) -> tuple[Run, str]:
+    """The run with a method, and the reason for it; the run itself and an empty text where its method is given."""
+    if run.method != AUTO:
+        return run, ""
+    methods = METHODS_OF.get(run.formulation)
+    if methods is not None:
+        return replace(run, method=methods[0]), f"{methods[0]}: the formulation {run.formulation!r} is explicit"
+    method, visible, reason = choose(facts_of(system), run)
+    if run.filter is not None:
+        words = f"; above {run.filter:.4g} Hz they are damped, as run.filter says"
+        return replace(run, method="radau"), f"radau: a filter takes an implicit method{words}"
+    return replace(run, method=method, filter=visible), f"{method}: {reason}"
+
+
+def choose(facts: ModelFacts, run: Run) -> tuple[str, float | None, str]:
+    """Method, filter (Hz; None for none) and reason for a model with these facts."""
+    interval = min(run.output_interval or run.duration, run.duration / OUTPUTS)
+    shown = 0.5 / interval
+    fastest = max(2.0 * pi * facts.frequency, facts.decay)
+    if facts.flexible:
+        reason = f"flexible members, with vibrations of up to {facts.frequency:.3g} Hz"
+        if facts.undamped and facts.frequency > shown and not facts.switches:
+            return "radau", shown, (
+                f"{reason} without damping; those above {shown:.4g} Hz, which {interval:.3g} s between outputs cannot "
+                'show, are damped, not followed (to follow them: method = "radau")'
+            )  # fmt: skip
+        return "radau", None, reason
+    if facts.switches:
+        return "radau", None, "rigid bodies, with parts that touch or switch: their stiffness may change at once"
+    if fastest * interval > RESOLVED:
+        what = (
+            f"a vibration of {facts.frequency:.3g} Hz" if fastest > facts.decay else f"a decay of {facts.decay:.3g}/s"
+        )
+        return "radau", None, f"rigid bodies, with {what}, too fast for explicit steps"
+    return "rk", None, "rigid bodies, and no spring or damper that an explicit step has to follow"

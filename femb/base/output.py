@@ -1,0 +1,79 @@
+"""What a run records, and how: the ``[run.output]`` table of a case file."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
+
+from femb.base.checks import Checks
+from femb.base.types import OneOf
+from femb.base.values import shown
+
+PRECISIONS = ("float64", "float32")
+# Recorded in every run, whatever is selected.
+ALWAYS = ("time", "audit")
+
+
+@dataclass(frozen=True)
+class Output:
+    """The quantities that a run records, and how they are stored.
+
+    select : patterns of quantities to record, by default all; exclude : patterns of those to leave out. A pattern is a
+    path of the results file with its kind of item or without, or the beginning of one: ``"bodies/hub/position"``,
+    ``"hub/position"``, ``"hub"``, ``"bodies"``; ``*`` and ``?`` stand for any text and any character, and ``.`` may
+    take the place of ``/``: ``"hub.*"``, ``"*.position"``. Time, audit, and arrays that do not change with time are
+    always recorded. Items of which nothing is selected are not evaluated. precision : of the recorded numbers,
+    "float64" or "float32" (7 digits, half the memory); time and audit are always in float64. compression : level of
+    gzip in the results file, 1 to 9, or 0 for none.
+
+    Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
+    """
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    precision: Annotated[str, OneOf(PRECISIONS)] = "float64"
+    compression: int = 0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "run", "output") as check:
+            check.whole("compression", 0, 9)
+            for word in ("select", "exclude"):
+                patterns: Any = getattr(self, word)
+                if isinstance(patterns, list | tuple) and all(isinstance(each, str) and each for each in patterns):
+                    object.__setattr__(self, word, tuple(patterns))
+                else:
+                    check.fail(word, f'got {shown(patterns)}, wanted a list of patterns such as ["hub/position"]')
+
+    @property
+    def restricted(self) -> bool:
+        """Whether something may be left out."""
+        return bool(self.select or self.exclude)
+
+    def admits(self, path: str) -> bool:
+        """Whether the quantity at a path of the results file is recorded."""
+        if path.split("/")[0] in ALWAYS:
+            return True
+        chosen = not self.select or any(matches(pattern, path) for pattern in self.select)
+        return chosen and not any(matches(pattern, path) for pattern in self.exclude)
+
+    def unmatched(self, paths: Iterable[str]) -> list[tuple[str, str]]:
+        """Patterns that no path matches, each after the name of its field."""
+        known = list(paths)
+        patterns = [(word, pattern) for word in ("select", "exclude") for pattern in getattr(self, word)]
+        return [each for each in patterns if not any(matches(each[1], path) for path in known)]
+
+    def words(self) -> str:
+        """The selection as text; empty without one."""
+        given = {word: list(getattr(self, word)) for word in ("select", "exclude")}
+        return ", ".join(f"{word} = {patterns}" for word, patterns in given.items() if patterns)
+
+
+EVERYTHING = Output()
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Whether a pattern is that of a path KIND/NAME/QUANTITY, or of a beginning of it."""
+    parts = path.split("/")
+    ends = range(1, len(parts) + 1)
+    candidates = ["/".join(parts[:end]) for end in ends] + ["/".join(parts[1:end]) for end in ends if end > 1]
+    return any(fnmatchcase(each, pattern) or fnmatchcase(each.replace("/", "."), pattern) for each in candidates)

@@ -1,0 +1,145 @@
+"""Output instants inside steps: states of the steps' interpolation, and their correction by the equations of motion.
+
+The interpolated state of a step is accurate, but a force that is a large stiffness times a small strain is not: an
+axial strain of 1e-9 may be a newton. Therefore Newton's iteration corrects the interpolated state with the equations of
+motion and the interpolated acceleration a, a polynomial through instants at which the equations are satisfied:
+
+    [mu M + C + K/mu  J^T] [y]     [ M a + h + f_el - f ]
+    [J                0  ] [.] = - [          0          ],      y <- F y,      q <- q + H y/mu,      v <- v + y
+
+F y being the solution of the same matrix for (C + K/mu) y: F is nearly one for components stiffer than mu = 10/h, with
+the step h, and nearly zero for softer ones, whose interpolated motion is not changed. Accelerations and multipliers
+follow from the forces at the corrected state. Source: docs/theory/integration.md, section 8.
+
+A run collects instants and evaluates those of many steps together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.formulations.contract import Formulation
+from femb.layout.element import TrialError
+from femb.results.frames import Frames, frames_of, inputs_of, projected_frames, system_at
+from femb.steppers.contract import Step, left_limit
+from femb.system.block_lu import SingularError
+from femb.system.stacked import matrices_each, projected_each
+from femb.system.system import System
+
+# mu times the length of the step.
+STIFF = 10.0
+# Corrections of a state. The second removes the quadratic error and that of members about as stiff as mu.
+CORRECTIONS = 2
+# Relative difference of inputs before and after an instant up to which they do not jump.
+SMOOTH = 1e-9
+# Numbers of the matrices that are formed together, so that they stay in the processor's cache; at least one matrix.
+TOGETHER = 1 << 16
+
+
+@dataclass(frozen=True)
+class Instants:
+    """Consecutive output instants inside a step from start to end (s), interpolated and not corrected yet.
+
+    systems : of each. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates of the
+    System.
+    """
+
+    systems: list[System]
+    time: Floats
+    q: Floats
+    v: Floats
+    work: Floats
+    a: Floats
+    start: float
+    end: float
+
+
+def step_instants(form: Formulation, step: Step, times: Floats) -> Instants:
+    """The instants at times (k,) inside a step of a formulation; a time may exceed its end by rounding."""
+    states, speeds, work = step(times)
+    a = form.accelerations_to_system(states, speeds, step.accelerations(times))
+    systems = [system_at(form, state) for state in states]
+    return Instants(systems, times, *form.to_system(states, speeds), work, a, step.start, step.end)
+
+
+def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
+    """The output at consecutive instants; those of several steps are evaluated together.
+
+    Where inputs jump at the end of a step, the output is that after the jump, except ``unbalanced``. Raises SolveError.
+    """
+    frames: list[Frames] = []
+    for _, group in groupby(parts, lambda part: 0 if isinstance(part, Frames) else id(part.systems[0].solver)):
+        instants: list[Instants] = []
+        for part in group:
+            if isinstance(part, Frames):
+                frames.append(part)
+            else:
+                instants.append(part)
+        if instants:
+            frames.append(_evaluated(instants))
+    return frames[0] if len(frames) == 1 else Frames.joined(frames)
+
+
+def _evaluated(parts: list[Instants]) -> Frames:
+    systems = list(chain.from_iterable(part.systems for part in parts))
+    time, q, v, work, a = (
+        np.concatenate([getattr(part, word) for part in parts]) for word in ("time", "q", "v", "work", "a")
+    )
+    before = np.concatenate([np.minimum(part.time, left_limit(part.end, part.start)) for part in parts])
+    mu = np.concatenate([np.full(len(part.time), STIFF / (part.end - part.start)) for part in parts])
+    u = inputs_of(systems, before, q, v)
+    together = max(1, TOGETHER // max(1, systems[0].pattern.size))
+    try:
+        for first in range(0, len(time), together):
+            some = slice(first, first + together)
+            q[some], v[some] = _corrected(systems[0], u[some], q[some], v[some], a[some], mu[some])
+    except TrialError:
+        if len(parts) > 1:
+            return Frames.joined([_evaluated([part]) for part in parts])
+        # beyond a singularity or a fold that the step itself did not reach
+        (part,) = parts
+        return projected_frames(systems, time, part.q, part.v, work)
+    if systems[0].inputs_of_state:
+        u = inputs_of(systems, before, q, v)
+    frames = frames_of(systems, time, u, q, v, work, a)
+    last = -1
+    for part in parts:
+        last += len(part.time)
+        if part.time[-1] >= part.end:
+            frames = _after_jump(systems[last], frames, last)
+    return frames
+
+
+def _after_jump(system: System, frames: Frames, k: int) -> Frames:
+    """The same output, at instant k that after a jump of the inputs, if they jump there."""
+    at = slice(k, k + 1)
+    time, q, v = frames.time[at], frames.q[at], frames.v[at]
+    if np.allclose(inputs_of([system], time, q, v), frames.u[at], SMOOTH, 0.0):
+        return frames
+    after = projected_frames([system], time, q, v, frames.work[at])
+    after = replace(after, unbalanced=frames.unbalanced[at])
+    parts = [frames.part(slice(0, k)), after, frames.part(slice(k + 1, None))]
+    return Frames.joined([part for part in parts if len(part.time)])
+
+
+def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """q (k, n_q), v (k, n_v) corrected such that stiff members accelerate with a (k, n_v), on the constraints."""
+    try:
+        matrices = matrices_each(system, u, q, v, mu)
+    except SingularError as error:
+        raise TrialError("the iteration matrix at an output instant is singular") from error
+    interpolated = q, v = projected_each(system, u, q, v, matrices.factors)
+    free, sizes = np.zeros((len(q), system.n_c)), []
+    for _ in range(CORRECTIONS):
+        x = matrices.filtered(-system.equations(u, q, v, a, free))
+        y = np.ascontiguousarray(x[:, : system.n_v])
+        sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
+        q, v = q + system.rates(q, y) / mu[:, None], v + y
+        system.normalise_each(q)
+        q, v = projected_each(system, u, q, v, matrices.factors)
+    # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
+    better = (sizes[-1] <= sizes[0])[:, None]
+    return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])

@@ -1,0 +1,96 @@
+"""The quantities of a run that are recorded: the patterns of ``[run.output]`` applied to the arrays of a model."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ModelError, Problem
+from femb.base.output import Output
+from femb.base.types import Floats
+from femb.base.values import nearest
+from femb.elements.item import Item
+from femb.model.model import Model
+from femb.results.groups import GROUPS
+
+# Root loads are computed from the loads at the ends of beams.
+BEAM_LOADS = ("section_force", "section_moment")
+# What the meaning of a quantity says that is computed from others when results are read.
+DERIVED = "not in the file"
+
+
+class Selection:
+    """Which arrays of a run are evaluated and recorded.
+
+    Items and batches without a recorded quantity are not evaluated, batches from their second block on.
+    Raises ModelError with every pattern that belongs to no quantity of the model; appendages : their names.
+    """
+
+    def __init__(self, output: Output, model: Model, appendages: list[str]) -> None:
+        self.output, self.text = output, output.words()
+        self.admits: Callable[[str], bool] = cache(output.admits)
+        self._yields: dict[int, bool] = {}
+        self.root_loads = True
+        if output.restricted:
+            _check(output, model, appendages)
+            loads = (f"appendages/{name}/{word}" for name in appendages for word in ("force", "torque"))
+            self.root_loads = any(map(self.admits, loads))
+
+    def wants_item(self, item: Item) -> bool:
+        """Whether a quantity of an item may be recorded."""
+        group = GROUPS.get(item.table)
+        path = f"{item.table}/{item.name}"
+        return group is None or any(self.admits(f"{path}/{word}") for word in group.quantities())
+
+    def wants(self, batch: int) -> bool:
+        """Whether a batch yields arrays that are recorded; known after the first ones."""
+        return self._yields.get(batch, True)
+
+    def noted(self, batch: int, arrays: dict[str, Floats]) -> dict[str, Floats]:
+        """The arrays of a batch, noting whether any of them is recorded."""
+        if batch not in self._yields and self.output.restricted:
+            self._yields[batch] = any(map(self._wanted, arrays))
+        return arrays
+
+    def of(self, block: dict[str, Floats]) -> dict[str, Any]:
+        """The recorded arrays of a block, in their precision."""
+        if self.output.restricted:
+            block = {path: array for path, array in block.items() if self.admits(path)}
+        if self.output.precision == "float64":
+            return block
+        return {
+            path: _single(array) if "/" in path and path[:6] != "audit/" else array for path, array in block.items()
+        }
+
+    def _wanted(self, path: str) -> bool:
+        of_roots = self.root_loads and path.startswith("beams/") and path.endswith(BEAM_LOADS)
+        return of_roots or self.admits(path)
+
+
+def _single(array: Floats) -> Any:
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+def _check(output: Output, model: Model, appendages: list[str]) -> None:
+    paths = list(_paths(model, appendages))
+    names = sorted({part for path in paths for part in ("/".join(path.split("/")[1:]), path.split("/")[1])})
+    problems = [
+        Problem(
+            ("run", "output", word),
+            f"{pattern!r} belongs to no quantity that this model records{nearest(pattern.replace('.', '/'), names)}; "
+            f"a pattern is such as {paths[0]!r}, {names[0]!r} or '*/position'",
+        )
+        for word, pattern in output.unmatched(paths)
+    ]
+    if problems:
+        raise ModelError(*problems)
+
+
+def _paths(model: Model, appendages: list[str]) -> Iterator[str]:
+    """The paths of the quantities that items of the model may have; ``time`` and the audit are always recorded."""
+    for kind, group in GROUPS.items():
+        if kind != "audit":
+            words = [word for word, quantity in group.quantities().items() if DERIVED not in quantity.meaning]
+            for name in appendages if kind == "appendages" else model.tables[kind]:
+                yield from (f"{kind}/{name}/{word}" for word in words)

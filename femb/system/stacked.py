@@ -1,0 +1,199 @@
+"""Matrices of many states at once: factors, products and the projection on the constraints, in compiled loops.
+
+Output is evaluated at many states. What a stepper does once in a step is done here for k of them, with the same
+operations in the same order, so that the results are those of one state at a time.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from femb.base.types import Bools, Floats, Ints
+from femb.numerics.block_kernels import solve
+from femb.numerics.stacked_kernels import factor_each, multiply_each, solve_each
+from femb.system.block_lu import DEPENDENT, LinearSolver, SingularError
+from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected
+from femb.system.linear_solver import Factors, Matrix, Unknowns
+
+if TYPE_CHECKING:
+    from femb.system.equations import Equations
+
+
+class EachFactors(Protocol):
+    """Factors of k matrices."""
+
+    def solve(self, x: Floats, /) -> Floats:
+        """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
+
+    def of(self, k: int, /) -> Factors:
+        """The factors of one matrix."""
+
+
+class StackedFactors:
+    """Factors of k matrices, block data (k, size), which they overwrite. Raises SingularError with its ``state``."""
+
+    def __init__(self, solver: LinearSolver, data: Floats) -> None:
+        k, n, n_v = len(data), solver.pattern.n, solver.pattern.n_v
+        pivots: Ints = np.empty((k, n), dtype=np.int64)
+        rank: Ints = np.empty((k, len(solver.sizes)), dtype=np.int64)
+        scale = None
+        if n > n_v:
+            scale = np.zeros((k, n))
+            scale[:, n_v:][:, solver.excluded_rows] = -np.inf
+        self._structure, self._arrays = solver.structure, (data, pivots, rank)
+        self._scale = scale
+        state, block = factor_each(*solver.structure, solver.targets, data, pivots, rank, scale, DEPENDENT)
+        if state >= 0:
+            start = solver.pattern.block_start
+            raise SingularError(int(start[block]), int(start[block + 1]), state)
+
+    def solve(self, x: Floats) -> Floats:
+        """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
+        solve_each(*self._structure, *self._arrays, self._scale, x)
+        return x
+
+    def of(self, k: int) -> Factors:
+        """The factors of one matrix."""
+        return _One(
+            (*self._structure, *(array[k] for array in self._arrays), None if self._scale is None else self._scale[k])
+        )
+
+
+class _One:
+    """One of ``StackedFactors``; arguments : of the kernel ``solve`` before the right-hand side."""
+
+    def __init__(self, arguments: tuple[object, ...]) -> None:
+        self._arguments = arguments
+
+    def solve(self, x: Unknowns) -> Unknowns:
+        """Solve in place for a contiguous right-hand side (n,), and return it."""
+        solve(*self._arguments, x)
+        return x
+
+
+class StackedMatrices:
+    """The iteration matrices mu M + C + K/mu with J and J^T of k states u, q, v and numbers mu (k,).
+
+    Raises TrialError, SingularError.
+    """
+
+    def __init__(self, system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
+        self._solver, self._n_v, k = system.solver, system.n_v, len(q)
+        mass, damping, stiffness = np.zeros((3, k, system.pattern.size))
+        for batch in system.batches:
+            batch.matrices_each(u, q, v, mass, damping, stiffness)
+        if system.n_c:
+            for s in range(k):
+                system.constraint_set.jacobian(u[s], q[s], damping[s])
+        reach = 1.0 / mu[:, None]
+        self.factors: EachFactors = StackedFactors(system.solver, mu[:, None] * mass + damping + reach * stiffness)
+        self._stiff: Floats = damping + stiffness / mu[:, None]
+
+    def filtered(self, x: Floats) -> Floats:
+        """F x in place, x (k, n): F y is the solution for (C + K/mu) y; multipliers are zero."""
+        product = np.empty_like(x)
+        structure = self._solver.structure
+        x[:, self._n_v :] = 0.0
+        self.factors.solve(x)
+        x[:, self._n_v :] = 0.0
+        multiply_each(structure[0], *structure[2:], self._stiff, x, product)
+        product[:, self._n_v :] = 0.0
+        return self.factors.solve(product)
+
+
+class ListedFactors:
+    """Factors of k matrices, one after the other."""
+
+    def __init__(self, factors: list[Factors]) -> None:
+        self._factors = factors
+
+    def solve(self, x: Floats) -> Floats:
+        """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
+        for row, factors in zip(x, self._factors, strict=True):
+            factors.solve(row)
+        return x
+
+    def of(self, k: int) -> Factors:
+        """The factors of one matrix."""
+        return self._factors[k]
+
+
+class ListedMatrices:
+    """As ``StackedMatrices``, one after the other: for matrices with a part of low rank."""
+
+    def __init__(self, system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
+        self._solver, self._n_v = system.solver, system.n_v
+        factors: list[Factors] = []
+        self._stiff: list[Matrix] = []
+        for k, scale in enumerate(mu.tolist()):
+            mass, damping, stiffness = system.matrices(u[k], q[k], v[k])
+            factors.append(self._solver.factorise(self._solver.shifted(mass, damping, stiffness, scale)))
+            self._stiff.append(damping + stiffness / scale)
+        self.factors: EachFactors = ListedFactors(factors)
+
+    def filtered(self, x: Floats) -> Floats:
+        """As ``StackedMatrices.filtered``."""
+        for k, stiff in enumerate(self._stiff):
+            x[k, self._n_v :] = 0.0
+            self.factors.of(k).solve(x[k])
+            x[k, self._n_v :] = 0.0
+            x[k] = self._solver.multiply(stiff, x[k])
+            x[k, self._n_v :] = 0.0
+        return self.factors.solve(x)
+
+
+def matrices_each(system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> StackedMatrices | ListedMatrices:
+    """The iteration matrices of k states. Raises TrialError, SingularError."""
+    low_rank = any(batch.low_rank_matrices(q[0], v[0]) is not None for batch in system.batches)
+    return (ListedMatrices if low_rank else StackedMatrices)(system, u, q, v, mu)
+
+
+def projected_each(system: "Equations", u: Floats, q: Floats, v: Floats, factors: EachFactors) -> tuple[Floats, Floats]:
+    """q (k, n_q), v (k, n_v) of k states on the constraints: ``projected`` of each by its factors."""
+    if not system.n_c:
+        return q, v
+
+    def retract(x: Floats, change: Floats) -> Floats:
+        new: Floats = x + system.rates(x, change)
+        system.normalise_each(new)
+        return new
+
+    limits = np.full(len(q), position_limit(system))
+    x, closed = _closed_each(system, lambda x: system.constraints(u, x, v)[0], q, retract, limits, factors)
+    limits = VELOCITY * (1.0 + np.max(np.abs(v), axis=1, initial=0.0))
+    y, kept = _closed_each(
+        system, lambda y: system.constraint_rates(u, x, y), v, lambda y, change: y + change, limits, factors
+    )
+    for k in np.flatnonzero(~(closed & kept)).tolist():
+        x[k], y[k] = projected(system, u[k], q[k], v[k], factors.of(k))
+    return x, y
+
+
+def _closed_each(
+    system: "Equations",
+    residual: Callable[[Floats], Floats],
+    x: Floats,
+    retract: Callable[[Floats, Floats], Floats],
+    limits: Floats,
+    factors: EachFactors,
+) -> tuple[Floats, Bools]:
+    """x (k, ...) on the constraints after a few passes, and which of the k are, by the criteria of ``projected``."""
+    x, n_v = x.copy(), system.n_v
+    size = change = np.full(len(x), np.inf)
+    done = np.zeros(len(x), dtype=bool)
+    for count in range(PASSES + 1):
+        gaps = residual(x)
+        previous, size = size, np.max(np.abs(gaps), axis=1)
+        with np.errstate(invalid="ignore"):
+            done |= (size <= limits) | ((change <= SETTLED) & (size <= OPEN))
+            if count > 1:
+                done |= (size <= 100.0 * limits) & (size > 0.5 * previous)
+        if done.all() or count == PASSES or not np.isfinite(size).all():
+            break
+        c = np.zeros((len(x), system.pattern.n))
+        c[:, n_v:] = -gaps
+        step = np.ascontiguousarray(factors.solve(c)[:, :n_v])
+        change = np.max(np.abs(step), axis=1)
+        x = np.where(done[:, None], x, retract(x, step))
+    return x, done

@@ -1,0 +1,145 @@
+"""What the problems against other programs share: contenders, their CPU times and errors, and their comparison.
+
+A contender is one program with one mesh and one step or tolerance. Its time is the CPU time from the model to the
+results in memory; the median over repetitions in turn with all others. Programs are compared at the errors that a peer
+reaches: femb's time is that of its fastest run with at most that error.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from femb import FembError
+
+Values = np.ndarray
+Point = dict[str, Any]
+FEMB = "femb"
+# Contenders whose runs took as long in all (CPU s) are not repeated again.
+ENOUGH = 4.0
+LOST = 0.3  # an error relative to the size of the motion above which a run does not count
+
+
+class FailedError(Exception):
+    """A program gave up a run."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """program : femb or a peer. setting : mesh, method, step or tolerance. run : the values that are compared."""
+
+    program: str
+    setting: str
+    run: Callable[[], Values]
+
+
+@dataclass(frozen=True)
+class Target:
+    """femb is to be ``ratio`` times as fast as ``program``, at an error of at most ``level`` or, if None, at any."""
+
+    program: str
+    ratio: float
+    level: float | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One row of the comparison.
+
+    contenders : those of the problem, fewer and shorter if quick. reference : the values without error, which are
+    stored under ``key`` in references.json. quantity : what the error is, with its unit. targets : see Target.
+    """
+
+    key: str
+    title: str
+    quantity: str
+    contenders: Callable[[bool], list[Contender]]
+    reference: Callable[[], Values]
+    targets: tuple[Target, ...] = ()
+    notes: str = ""
+    size: float = 1.0
+
+
+def largest(found: Values, wanted: Values) -> float:
+    """The largest distance of two arrays of points (..., 3) or (..., 2)."""
+    return float(np.linalg.norm(np.asarray(found) - np.asarray(wanted), axis=-1).max())
+
+
+def timed(contender: Contender) -> tuple[Values, float]:
+    """Values of a run, and its CPU time, s."""
+    gc.collect()
+    start = time.process_time()
+    values = contender.run()
+    return values, time.process_time() - start
+
+
+def measured(problem: Problem, wanted: Values, quick: bool, repetitions: int) -> Iterator[Point]:
+    """Points of all contenders, in their order. The first run of each warms up, unless it is long."""
+    contenders = problem.contenders(quick)
+    times: list[list[float]] = [[] for _ in contenders]
+    errors = [float("nan")] * len(contenders)
+    failures = [""] * len(contenders)
+    for repetition in range(-1, repetitions):
+        for k, contender in enumerate(contenders):
+            if failures[k] or sum(times[k]) > ENOUGH:
+                continue
+            try:
+                values, used = timed(contender)
+            except (FailedError, FembError) as failure:
+                failures[k] = str(failure) or "failed"
+                continue
+            errors[k] = largest(values, wanted)
+            if repetition >= 0 or used > ENOUGH / 2:
+                times[k].append(used)
+    for contender, used, error, failure in zip(contenders, times, errors, failures, strict=True):
+        if not failure and error > LOST * problem.size:
+            failure = f"error {error:.1e}"
+        point: Point = {"program": contender.program, "setting": contender.setting}
+        point |= (
+            {"failure": failure} if failure else {"cpu": median(used), "spread": max(used) / min(used), "error": error}
+        )
+        yield point
+
+
+def front(points: list[Point], program: str) -> list[Point]:
+    """Points of a program than which none of its points is faster and at most as wrong; from fast to slow."""
+    found: list[Point] = []
+    for point in sorted(
+        (each for each in points if each["program"] == program and "cpu" in each), key=lambda p: p["cpu"]
+    ):
+        if not found or point["error"] < found[-1]["error"]:
+            found.append(point)
+    return found
+
+
+def fastest(points: list[Point], program: str, error: float) -> Point | None:
+    """The fastest point of a program with at most this error."""
+    return next((point for point in front(points, program) if point["error"] <= error), None)
+
+
+def comparisons(problem: Problem, points: list[Point]) -> list[Point]:
+    """For each peer and each point of its front, femb at the same error: times and their ratio, with the target."""
+    found = []
+    for program in dict.fromkeys(p["program"] for p in points if p["program"] != FEMB):
+        of_program = [target for target in problem.targets if target.program == program]
+        for peer in front(points, program):
+            levels = [t for t in of_program if t.level is None or t.level >= peer["error"] > 0.2 * t.level]
+            mine = fastest(points, FEMB, peer["error"])
+            row: Point = {
+                "peer": program,
+                "peer_setting": peer["setting"],
+                "peer_cpu": peer["cpu"],
+                "error": peer["error"],
+            }
+            if mine is None:
+                row |= {"setting": "not reached", "ratio": None}
+            else:
+                row |= {"setting": mine["setting"], "cpu": mine["cpu"], "femb_error": mine["error"]}
+                row["ratio"] = peer["cpu"] / mine["cpu"]
+            row["target"] = max((t.ratio for t in levels), default=None)
+            found.append(row)
+    return found

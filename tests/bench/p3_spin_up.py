@@ -1,0 +1,157 @@
+"""P3: the arm of Simo and Vu-Quoc, driven to 6 rad/s in 15 s, 20 s in all; beside Exudyn's beams."""
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import femb
+
+from .beams import exudyn_section
+from .harness import FEMB, Contender, Problem, Target
+
+LENGTH, MASS, SPIN = 10.0, 1.2, (1.2e-3, 6e-4, 6e-4)
+AXIAL, SHEAR, TORSION, BENDING = 2.8e7, 1e7, 1e4, 1.4e4
+RATE, RISE, DURATION = 6.0, 15.0, 20.0
+OUTPUTS, EVERY = 1000, 25
+CABLE, BEAM = "Exudyn, 2-D cable", "Exudyn, 3-D exact beam"
+
+
+def angle(t: float) -> tuple[float, float, float]:
+    """The driven angle, its rate and its acceleration."""
+    turns = 2.0 * np.pi / RISE
+    if t >= RISE:
+        return RATE * (t - 0.5 * RISE), RATE, 0.0
+    phi = RATE / RISE * (0.5 * t**2 + (np.cos(turns * t) - 1.0) / turns**2)
+    return phi, RATE / RISE * (t - np.sin(turns * t) / turns), RATE / RISE * (1.0 - np.cos(turns * t))
+
+
+@dataclass(frozen=True)
+class SpinUp:
+    """The motion of the driver."""
+
+    breakpoints: tuple[float, ...] = (RISE,)
+
+    def __call__(self, t: float) -> float:
+        return angle(t)[0]
+
+    def derivatives(self, t: float) -> tuple[float, float, float]:
+        return angle(t)
+
+
+def by_femb(elements: int, rtol: float, duration: float = DURATION, **options: Any) -> np.ndarray:
+    """Positions of the tip at 40 times."""
+    z, x = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
+    section = femb.Section(
+        "arm",
+        axial_stiffness=AXIAL,
+        shear_stiffness=(SHEAR, SHEAR),
+        torsional_stiffness=TORSION,
+        bending_stiffness=(BENDING, BENDING),
+        mass_per_length=MASS,
+        inertia_per_length=SPIN,
+    )
+    model = femb.Model("spin-up")
+    model.add(femb.RigidBody("hub", mass=1.0, inertia=1.0))
+    model.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=z), femb.JointEnd("hub", axis=z)))
+    model.add(femb.ExactBeam("arm", section, LENGTH, elements, start=femb.Attachment("hub", direction=x)))
+    model.add(femb.JointDriver("motor", "hinge", SpinUp()))
+    words = {"output_interval": DURATION / OUTPUTS} | options
+    return femb.simulate(model, duration=duration, rtol=rtol, **words).beams["arm"].position[::EVERY, -1]
+
+
+def exudyn_cable(elements: int, step: float, duration: float = DURATION) -> np.ndarray:
+    """The cubic cable in the plane; its root's slope is driven by a revolute joint on a turned ground."""
+    from .exudyn_peer import Peer, items
+
+    peer, length = Peer(), LENGTH / elements
+    nodes = [
+        peer.add(items.NodePoint2DSlope1(referenceCoordinates=[length * k, 0.0, 1.0, 0.0])) for k in range(elements + 1)
+    ]
+    for pair in pairwise(nodes):
+        words = {"massPerLength": MASS, "bendingStiffness": BENDING, "axialStiffness": AXIAL, "length": length}
+        peer.add(items.ObjectANCFCable2D(nodeNumbers=list(pair), **words))
+    # A hub whose angle is prescribed, and to which the first node's position and slope are clamped.
+    hub = peer.add(items.NodeRigidBody2D(referenceCoordinates=[0.0, 0.0, 0.0]))
+    peer.add(items.ObjectRigidBody2D(physicsMass=1.0, physicsInertia=1.0, nodeNumber=hub))
+    drive(peer, hub, 3)
+    one = peer.add(items.MarkerNodeRigid(nodeNumber=hub))
+    other = peer.add(items.MarkerNodeRigid(nodeNumber=nodes[0]))
+    peer.add(items.GenericJoint(markerNumbers=[one, other], constrainedAxes=[1, 1, 0, 0, 0, 1]))
+    sensors = peer.watch(*nodes)
+    peer.system.Assemble()
+    peer.run(peer.settings(duration, step, DURATION / OUTPUTS, newton=(1e-8, 1e-8)))
+    return peer.history(sensors[-1])[::EVERY]
+
+
+def drive(peer: Any, node: int, coordinates: int) -> None:
+    """Hold a node of the plane, its angle as the driver says."""
+    from .exudyn_peer import items
+
+    ground = peer.add(items.NodePointGround())
+    fixed = peer.add(items.MarkerNodeCoordinate(nodeNumber=ground, coordinate=0))
+    for k in range(coordinates):
+        mark = peer.add(items.MarkerNodeCoordinate(nodeNumber=node, coordinate=k))
+        words: Any = {}
+        if k == 2:
+            words = {
+                "offsetUserFunction": lambda m, t, i, o: angle(t)[0],
+                "offsetUserFunction_t": lambda m, t, i, o: angle(t)[1],
+            }
+        peer.add(items.CoordinateConstraint(markerNumbers=[fixed, mark], **words))
+
+
+def exudyn_beam(elements: int, step: float, duration: float = DURATION) -> np.ndarray:
+    """The 3-D exact beam on a hub in the plane whose angle is prescribed."""
+    from .exudyn_peer import Peer, exu, items
+
+    peer, length = Peer(), LENGTH / elements
+    stiffness = [AXIAL, SHEAR, SHEAR, TORSION, BENDING, BENDING]
+    section = exudyn_section(exu, stiffness, MASS, SPIN)
+    nodes = [peer.rigid_node((length * k, 0.0, 0.0)) for k in range(elements + 1)]
+    for pair in pairwise(nodes):
+        peer.add(items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=length, sectionData=section))
+    hub = peer.add(items.NodeRigidBody2D(referenceCoordinates=[0.0, 0.0, 0.0]))
+    peer.add(items.ObjectRigidBody2D(physicsMass=1.0, physicsInertia=1.0, nodeNumber=hub))
+    drive(peer, hub, 3)
+    one = peer.add(items.MarkerNodeRigid(nodeNumber=hub))
+    other = peer.add(items.MarkerNodeRigid(nodeNumber=nodes[0]))
+    peer.add(items.GenericJoint(markerNumbers=[one, other]))
+    sensors = peer.watch(*nodes)
+    peer.system.Assemble()
+    peer.run(peer.settings(duration, step, DURATION / OUTPUTS, newton=(1e-6, 1e-6)))
+    return peer.history(sensors[-1])[::EVERY]
+
+
+def contenders(quick: bool) -> list[Contender]:
+    if quick:
+        return [
+            Contender(FEMB, "exact, N = 4, radau 1e-4", partial(by_femb, 4, 1e-4, 1.0)),
+            Contender(CABLE, "N = 4, h = 5e-3", partial(exudyn_cable, 4, 5e-3, 1.0)),
+            Contender(BEAM, "N = 4, h = 5e-3", partial(exudyn_beam, 4, 5e-3, 1.0)),
+        ]
+    runs = ((2, 1e-4), (4, 1e-4), (4, 1e-5), (4, 1e-6), (8, 1e-5), (8, 1e-6))
+    found = [Contender(FEMB, f"exact, N = {n}, radau {rtol:.0e}", partial(by_femb, n, rtol)) for n, rtol in runs]
+    for name, function, settings in (
+        (CABLE, exudyn_cable, ((4, 5e-3), (8, 5e-3), (8, 2e-3), (16, 2e-3))),
+        (BEAM, exudyn_beam, ((8, 1e-2), (8, 5e-3), (16, 5e-3), (32, 5e-3))),
+    ):
+        found += [Contender(name, f"N = {n}, h = {h:g}", partial(function, n, h)) for n, h in settings]
+    return found
+
+
+def problems() -> list[Problem]:
+    return [
+        Problem(
+            "p3",
+            "P3 spin-up of Simo and Vu-Quoc, 20 s",
+            "largest error of the tip's position, m",
+            contenders,
+            partial(by_femb, 16, 1e-7),
+            (Target(CABLE, 4.0), Target(BEAM, 20.0)),
+            notes="reference: 16 exact elements, rtol = 1e-7; the cable neither shears nor has inertia of rotation",
+            size=10.0,
+        )
+    ]

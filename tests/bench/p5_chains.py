@@ -1,0 +1,84 @@
+"""P5: a free straight chain of 0.2 m elements, pushed across at both ends, 50 ms; beside Exudyn's beams."""
+
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import femb
+
+from .beams import AREA, INERTIA, MASS, YOUNG, exudyn_section, section
+from .harness import FEMB, Contender, Problem, Target
+
+LENGTH, PUSH, DURATION, STEP = 0.2, 100.0, 0.05, 1e-3
+BEAM, CABLE = "Exudyn, 3-D exact beam", "Exudyn, 3-D cable"
+SIZES = (100, 1000)
+LONGEST = 200  # elements of the reference: the waves of 50 ms do not come back from the other end of longer chains
+
+
+def by_femb(elements: int, rtol: float, duration: float = DURATION, finer: int = 1, **options: Any) -> np.ndarray:
+    """Both ends at the end, (2, 3) m, from where they were."""
+    model = femb.Model("chain")
+    start = femb.Attachment(direction=(1, 0, 0))
+    model.add(femb.ExactBeam("chain", section(), LENGTH * elements, elements * finer, start=start))
+    model.add(femb.Load("first", beam="chain", node=0, force=(0.0, PUSH, 0.0)))
+    model.add(femb.Load("last", beam="chain", node=-1, force=(0.0, 0.0, PUSH)))
+    # of what is compared; the waves along the chain, of 1e-4 m, are not resolved further
+    words = {"output_interval": duration / 50, "atol": femb.Tolerances(1e-4, 1e-3, 1e-5)} | options
+    found = femb.simulate(model, duration=duration, rtol=rtol, **words).beams["chain"].position[-1]
+    return found[[0, -1]] - [[0.0, 0.0, 0.0], [LENGTH * elements, 0.0, 0.0]]
+
+
+def exudyn_chain(elements: int, cable: bool, step: float, duration: float = DURATION) -> np.ndarray:
+    """The same by either of its beams, generalised-alpha of spectral radius 1."""
+    from .exudyn_peer import Peer, exu, items
+
+    peer, of_beam, nodes = Peer(), exudyn_section(exu), []
+    for k in range(elements + 1):
+        place = [LENGTH * k, 0.0, 0.0]
+        slope = items.NodePointSlope1(referenceCoordinates=[*place, 1.0, 0.0, 0.0]) if cable else None
+        nodes.append(peer.add(slope) if cable else peer.rigid_node(place))
+    for pair in pairwise(nodes):
+        if cable:
+            words = {"massPerLength": MASS, "bendingStiffness": YOUNG * INERTIA, "axialStiffness": YOUNG * AREA}
+            peer.add(items.ObjectANCFCable(nodeNumbers=list(pair), length=LENGTH, **words))
+        else:
+            peer.add(items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=LENGTH, sectionData=of_beam))
+    for node, force in ((nodes[0], [0.0, PUSH, 0.0]), (nodes[-1], [0.0, 0.0, PUSH])):
+        mark = peer.add(items.MarkerNodePosition(nodeNumber=node))
+        peer.add(items.Force(markerNumber=mark, loadVector=force))
+    sensors = peer.watch(*nodes)
+    peer.system.Assemble()
+    settings = peer.settings(duration, step, duration / 50, newton=(1e-6, 1e-6))
+    peer.run(settings)
+    ends = np.array([peer.history(sensors[k])[-1] for k in (0, -1)])
+    return ends - [[0.0, 0.0, 0.0], [LENGTH * elements, 0.0, 0.0]]
+
+
+def contenders(elements: int, quick: bool) -> list[Contender]:
+    duration = 5e-3 if quick else DURATION
+    rtols = {100: (1e-2, 1e-3), 1000: (1e-2, 1e-3)}.get(elements, (1e-3,))
+    rtols = rtols[:1] if quick else rtols
+    steps = {100: (1e-3, 5e-4), 1000: (1e-3,)}.get(elements, (1e-3,))
+    found = [Contender(FEMB, f"exact, radau {rtol:.0e}", partial(by_femb, elements, rtol, duration)) for rtol in rtols]
+    for name, cable in ((BEAM, False), (CABLE, True)):
+        for h in steps[:1] if quick else steps:
+            found.append(Contender(name, f"h = {h:g}", partial(exudyn_chain, elements, cable, h, duration)))
+    return found
+
+
+def problems() -> list[Problem]:
+    return [
+        Problem(
+            f"p5_{elements}",
+            f"P5 free chain of {elements} elements, 50 ms",
+            "error of the ends' positions at the end, m",
+            partial(contenders, elements),
+            partial(by_femb, min(elements, LONGEST), 1e-3, finer=2, atol=femb.Tolerances()),
+            (Target(BEAM, 5.0), Target(CABLE, 1.0)),
+            notes="reference: twice as many elements, rtol = 1e-3, good to some 2e-6",
+            size=0.01,
+        )
+        for elements in SIZES
+    ]

@@ -1,0 +1,86 @@
+"""The tables and the pictures of docs/performance.md, made of docs/performance.json."""
+
+from pathlib import Path
+from typing import Any
+
+from .harness import FEMB, front
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+DATA, PAGE, PICTURE = DOCS / "performance.json", DOCS / "performance.md", DOCS / "images" / "work_precision.png"
+FIRST, LAST = "<!-- table of performance.json -->", "<!-- end of the table -->"
+
+
+def line(point: dict[str, Any]) -> str:
+    """A point in words."""
+    head = f"  {point['program']:26} {point['setting']:38}"
+    if "failure" in point:
+        return f"{head} {point['failure']}"
+    return f"{head} {point['cpu']:9.4f} s  error {point['error']:.1e}"
+
+
+def table(data: dict[str, Any]) -> str:
+    """The comparisons as a table in Markdown."""
+    head = "| problem | peer, its setting | error | its CPU s | femb, its setting | femb's CPU s | ratio | target |"
+    lines = [head, "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for problem in data["problems"].values():
+        title = problem["title"]
+        for row in problem["comparisons"]:
+            ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2g}"
+            cpu = f"{row['cpu']:.3g}" if "cpu" in row else "-"
+            target = "" if row["target"] is None else f"{row['target']:g}"
+            cells = [title, f"{row['peer']}, {row['peer_setting']}", f"{row['error']:.1e}", f"{row['peer_cpu']:.3g}"]
+            lines.append("| " + " | ".join([*cells, row["setting"], cpu, ratio, target]) + " |")
+        for point in problem["points"]:
+            if "failure" in point:
+                cells = [title, f"{point['program']}, {point['setting']}", point["failure"], *[""] * 5]
+                lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def written(page: str) -> str:
+    """The table that a page has."""
+    return page.split(FIRST)[1].split(LAST)[0].strip()
+
+
+def write_page(data: dict[str, Any]) -> None:
+    """Put the table of the data into the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(FIRST)
+    after = rest.split(LAST)[1]
+    PAGE.write_text(f"{before}{FIRST}\n\n{table(data)}\n\n{LAST}{after}", encoding="utf-8")
+
+
+def draw(data: dict[str, Any]) -> None:
+    """A panel for each problem: error over CPU time, by program."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
+
+    from femb.export.drawing import INK, PALETTE
+
+    problems = [each for each in data["problems"].values() if any("cpu" in p for p in each["points"])]
+    columns = 3
+    rows = -(-len(problems) // columns)
+    figure = Figure(figsize=(11.0, 3.1 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, problem in zip(grid, problems, strict=False):
+        programs = dict.fromkeys(p["program"] for p in problem["points"])
+        for program, colour in zip(programs, PALETTE, strict=False):
+            points = [p for p in problem["points"] if p["program"] == program and "cpu" in p]
+            if not points:
+                continue
+            best = front(points, program)
+            axes.loglog([p["cpu"] for p in best], [max(p["error"], 1e-16) for p in best], color=colour, label=program)
+            marker = "o" if program == FEMB else "s"
+            axes.loglog(
+                [p["cpu"] for p in points], [max(p["error"], 1e-16) for p in points], marker, ms=3.5, color=colour
+            )
+        axes.set_title(problem["title"], fontsize=9, color=INK)
+        axes.grid(True, which="major", lw=0.4, color="#cccccc")
+        axes.tick_params(labelsize=7)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.legend(fontsize=7, frameon=False)
+    for axes in grid[len(problems) :]:
+        axes.axis("off")
+    figure.supxlabel("CPU time, s", fontsize=9)
+    figure.supylabel("error, m", fontsize=9)
+    figure.savefig(PICTURE, dpi=90)

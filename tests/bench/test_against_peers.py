@@ -1,0 +1,46 @@
+"""The comparison with other programs: every problem runs, errors are compared rightly, the page has its numbers."""
+
+import importlib
+import json
+import sys
+
+import pytest
+from checkout import ROOT
+
+sys.path.append(str(ROOT))
+page = importlib.import_module("tests.bench.page")
+harness = importlib.import_module("tests.bench.harness")
+
+
+def point(program, cpu, error):
+    return {"program": program, "setting": "", "cpu": cpu, "error": error}
+
+
+def test_a_comparison_takes_the_fastest_run_that_is_at_most_as_wrong():
+    points = [point("femb", 1.0, 1e-3), point("femb", 2.0, 1e-5), point("femb", 3.0, 1e-4), point("peer", 8.0, 1e-4)]
+    points.append({"program": "peer", "setting": "", "failure": "diverged"})
+    problem = harness.Problem("x", "", "", lambda quick: [], lambda: None, (harness.Target("peer", 5.0),))
+    (row,) = harness.comparisons(problem, points)
+    assert (row["cpu"], row["ratio"], row["target"]) == (2.0, 4.0, 5.0)
+    (row,) = harness.comparisons(problem, [points[0], points[3]])
+    assert row["ratio"] is None
+
+
+def test_the_table_of_the_page_is_that_of_its_numbers():
+    data = json.loads(page.DATA.read_text(encoding="utf-8"))
+    assert page.written(page.PAGE.read_text(encoding="utf-8")) == page.table(data)
+
+
+KEYS = ("p1", "p2_10", "p3", "p4_roll", "p4_bend", "p5_100", "p6_a01", "p6_a02", "p6_a04")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Exudyn, on words of its own
+@pytest.mark.parametrize("key", KEYS)
+def test_every_program_runs_a_short_problem(key):
+    pytest.importorskip("exudyn")
+    pytest.importorskip("pinocchio")
+    registry = importlib.import_module("tests.bench.registry")
+    problem = registry.all_problems([key])[0]  # the smallest whose key begins so
+    for contender in problem.contenders(True):
+        assert contender.run().shape[-1] == 3

@@ -1,0 +1,82 @@
+"""Output evaluated for many instants together: the same, to the last bit, as one instant at a time."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from checkout import CASES
+from long_runs import slow_but
+
+from femb import Load, Model, PointMass, simulate
+from femb.analysis.completion import system_of
+from femb.analysis.simulate import started
+from femb.analysis.time_loop import RunSummary, integrate
+from femb.base.errors import SolveError
+from femb.case import load_case
+from femb.formulations import make_formulation
+from femb.results.frames import Frames
+from femb.results.instants import Instants, evaluated
+from femb.results.record import Recorder
+from femb.steppers import make_stepper
+
+# Aerodynamic loads are products of matrices by a BLAS, which rounds them by their number of rows; what is
+# unbalanced (N) is a difference of forces, and rounds by their size.
+ROUNDED = {"thompson_aircraft": 1e-11}
+
+
+def single(part):
+    """Frames, or instants one by one."""
+    if isinstance(part, Frames):
+        return [part]
+    words = [field.name for field in fields(Instants) if field.name not in ("start", "end")]
+    return [
+        Instants(*(getattr(part, word)[k : k + 1] for word in words), part.start, part.end)
+        for k in range(len(part.time))
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", slow_but(["satellite_forced", "four_bar_misaligned"], sorted(path.stem for path in CASES.glob("*.toml")))
+)
+def test_many_instants_are_evaluated_as_each_alone(name):
+    """All that is recorded, by the method of the case."""
+    case = load_case(CASES / f"{name}.toml")
+    run = case.run
+    system = started(system_of(case.model, run.start == "assembled"), run)
+    form = make_formulation(system, run.formulation)
+    times = np.linspace(0.0, 0.02 * run.duration, 25)
+    parts = list(integrate(form, make_stepper(form, run), times, RunSummary([])))
+    together, alone = (
+        evaluated(parts),
+        Frames.joined([evaluated([one]) for part in parts for one in single(part)]),
+    )
+    for field in fields(Frames):
+        values = getattr(alone, field.name)
+        atol = ROUNDED.get(name, 0.0) * np.max(np.abs(values), initial=1.0)
+        np.testing.assert_allclose(getattr(together, field.name), values, rtol=0.0, atol=atol, err_msg=field.name)
+    recorder = Recorder(system)
+    wanted = [recorder.block(alone.part(slice(k, k + 1))) for k in range(len(times))]
+    for path, values in Recorder(system).block(together).items():
+        parts_of_it = np.concatenate([block[path] for block in wanted])
+        size = np.max(np.abs(parts_of_it), initial=1.0 if name in ROUNDED else 0.0)
+        atol = max(1e-13, ROUNDED.get(name, 0.0)) * size
+        np.testing.assert_allclose(values, parts_of_it, rtol=0.0, atol=atol, err_msg=path)
+
+
+def test_instants_before_one_that_cannot_be_evaluated_are_kept():
+    """A force that fails at one output time, between the steps."""
+
+    def force(t):
+        if t == 0.55:
+            raise ValueError("no force")
+        return np.sin(t)
+
+    model = Model("pushed")
+    model.add(PointMass("m", mass=2.0, position=(0, 0, 0)))
+    model.add(Load("push", body="m", force=(4.0, 0, 0), profile=force))
+    with pytest.raises(SolveError, match="no force") as caught:
+        simulate(model, duration=1.0, output_interval=0.05)
+    results = caught.value.results
+    assert results.status == "failed"
+    np.testing.assert_allclose(results.time, np.arange(11) * 0.05, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(results.bodies["m"].acceleration[:, 0], 2.0 * np.sin(results.time), atol=1e-9)
