@@ -171,11 +171,21 @@ def draw_settling_sobol(path: Path, folder: Path) -> None:
     plot(Results.read(folder / "sobol" / "sweep.h5"), path, "sobol of vibration", dpi=80)
 
 
+def draw_tutorial(path: Path, folder: Path) -> None:
+    """The deployment of the tutorial, whose case is a block of its page."""
+    page = (ROOT / "docs" / "tutorials" / "deployment.md").read_text()
+    case = folder / "fold.toml"
+    case.write_text(page.split("```toml title=fold.toml\n")[1].split("```")[0])
+    results = simulate(case).in_frame("hub")
+    picture(results, path, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0], azimuth=-75.0, elevation=15.0, dpi=60)
+
+
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
+    "tutorial_deployment": draw_tutorial,
     "satellite_two_arrays_modes": draw_shapes,
     "satellite_two_arrays_bode": draw_bode,
     **validation_pictures.DRAWN,

@@ -323,6 +323,8 @@ def test_toml_of_the_readme_and_how_tos_is_read(workplace):
             more = boom if "[modal_damping" in text else ""
             if 'beam = "blade"' in text and "[beams.blade" not in text:
                 more = boom.replace("beams.boom", "beams.blade").replace("length = 1.0", "length = 20.0")
+            if "[run.output]" in text:
+                more = boom.replace("beams.boom", "beams.right")
             file.write_text(text if "[bodies" in text else body + more + text)
             invoke(f"femb check {file}")
 
