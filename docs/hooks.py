@@ -1,9 +1,11 @@
 """Hooks of mkdocs: what pages that also read well in the repository need on the site.
 
 Links to files outside this folder, such as cases, lead to copies; the list of Python names leads to pages with the
-whole docstrings, one for each of its groups; titles of code blocks get the quotes that the site wants.
+whole docstrings, one for each of its groups; titles of code blocks get the quotes that the site wants; formulas become
+MathML, which browsers show without scripts and without a network.
 """
 
+import html
 import os
 import posixpath
 import re
@@ -11,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
@@ -22,6 +25,8 @@ import write_python_reference as python_names  # noqa: E402  (of this folder)
 
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 TITLE = re.compile(r"^(```\w+[ \t]+title=)([^\s\"]+)[ \t]*$", re.MULTILINE)
+FORMULA = re.compile(r'<(?:span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</(?:span|div)>', re.DOTALL)
+TAG = re.compile(r"\\tag\{(\w+)\}")
 NAMES = "reference/python.md"
 
 
@@ -67,6 +72,21 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
                 if name != "MATERIALS":
                     markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`]({goal}) |")
     return TITLE.sub(r'\1"\2"', LINK.sub(link, markdown))
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page with its formulas as MathML, and the numbers of equations beside them."""
+    return FORMULA.sub(mathml, content)
+
+
+def mathml(match: re.Match[str]) -> str:
+    """A formula of pymdownx.arithmatex as MathML."""
+    text = html.unescape(match[2])
+    if match[1] == "(":
+        return str(convert(text))
+    formula = convert(TAG.sub("", text), display="block")
+    numbers = "".join(f'<span class="number">({number})</span>' for number in TAG.findall(text))
+    return f'<div class="equation">{formula}{numbers}</div>'
 
 
 def outside(page: str, target: str) -> Path | None:
