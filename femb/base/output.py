@@ -12,6 +12,13 @@ from femb.base.values import shown
 PRECISIONS = ("float64", "float32")
 # Recorded in every run, whatever is selected.
 ALWAYS = ("time", "audit")
+# By kind of item, the quantities that follow from positions and velocities alone.
+FRAME_MOTION = ("position", "quaternion", "velocity", "angular_velocity", "displacement", "rotation")
+MOTION = {
+    "bodies": (*FRAME_MOTION, "deformation", "deformation_rate", "modal_coordinates", "nodal_displacement"),
+    "beams": (*FRAME_MOTION, "strain", "deflection"),
+    "joints": ("coordinates", "rates"),
+}
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,9 @@ class Output:
     take the place of ``/``: ``"hub.*"``, ``"*.position"``. Time, audit, and arrays that do not change with time are
     always recorded. Items of which nothing is selected are not evaluated. precision : of the recorded numbers,
     "float64" or "float32" (7 digits, half the memory); time and audit are always in float64. compression : level of
-    gzip in the results file, 1 to 9, or 0 for none.
+    gzip in the results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections and
+    coordinates of joints alone, as the steps interpolate them: no forces, no accelerations and no audit, which take
+    most of the time of output.
 
     Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
     """
@@ -33,6 +42,7 @@ class Output:
     exclude: tuple[str, ...] = ()
     precision: Annotated[str, OneOf(PRECISIONS)] = "float64"
     compression: int = 0
+    motion_only: bool = False
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "output") as check:
@@ -47,11 +57,14 @@ class Output:
     @property
     def restricted(self) -> bool:
         """Whether something may be left out."""
-        return bool(self.select or self.exclude)
+        return bool(self.select or self.exclude or self.motion_only)
 
     def admits(self, path: str) -> bool:
         """Whether the quantity at a path of the results file is recorded."""
-        if path.split("/")[0] in ALWAYS:
+        kind, word = path.split("/")[0], path.split("/")[-1]
+        if self.motion_only and path != "time" and word not in MOTION.get(kind, ()):
+            return False
+        if kind in ALWAYS:
             return True
         chosen = not self.select or any(matches(pattern, path) for pattern in self.select)
         return chosen and not any(matches(pattern, path) for pattern in self.exclude)
@@ -65,7 +78,8 @@ class Output:
     def words(self) -> str:
         """The selection as text; empty without one."""
         given = {word: list(getattr(self, word)) for word in ("select", "exclude")}
-        return ", ".join(f"{word} = {patterns}" for word, patterns in given.items() if patterns)
+        words = [f"{word} = {patterns}" for word, patterns in given.items() if patterns]
+        return ", ".join([*words, "motion_only = true"] if self.motion_only else words)
 
 
 EVERYTHING = Output()

@@ -83,6 +83,22 @@ def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
     return frames[0] if len(frames) == 1 else Frames.joined(frames)
 
 
+def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
+    """The output at consecutive instants as interpolated: motion alone. Forces and multipliers are left at zero."""
+    frames = [part if isinstance(part, Frames) else _interpolated(part) for part in parts]
+    return frames[0] if len(frames) == 1 else Frames.joined(frames)
+
+
+def _interpolated(part: Instants) -> Frames:
+    system = part.systems[0]
+    coordinates, rates = np.empty((2, len(part.time), system.coordinates_of_joints.count))
+    for k, local in enumerate(part.systems if rates.size else []):
+        coordinates[k], rates[k] = local.joint_motion(part.q[k], part.v[k])
+    u = inputs_of(part.systems, part.time, part.q, part.v)
+    multipliers, balance = np.zeros((len(part.time), system.n_c)), np.zeros((len(part.time), 2))
+    return Frames(part.time, part.q, part.v, part.work, u, part.a, multipliers, coordinates, rates, balance)
+
+
 def _evaluated(parts: list[Instants]) -> Frames:
     systems = list(chain.from_iterable(part.systems for part in parts))
     time, q, v, work, a = (

@@ -103,6 +103,8 @@ class Recorder:
                 block |= select.noted(k, batch.records(frames, system.batches))
         if select.root_loads:
             block |= self.root_loads.series(frames, block, system)
+        if select.output.motion_only:
+            return select.of(block)
         self._energies(block, frames, system)
         for path, name, function in self.outputs:
             values = function(system, name, frames)

@@ -12,7 +12,7 @@ from femb.base.progress import Reporter
 from femb.results.arrays import NOTHING
 from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
-from femb.results.instants import Instants, evaluated
+from femb.results.instants import Instants, evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.system.system import System
@@ -42,6 +42,7 @@ class Recording:
         reason: str = "",
     ) -> None:
         self._recorder = Recorder(system, output)
+        self._evaluated = interpolated if output.motion_only else evaluated
         static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method)
         if reason:
             attributes[""]["method_reason"] = reason
@@ -99,11 +100,11 @@ class Recording:
     def _write(self) -> None:
         if self._collected:
             try:
-                self._append(evaluated(self._collected))
+                self._append(self._evaluated(self._collected))
             except SolveError:
                 # those before the one that cannot be evaluated
                 while len(self._collected) > 1:
-                    self._append(evaluated(self._collected[:1]), 1)
+                    self._append(self._evaluated(self._collected[:1]), 1)
                 raise
 
     def _append(self, frames: Frames, parts: int | None = None) -> None:

@@ -1,0 +1,48 @@
+"""``motion_only``: the motion as without it, and nothing else."""
+
+import numpy as np
+import pytest
+
+import femb
+from femb.base.output import MOTION
+from femb.results.groups import GROUPS
+
+BOOM = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material="aluminium 6061-T6")
+
+
+def model():
+    made = femb.Model("hinged", gravity=(0, 0, -1.0))
+    hub = made.add(femb.RigidBody("hub", mass=20.0, inertia=0.2, angular_velocity=(0.1, 0.2, 0.1)))
+    made.add(femb.Beam("boom", BOOM, 2.0, 2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))))
+    made.add(femb.RigidBody("panel", mass=2.0, inertia=0.1, center_of_mass=(0, 0.5, 0)))
+    made.add(femb.Revolute("hinge", femb.JointEnd("hub", axis=(1, 0, 0)), femb.JointEnd("panel"), rates=0.3))
+    return made
+
+
+@pytest.mark.parametrize("method", ["radau", "rk"])
+def test_motion_is_that_of_a_full_run(method):
+    words = {"duration": 0.05 if method == "rk" else 1.0, "output_interval": 0.01, "method": method, "rtol": 1e-8}
+    whole = femb.simulate(model(), **words)
+    motion = femb.simulate(model(), output={"motion_only": True}, **words)
+    for path, array in motion.series.items():
+        scale = max(1e-3, float(np.max(np.abs(whole.series[path]), initial=0.0)))
+        np.testing.assert_allclose(array, whole.series[path], atol=2e-6 * scale, err_msg=path)
+    recorded = {tuple(path.split("/")[::2]) for path in motion.series if "/" in path}
+    wanted = {("bodies", "velocity"), ("beams", "deflection"), ("joints", "rates")}
+    assert wanted <= recorded
+    assert all(word in MOTION[kind] for kind, word in recorded)
+    assert "energy_error" not in motion.audit
+    assert "complete" in str(motion)
+
+
+def test_results_of_motion_are_written_and_read(tmp_path):
+    femb.simulate(model(), duration=0.1, output={"motion_only": True, "select": ["boom"]}, out=tmp_path / "m.h5")
+    found = femb.Results.read(tmp_path / "m.h5")
+    assert np.isfinite(found.beams["boom"].deflection).all()
+    with pytest.raises(femb.ResultError, match="motion_only"):
+        _ = found.beams["boom"].section_force
+
+
+def test_quantities_of_motion_exist():
+    for kind, words in MOTION.items():
+        assert set(words) <= set(GROUPS[kind].quantities())
