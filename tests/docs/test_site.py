@@ -2,8 +2,10 @@
 
 import dataclasses
 import inspect
+import json
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 
@@ -89,3 +91,18 @@ def test_site_is_built_without_a_warning(tmp_path):
     model = (tmp_path / "site" / "reference" / "python" / "models_and_cases.html").read_text()
     assert 'id="femb.model.model.Model"' in model
     assert (tmp_path / "site" / "repository" / "cases" / "satellite_forced.toml.txt").is_file()
+
+
+@pytest.mark.slow
+def test_pyright_passes_on_the_tutorials(tmp_path):
+    if shutil.which("pyright") is None or subprocess.run(["pyright", "--version"], capture_output=True).returncode:
+        pytest.skip("pyright is not installed")
+    pages = [ROOT / "README.md", *(DOCS / "tutorials").glob("*.md")]
+    for page in pages:
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+        (tmp_path / f"{page.stem}.py").write_text("\n".join(blocks))
+    settings = {"typeCheckingMode": "standard", "extraPaths": [str(ROOT)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = ["pyright", "--pythonpath", sys.executable]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
