@@ -37,6 +37,7 @@ LONG = (
     "flexible_rotor.md",
     "hamiltonian.md",
     "iftomm_a02_four_bar.md",
+    "index.md",
     "kamman_two_bodies.md",
     "lees_frame.md",
     "modes.md",
