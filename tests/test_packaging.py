@@ -34,13 +34,13 @@ def sources() -> list[Path]:
 
 def test_packages_listed_are_the_folders_that_are_packages():
     # femb/elements is a link to elements, which pathlib does not descend into on every version: list it by its target.
-    found = {"femb", "femb.elements"}
+    found = {"femb", "femb.elements", "femb.cases"}  # cases is package data: a folder without __init__.py
     for init in (ROOT / "femb").rglob("__init__.py"):
         found.add(".".join(init.parent.relative_to(ROOT).parts))
     for init in (ROOT / "elements").rglob("__init__.py"):
         found.add(".".join(("femb", *init.parent.relative_to(ROOT).parts)))
     assert sorted(SETUPTOOLS["packages"]) == sorted(found)
-    assert SETUPTOOLS["package-dir"] == {"femb.elements": "elements"}
+    assert SETUPTOOLS["package-dir"] == {"femb.elements": "elements", "femb.cases": "cases"}
 
 
 def test_link_and_mapping_lead_to_the_same_folder():

@@ -8,7 +8,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from femb.analysis.calling import RunOptions, read_call
 from femb.analysis.completion import completed, system_of
@@ -79,24 +79,30 @@ class Comparison:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         table, record = folder / "comparison.csv", folder / "comparison.json"
-        rows = [
-            {"formulation": formulation, "reference": self.reference, **asdict(difference)}
-            for formulation, rows in self.table.items()
-            for difference in rows
-        ]
         with table.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
-            writer.writerows(rows)
-        # JSON has no NaN
-        known = [{k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in rows]
+            writer.writerows(self._rows())
+        record.write_text(json.dumps(self.content(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        return table, record
+
+    def content(self) -> dict[str, Any]:
+        """What comparison.json contains: reference, runs and differences, None in place of NaN."""
+        known = [
+            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in self._rows()
+        ]
         runs = [
             {"formulation": a.formulation, "method": a.method, "ran": a.results is not None, "reason": a.reason}
             for a in self.attempts
         ]
-        content = {"reference": self.reference, "runs": runs, "differences": known}
-        record.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        return table, record
+        return {"reference": self.reference, "runs": runs, "differences": known}
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"formulation": formulation, "reference": self.reference, **asdict(difference)}
+            for formulation, rows in self.table.items()
+            for difference in rows
+        ]
 
 
 def compare(

@@ -42,3 +42,12 @@ def system_of(model: "Model | System", assemble: bool = False) -> "System":
     from femb.system.system import System
 
     return System(completed(model), assemble=assemble) if isinstance(model, Model) else model
+
+
+def check_figures_of(model: Model) -> None:
+    """Raise ModelError where a figure of a model names what its results do not have."""
+    if model.figures:
+        # imported only where there are figures, for a faster start
+        from femb.export.plots.check import check_figures
+
+        check_figures(model)

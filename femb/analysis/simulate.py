@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from femb.analysis.calling import RunOptions, read_call
-from femb.analysis.completion import system_of
+from femb.analysis.completion import check_figures_of, system_of
 from femb.analysis.events import Event
+from femb.analysis.mass_properties import mass_properties
 from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
 from femb.base.progress import Reporter
-from femb.base.types import Floats
-from femb.base.values import numbered, shown
-from femb.layout.connections import unconnected
+from femb.base.values import shown
 from femb.model.model import Model
 from femb.numerics.blas_threads import one_blas_thread
 from femb.results.results import Results
@@ -63,7 +62,7 @@ def simulate(
     run, reason = with_method(system, run)
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
-    _check_figures(model)
+    check_figures_of(model)
     check_memory(system, run)
     system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
@@ -92,14 +91,6 @@ def check_events(events: object) -> None:
     """Raise ModelError where ``events`` is not a list or tuple of events."""
     if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
-
-
-def _check_figures(model: Model) -> None:
-    if model.figures:
-        # imported only where there are figures, for a faster start
-        from femb.export.plots.check import check_figures
-
-        check_figures(model)
 
 
 def started(system: "System", run: Run | None) -> "System":
@@ -132,98 +123,9 @@ def summary(model: Model, run: Run | None = None) -> str:
     run : for the start, and to check that its formulation admits the model. Raises ModelError with every problem of the
     model.
     """
-    from femb.analysis.memory import check_memory
-    from femb.analysis.method_choice import with_method
-    from femb.formulations import make_formulation
+    from femb.analysis.overview import overview
 
-    system = system_of(model, run is not None and run.start == "assembled")
-    _check_figures(model)
-    reason = ""
-    if run is not None:
-        run, reason = with_method(system, run)
-        make_formulation(system, run.formulation)
-        check_memory(system, run)
-        if run.output.restricted:
-            from femb.results.record import Recorder
-
-            Recorder(system, run.output)
-        for warning in run.unused():
-            warnings.warn(warning, FembWarning, stacklevel=2)
-    elements = sum(beam.elements for beam in model.beams.values())
-    beams = numbered(len(model.beams), "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
-    parts = (numbered(len(model.bodies), "body"), beams, numbered(len(model.loads), "load"))
-    lines = [
-        model.title or "untitled model",
-        ", ".join((*parts, numbered(len(model.springs), "spring"))),
-        f"{system.n_v} velocities, {system.n_q} coordinates; "
-        + ("a tree of frames" if system.layout.is_tree else "closed loops of frames"),
-    ]
-    lines += [f"method {reason}"] if reason else []
-    lines += unconnected(system.layout)
-    lines += [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
-    if system.n_c:
-        lines += _freedom_lines(system)
-    if not system.layout.frames:
-        return "\n".join(lines)
-    mass, centre, inertia = mass_properties(system)
-    lines.append(f"mass {mass:.6g} kg, mass centre at ({', '.join(f'{x:.6g}' for x in centre)}) m")
-    moments = np.linalg.eigvalsh(inertia)
-    lines.append(f"principal moments about it {', '.join(f'{x:.6g}' for x in moments)} kg m2")
-    return "\n".join(lines)
-
-
-def _freedom_lines(system: "System") -> list[str]:
-    """Degrees of freedom, and dependent equations of constraints, at the start."""
-    from femb.system.degrees_of_freedom import freedom
-
-    count = freedom(system, system.q0)
-    degrees = f"{numbered(count.degrees, 'degree')} of freedom at the start"
-    lines = [f"{numbered(len(system.layout.joints), 'joint')}, {count.rows} equations of constraint: {degrees}"]
-    if count.dependent:
-        lines += [
-            f"equations that depend on the others: {len(count.dependent)}, {_by_item(count.dependent)}",
-            f"reactions that are not unique, given with the least norm: {_by_item(count.undetermined)}",
-        ]
-    return lines
-
-
-def _by_item(labels: tuple[str, ...]) -> str:
-    """Labels of rows, 'item: what', grouped by item."""
-    items: dict[str, list[str]] = {}
-    for label in labels:
-        item, _, what = label.partition(": ")
-        items.setdefault(item, []).append(what)
-    return "; ".join(f"{item} ({', '.join(what)})" for item, what in items.items())
-
-
-def mass_properties(system: "System") -> tuple[float, Floats, Floats]:
-    """Mass (kg), mass centre (3,) m and inertia (3, 3) about it, kg m2, inertial axes, at the start.
-
-    From the momenta of six rigid motions of the whole model, with the items that are fixed to the ground.
-    """
-    system, q = _unfixed(system)
-    momenta = np.array([system.energy_momentum(q[None], v[None])[0, 2:] for v in system.rigid_velocities(q)])
-    mass = momenta[0, 0]
-    # rotation about the origin: linear momentum omega x m c
-    centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
-    about_origin = momenta[3:, 3:].T
-    inertia = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    return float(mass), system.layout.origin + centre, inertia
-
-
-def _unfixed(system: "System") -> "tuple[System, Floats]":
-    """The same system with a moving ground, if parts with mass are fixed, and its coordinates at the start."""
-    from femb.system.moving_ground import MovingGround, start_of
-    from femb.system.system import System
-
-    layout = system.layout
-    markers = [marker for item in system.model.bodies.values() for marker in item.markers.values()]
-    massive = {layout.station(marker).frame for marker in markers}
-    massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
-    if all(layout.frames[frame].freedom for frame in massive):
-        return system, system.q0
-    unfixed = System(system.model, assemble=True, layout=MovingGround())
-    return unfixed, start_of(system, unfixed)
+    return overview(model, run).text()
 
 
 __all__ = ["Event", "FembError", "mass_properties", "simulate", "summary"]

@@ -57,7 +57,8 @@ def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
     """Read a case file (TOML), or a Python script where the name ends in ``.py``.
 
     overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; for a Python case
-    only those of ``run``. Raises CaseError with all problems and their lines.
+    those of ``run``, and arguments of ``build`` as ``"build.links=4"``. Raises CaseError with all problems and their
+    lines.
     """
     path = Path(path)
     return read_case(path, text_of(path), overrides)
@@ -99,22 +100,25 @@ def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model
 
 
 def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths, Composition]:
+    from femb.case.overrides import apply_override, parse_override, refused
     from femb.case.script import build_script
 
-    model, run = build_script(path, text)
+    split = {override: parse_override(override) for override in overrides}
+    arguments = {key[1]: (override, value) for override, (key, value) in split.items() if _is_argument(key)}
+    model, run = build_script(path, text, arguments)
     from femb.export.plots.check import figure_problems
 
     problems = [*model.problems(), *figure_problems(model)]
     set_paths: Paths = ()
     if overrides:
-        from femb.case.overrides import apply_override, refused
-
-        # The model of a script exists already; only the options can still be changed.
+        # The model of a script exists already; only the options of the run can still be changed.
         document = {"run": _given_fields(run) if isinstance(run, Run) else dict(run or {})}
-        set_paths = tuple(apply_override(document, override, ()) for override in overrides)
-        for override, (first, *_) in zip(overrides, set_paths, strict=True):
-            if first != "run":
-                raise refused(override, "of a case in Python only run.KEY can be set")
+        set_paths = tuple(
+            key if _is_argument(key) else apply_override(document, override, ()) for override, (key, _) in split.items()
+        )
+        for override, key in zip(split, set_paths, strict=True):
+            if key[0] != "run" and not _is_argument(key):
+                raise refused(override, "of a case in Python only run.KEY and build.ARGUMENT can be set")
         run = document["run"]
     if isinstance(run, dict):
         from femb.case.tables import read_table
@@ -128,11 +132,20 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
     return model, run, set_paths, Composition()
 
 
+def _is_argument(key: tuple[str, ...]) -> bool:
+    """Whether an override names an argument of ``build``."""
+    return len(key) == 2 and key[0] == "build"
+
+
 def _given_fields(options: Any) -> dict[str, Any]:
     """The fields of options as a table, without those that are None."""
     values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
     return {
-        name: _given_fields(value) if dataclasses.is_dataclass(value) else value
+        name: _given_fields(value)
+        if dataclasses.is_dataclass(value)
+        else list(value)
+        if type(value) is tuple
+        else value
         for name, value in values.items()
         if value is not None
     }

@@ -1,24 +1,27 @@
 """Cases in Python: a script that defines ``build() -> Model`` and, for integration in time, ``run``."""
 
 import contextlib
+import inspect
 import sys
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from femb.base.errors import FembError, ModelError
+from femb.base.values import nearest
 from femb.case.errors import CaseError
+from femb.case.overrides import refused
 from femb.model.model import Model
 
 
-def build_script(path: Path, text: str) -> tuple[Model, Any]:
+def build_script(path: Path, text: str, given: Mapping[str, tuple[str, Any]] | None = None) -> tuple[Model, Any]:
     """The model of a script and its ``run``: a Run, a dictionary of its fields, or None.
 
     The script is executed as a module, without its ``if __name__ == "__main__":``; its folder is searched for imports
-    as when Python runs it. Raises CaseError with the script's line if it fails, has no ``build``, or ``build`` returns
-    no Model.
+    as when Python runs it. given : arguments of ``build`` by name, each with the text of its --set and its value.
+    Raises CaseError with the script's line if it fails, has no ``build``, or ``build`` returns no Model.
     """
     module = types.ModuleType(f"femb_case_{path.stem}")
     module.__file__ = str(path)
@@ -29,10 +32,23 @@ def build_script(path: Path, text: str) -> tuple[Model, Any]:
         make = getattr(module, "build", None)
         if not callable(make):
             raise CaseError.of_file(path, "defines no build(): a case in Python is def build() -> femb.Model: ...")
-        model = make()
+        model = make(**_arguments(make, given or {}))
     if not isinstance(model, Model):
         raise CaseError.of_file(path, f"build() returned {type(model).__name__}, wanted a femb.Model")
     return model, getattr(module, "run", None)
+
+
+def _arguments(make: Callable[..., Any], given: Mapping[str, tuple[str, Any]]) -> dict[str, Any]:
+    """The values of given arguments of a function. Raises CaseError where it has no argument of that name."""
+    if given:
+        parameters = inspect.signature(make).parameters.values()
+        known = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+        anything = any(each.kind is each.VAR_KEYWORD for each in parameters)
+        for name, (text, _) in given.items():
+            if name not in known and not anything:
+                there = f"there are: {', '.join(known)}" if known else "it has none"
+                raise refused(text, f"build() has no argument {name!r}{nearest(name, known) or f'; {there}'}")
+    return {name: value for name, (_, value) in given.items()}
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
-"""The command line: ``femb run | static | inverse | compare | linearize | modal | modes | shake | handover | reduce |
-sweep | warmup | check | schema | report | view | loads | export | plot | picture | animate``.
+"""The command line: ``femb new | cases | run | static | inverse | compare | linearize | modal | modes | shake |
+handover | reduce | sweep | warmup | check | schema | info | report | view | loads | export | plot | picture |
+animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
@@ -13,14 +14,16 @@ from typing import Any
 import click
 
 import femb
-from femb.cli import analyses, cases, handover, linear, modes, pages, reduce, results, sweep
+from femb.cli import analyses, begin, cases, handover, linear, modes, pages, reduce, results, sweep
+from femb.cli.output import with_json
 from femb.cli.report import print_warning
 
 COMMANDS = (
+    *(begin.new, begin.cases),
     *(analyses.run, analyses.static, analyses.inverse, analyses.compare, linear.linearize, linear.modal),
     *(modes.modes, modes.shake, handover.handover, reduce.reduce, sweep.sweep),
     *(cases.warmup, cases.check, cases.schema),
-    *(pages.report, pages.view),
+    *(begin.info, pages.report, pages.view),
     *(results.loads, results.export, results.plot, results.picture, results.animate),
 )
 
@@ -42,7 +45,7 @@ def cli() -> None:
 
 
 for command in COMMANDS:
-    cli.add_command(command)
+    cli.add_command(with_json(command))
 
 
 def _interrupt(number: int, frame: Any) -> None:

@@ -10,6 +10,7 @@ import click
 from femb.base.progress import Progress
 from femb.cli.files import check_free, check_writable, folder_of, opened, runnable, stamp
 from femb.cli.options import CASE, WRITING_ONCE
+from femb.cli.output import say
 from femb.cli.report import FAILED, audit, located, reported, running
 
 
@@ -26,6 +27,7 @@ def _in_time(name: str, module: str, function: str, text: str) -> click.Command:
     @CASE
     @WRITING_ONCE
     def command(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool) -> None:
+        from femb.results.description import description
         from femb.results.read import part_of
 
         with reported():
@@ -43,9 +45,7 @@ def _in_time(name: str, module: str, function: str, text: str) -> click.Command:
 
             with running(loaded, progress, lambda: f"interrupted at t = {progress.time:.6g} s", kept):
                 results = analysis(loaded.model, options, out=file, case_text=loaded.text, progress=progress)
-            if not quiet:
-                click.echo(audit(results))
-                click.echo(f"{'results':22}{file}")
+            say(audit(results), f"{'results':22}{file}", {"results": file}, description(results), quiet=quiet)
 
     return command
 
@@ -97,9 +97,9 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
             )
         if results.message:
             click.echo(f"warning: {results.message}", err=True)
-        if not quiet:
-            click.echo(module.report(results))
-            click.echo(f"\n{file}")
+        names = ("load_factor", "negative_eigenvalues", "critical_load_factors", "mode_names")
+        values = {name: getattr(results, name) for name in names}
+        say(module.report(results), "", file, values, quiet=quiet)
 
 
 @click.command()
@@ -129,8 +129,6 @@ def compare(
         finally:
             progress.close()
         paths = comparison.write(folder)
-        if not quiet:
-            click.echo(comparison.text())
-            click.echo("\n".join(map(str, ("", *paths))))
+        say(comparison.text(), "", *paths, comparison.content(), quiet=quiet)
         if comparison.failed:
             sys.exit(FAILED)

@@ -8,7 +8,8 @@ import click
 
 from femb.cli.files import check_writable
 from femb.cli.options import CASE, QUIET, SET
-from femb.cli.report import located, reported
+from femb.cli.output import say, wants_json
+from femb.cli.report import located, print_warning, reported
 
 
 @click.command()
@@ -19,21 +20,31 @@ def warmup(quiet: bool) -> None:
 
     with reported():
         importlib.import_module("femb.analysis.warmup").main([])
-        if not quiet and is_compiled():
-            click.echo(f"compiled kernels are in {kernel_cache().folder}")
+        if is_compiled():
+            folder = kernel_cache().folder
+            say(f"compiled kernels are in {folder}", {"folder": folder}, quiet=quiet)
 
 
 @click.command()
 @CASE
 @SET
-def check(case: Path, overrides: tuple[str, ...]) -> None:
-    """Check a case and print what it describes."""
+@click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the model at its start.")
+def check(case: Path, overrides: tuple[str, ...], picture: Path | None) -> None:
+    """Check a case and print what it describes.
+
+    Counts, degrees of freedom, mass properties, how slow and fast it moves; warnings of numbers that are probably in
+    other units, and advice on the options of the run.
+    """
     from femb.case import load_case
 
     with reported():
         loaded = load_case(case, overrides)
         with located(loaded):
-            click.echo(importlib.import_module("femb.analysis.simulate").summary(loaded.model, loaded.run))
+            found = importlib.import_module("femb.analysis.overview").overview(loaded.model, loaded.run)
+        for line in () if wants_json() else found.warnings:
+            print_warning(line)
+        paths = [] if picture is None else [found.picture(picture)]
+        say(found.text(), *paths, found.values())
 
 
 @click.command()
@@ -50,4 +61,4 @@ def schema(out: Path | None, study: bool) -> None:
         check_writable(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text + "\n", encoding="utf-8")
-        click.echo(out)
+        say(out)

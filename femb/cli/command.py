@@ -9,14 +9,15 @@ import click
 
 from femb.cli.files import opened
 from femb.cli.options import CASE
+from femb.cli.output import say
 from femb.cli.report import located, reported
 
 
 def of_case(name: str) -> Callable[[Callable[..., Iterable[object]]], click.Command]:
     """Make a command of a function of a case, of the file NAME in the folder of its results, and of further options.
 
-    The function, which takes the options `WRITING`, returns the lines to print. Errors of the model are located in the
-    case.
+    The function, which takes the options `WRITING`, returns the parts to print, as of `femb.cli.output.say`. Errors of
+    the model are located in the case.
     """
 
     def command_of(function: Callable[..., Iterable[object]]) -> click.Command:
@@ -27,9 +28,8 @@ def of_case(name: str) -> Callable[[Callable[..., Iterable[object]]], click.Comm
             with reported():
                 loaded, file = opened(case, overrides, out, name)
                 with located(loaded):
-                    lines = function(loaded, file, **words)
-                if not quiet:
-                    click.echo("\n".join(map(str, lines)))
+                    parts = function(loaded, file, **words)
+                say(*parts, quiet=quiet)
 
         return command
 

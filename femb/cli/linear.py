@@ -96,11 +96,14 @@ def linearize(
                     "--periodic goes without --trim, --multiblade, --rotor, --blocks, --input and --output"
                 )
             motion, text = module.periodic_motion(loaded.model, loaded.run, period, start=start, **begin)
-            return [text, "", motion.write(file.with_name("periodic.npz"))]
+            found = {"period": motion.period, "multipliers": motion.multipliers, "error": motion.error}
+            return [text, "", motion.write(file.with_name("periodic.npz")), found]
         words["blades"] = blades
         space, text, nine = module.linearized(loaded.model, loaded.run, *named, start=start, **begin, **words)
         paths += [nine.write(file.with_name("blocks.npz"))] if nine is not None else []
-    return [text, "", *(space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5")), *paths]
+    names = {word: getattr(space, word) for word in ("states", "inputs", "outputs")}
+    files = (space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5"))
+    return [text, "", *files, *paths, {"eigenvalues": space.eigenvalues(), **names}]
 
 
 @of_case("modal.npz")
@@ -111,7 +114,8 @@ def modal(loaded: "Case", file: Path, modes: int, held: str | None) -> list[obje
     """Reduce a structure to modes with its quadratic velocity forces, and write DIR/modal.npz and .h5."""
     module = importlib.import_module("femb.analysis.modal")
     reduced = module.modal_model(loaded.model, modes, held=held, start=loaded.start)
-    return [*reduced.names, "", *(reduced.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5"))]
+    files = (reduced.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5"))
+    return [*reduced.names, "", *files, {"coordinates": reduced.names}]
 
 
 def _states(texts: tuple[str, ...]) -> dict[str, float]:

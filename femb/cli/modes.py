@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from femb.case import Case
 
 FILM = 2.0  # s of a film for one period
+# Fields that --json gives.
+OF_WHOLE = ("state", "held", "rigid", "joint", "frequencies", "damping", "labels")
+OF_PART = ("name", "point", "frequencies", "damping", "effective_mass")
+SWEPT = ("parameter", "values", "frequencies", "damping", "labels")
 
 
 @of_case("modes.npz")
@@ -63,14 +67,16 @@ def modes(
             return load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")).model
 
         result = module.mode_sweep(build, values, count, parameter=key, **words)
-        return [result.table(), "", result.write(file.with_name("sweep.npz")), result.draw(file.with_name("sweep.png"))]
+        files = result.write(file.with_name("sweep.npz")), result.draw(file.with_name("sweep.png"))
+        return [result.table(), "", *files, _values(result, *SWEPT)]
     result = module.modes(loaded.model, count, damping=damping, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     if result.root is not None:
         paths.append(module.HybridCoordinates.of(result).write(file.with_name("hybrid.json")))
     paths += _motions(result.motion, file.parent, films, form)
     loads = "" if direction is None else _root_loads(result, direction)
-    return [result.table() + loads, "", *paths]
+    parts = [_values(part, *OF_PART) for part in result.appendages]
+    return [result.table() + loads, "", *paths, {**_values(result, *OF_WHOLE), "appendages": parts}]
 
 
 @of_case("shake.npz")
@@ -95,7 +101,12 @@ def shake(
     span = None if sine is None else tuple(numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2))
     result = module.shake(loaded.model, density=density, sine=span, start=start or loaded.start, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
-    return [result.table(), "", *paths, result.draw(file.with_suffix(".png"))]
+    found = {"outputs": result.response.outputs, **_values(result, "peak", "peak_frequency", "rms", "miles")}
+    return [result.table(), "", *paths, result.draw(file.with_suffix(".png")), found]
+
+
+def _values(of: object, *names: str) -> dict[str, object]:
+    return {name: getattr(of, name) for name in names}
 
 
 def _root_loads(result: "Modes", direction: str) -> str:

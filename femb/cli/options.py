@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import click
 
 from femb.base.errors import FembError
+from femb.cli import completion
+from femb.cli.completion import completing
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -52,9 +54,22 @@ def numbers(given: str, text: str, wanted: str, separator: str = ",", count: int
 CASE = click.argument("case", type=click.Path(path_type=Path), metavar="CASE")
 RESULTS = click.argument("results", type=click.Path(path_type=Path), metavar="RESULTS")
 SET = click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Replace an entry, as beams.right.elements=4."
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=completing(completion.keys),
+    help="Replace an entry, as beams.right.elements=4; of a Python case run.KEY, or build.ARGUMENT of build().",
 )
 OUT = click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the results [out/CASE].")
+ITEM = click.option(
+    "--item",
+    "items",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completing(completion.items),
+    help="Only this item; * and ? are wildcards [all].",
+)
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 FORCE = click.option("--force", is_flag=True, help="Replace results of a finished run, once the new ones are whole.")
 FRAME = click.option("--frame", metavar="NAME", help="See the motion from a body or a beam's NAME[NODE] [inertial].")

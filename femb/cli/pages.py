@@ -9,6 +9,7 @@ import click
 
 from femb.cli.files import check_writable, read_results
 from femb.cli.options import QUIET, RESULTS
+from femb.cli.output import say, wants_json
 from femb.cli.report import reported
 
 FRAMES = click.option(
@@ -32,8 +33,7 @@ def report(results: Path, out: Path | None, frames: int, quiet: bool) -> None:
         page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
         check_writable(page)
         path = importlib.import_module("femb.analysis.report").report(data, page, frames=frames, name=file.name)
-        if not quiet:
-            click.echo(path)
+        say(path, quiet=quiet)
 
 
 @click.command()
@@ -50,5 +50,7 @@ def view(results: Path, quiet: bool, **words: Any) -> None:
         made = importlib.import_module("femb.analysis.report").report
         page = made(data, folder / f"{file.parent.name or file.stem}.html", name=file.name, **words)
         opened = webbrowser.open(page.as_uri())
-        if not quiet or not opened:
-            click.echo(page if opened else f"{page}: no browser was found; open this page in one")
+        if opened or wants_json():
+            say(page, quiet=quiet)
+        else:
+            say(f"{page}: no browser was found; open this page in one")

@@ -9,6 +9,7 @@ import click
 from femb.base.errors import ResultError
 from femb.cli.files import check_writable
 from femb.cli.options import QUIET, OptionError, numbers, pairs
+from femb.cli.output import say
 from femb.cli.report import reported
 
 DAMPING = 0.005
@@ -76,7 +77,7 @@ def reduce(
         fem = importlib.import_module("femb.analysis.fem")
         if words["damping_ratio"] is None:
             words["damping_ratio"] = DAMPING
-        names, text = (mass_name, stiffness_name), ""
+        names, parts = (mass_name, stiffness_name), list[object]()
         of_mesh = {word: words.pop(word) for word in OF_MESH}
         if craig_bampton:
             given = {"nodes": nodes, "names": names, "damping_ratio": words["damping_ratio"]}
@@ -87,10 +88,9 @@ def reduce(
                 found = fem.reduce_matrices(source, interfaces, nodes=nodes, names=names, **words)
             else:
                 found = fem.reduce_mesh(source, interfaces, **_materials(of_mesh), **words)
-            body, text = found.body, f"{found.table()}\n\n"
+            body, parts = found.body, _account(found)
         importlib.import_module("femb.elements.modal.file").write_reduced_body(file, body)
-        if not quiet:
-            click.echo(f"{text}{file}")
+        say(*parts, *([""] if parts else []), file, quiet=quiet)
 
 
 def _out(source: Path, out: Path | None) -> Path:
@@ -154,5 +154,11 @@ def _further(source: Path, interfaces: tuple[str, ...], out: Path | None, quiet:
     found = importlib.import_module("femb.analysis.fem").reduce_further(source, interfaces, **words)
     if file is not None:
         importlib.import_module("femb.elements.modal.file").write_reduced_body(file, found.body)
-    if not quiet:
-        click.echo(found.table() if file is None else f"{found.table()}\n\n{file}")
+    say(*_account(found), *([] if file is None else ["", file]), quiet=quiet)
+
+
+def _account(found: Any) -> list[object]:
+    """The table of a reduction, and its numbers."""
+    words = ("held", "free", "error", "effective", "missing", "coupling")
+    body = {"mass": found.body.mass, "interfaces": found.body.interface_names}
+    return [found.table(), {**body, **{word: getattr(found, word) for word in words}}]

@@ -12,7 +12,8 @@ import click
 from femb.base.errors import ResultError
 from femb.base.progress import counted
 from femb.cli.files import check_writable, read_results
-from femb.cli.options import CAMERA, DPI, FRAME, QUIET, RESULTS, SPAN, numbers
+from femb.cli.options import CAMERA, DPI, FRAME, ITEM, QUIET, RESULTS, SPAN, numbers
+from femb.cli.output import say
 from femb.cli.report import reported
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @RESULTS
-@click.option("--item", "items", multiple=True, metavar="NAME", help="Only this item; * and ? are wildcards [all].")
+@ITEM
 @SPAN
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
 @QUIET
@@ -39,8 +40,7 @@ def loads(
         check_writable(folder / "loads.csv")
         found = importlib.import_module("femb.analysis.peak_loads").peak_loads(data, items, (first, last))
         paths = [found.write(folder / f"loads{suffix}") for suffix in (".csv", ".h5")]
-        if not quiet:
-            click.echo("\n".join([found.table(), "", *map(str, paths)]))
+        say(found.table(), "", *paths, {"peaks": found.peaks}, quiet=quiet)
 
 
 @click.command()
@@ -82,14 +82,13 @@ def export(
         if at is not None and not quiet:
             found = min(data.time, key=lambda time: abs(time - at))
             click.echo(f"the output time nearest to {at:g} s is {found:.6g} s", err=True)
-        for path in () if quiet else paths:
-            click.echo(path)
+        say(*paths, quiet=quiet)
 
 
 @click.command()
 @RESULTS
 @click.option("--what", multiple=True, metavar="TEXT", help="What to show; may be given several times [overview].")
-@click.option("--item", "items", multiple=True, metavar="NAME", help="Show this item; * and ? are wildcards [all].")
+@ITEM
 @SPAN
 @FRAME
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
@@ -113,7 +112,8 @@ def plot(
     with reported():
         file, data = read_results(results)
         if listed:
-            click.echo(_listing(data))
+            rows = _listing(data)
+            say(*(f"{title:22}{', '.join(names)}" for title, names in rows.items()), rows)
             return
         if not what and data.method in _plots().DRAWINGS:
             what = (data.method,)
@@ -121,7 +121,7 @@ def plot(
             what = (_plots().default_figure(data),)
         target = out or file.with_name(f"{_file_name(what)}.png")
         words = {"items": items or None, "times": (first, last)}
-        click.echo(_plots().plot(data, target, list(what) or None, **words, **drawn))
+        say(_plots().plot(data, target, list(what) or None, **words, **drawn))
 
 
 @click.command()
@@ -138,7 +138,7 @@ def picture(results: Path, times: str | None, count: int, frame: str | None, out
         wanted = "instants in s with commas between them, as 0,0.5,1"
         instants = count if times is None else numbers(f"--times {times}", times, wanted)
         target = out or file.with_name("picture.png")
-        click.echo(_plots().picture(data, target, instants, frame=frame or "inertial", **view))
+        say(_plots().picture(data, target, instants, frame=frame or "inertial", **view))
 
 
 @click.command()
@@ -165,25 +165,28 @@ def animate(
         target, seen = out or file.with_name("animation.gif"), {"frame": frame or "inertial", "times": (first, last)}
         with counted(quiet) as progress:
             path = _plots().animate(data, target, progress=progress, **seen, **view)
-        click.echo(path)
+        say(path)
 
 
 def _plots() -> Any:
     return importlib.import_module("femb.export.plots")
 
 
-def _listing(results: "Results") -> str:
+def _listing(results: "Results") -> dict[str, list[str]]:
     """The figures, quantities and items of results that can be plotted."""
     plots = _plots()
     if results.method == "sweep":
         names = importlib.import_module("femb.results.sweep").Sweep.of(results).outputs
-        return f"{'figures':22}{', '.join(plots.STUDY_FIGURES)}\n{'outputs':22}{', '.join(names)}"
-    rows = {"figures of the case": plots.figures_of(results) or ["none"], "figures": [*plots.FIGURES, *plots.DRAWINGS]}
-    rows["quantities"] = plots.WORDS
+        return {"figures": list(plots.STUDY_FIGURES), "outputs": list(names)}
+    rows = {
+        "figures of the case": list(plots.figures_of(results)) or ["none"],
+        "figures": [*plots.FIGURES, *plots.DRAWINGS],
+    }
+    rows["quantities"] = list(plots.WORDS)
     for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads", "appendages", "modal_damping"):
         if names := getattr(results, kind):
-            rows[kind] = names
-    return "\n".join(f"{title:22}{', '.join(names)}" for title, names in rows.items())
+            rows[kind] = list(names)
+    return rows
 
 
 def _file_name(what: Sequence[str]) -> str:

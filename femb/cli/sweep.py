@@ -9,6 +9,7 @@ import click
 from femb.base.progress import counted
 from femb.cli.files import check_free, check_writable, folder_of
 from femb.cli.options import FORCE, OUT, QUIET, SET
+from femb.cli.output import say
 from femb.cli.report import FAILED, INTERRUPTED, reported
 
 
@@ -80,14 +81,15 @@ def sweep(
             click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)
             sys.exit(INTERRUPTED)
         paths = [folder / f"{module.TABLE}.csv", table_file]
-        texts = [table.summary()]
+        texts: list[str] = [table.summary()]
+        values: dict[str, object] = {"columns": table.columns()}
         if described.design == "saltelli":
             found, problems = importlib.import_module("femb.results.sobol").all_indices(table)
             texts += [*(indices.table() for indices in found.values()), *problems]
+            values["sobol"] = found
             if found:
                 plot = importlib.import_module("femb.export.plots").plot
                 paths.append(plot(table.results(), folder / "sobol.png", f"sobol of {', '.join(found)}"))
-        if not quiet:
-            click.echo("\n\n".join([*texts, "\n".join(map(str, paths))]))
+        say("\n\n".join(texts), "", *paths, values, quiet=quiet)
         if table.failed.all():
             sys.exit(FAILED)

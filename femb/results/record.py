@@ -16,6 +16,7 @@ from femb.elements.records import Records
 from femb.results.audit import AuditWatch
 from femb.results.frames import Frames
 from femb.results.groups import GROUPS
+from femb.results.results import Results
 from femb.results.root_loads import RootLoads
 from femb.results.selection import Selection
 from femb.system.system import System
@@ -45,6 +46,24 @@ def records_of(
         for kind, items in groupby(filter(wanted, system.items), lambda item: type(item))
         if tables is None or kind.table in tables
     ]
+
+
+def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Results:
+    """Results of the positions and velocities of bodies and beams in states that no forces belong to, for pictures.
+
+    time (t,) s. q (t, n_q), v (t, n_v) : the states. method : of the results.
+    """
+    none, t = np.zeros((len(time), 0)), len(time)
+    frames = Frames(time, q, v, np.zeros(t), none, np.zeros_like(v), none, none, none, np.zeros((t, 2)))
+    series: dict[str, Floats] = {"time": time}
+    static: dict[str, Floats] = {}
+    attributes: dict[str, dict[str, Any]] = {}
+    for record in records_of(system, ("bodies", "beams")):
+        series |= record.series(frames)
+        static |= record.static
+        attributes |= record.attributes
+    head = {"femb_version": __version__, "title": system.model.title, "method": method, "status": "complete"}
+    return Results(series, static, {"": head, **attributes})
 
 
 class Recorder:

@@ -9,7 +9,7 @@ import numpy as np
 import femb
 
 from .beams import AREA, INERTIA, MASS, YOUNG, exudyn_section, section
-from .harness import FEMB, Contender, Problem, Target
+from .harness import FEMB, MOTION, Contender, Problem, Target
 
 LENGTH, PUSH, DURATION, STEP = 0.2, 100.0, 0.05, 1e-3
 BEAM, CABLE = "Exudyn, 3-D exact beam", "Exudyn, 3-D cable"
@@ -26,7 +26,7 @@ def by_femb(elements: int, rtol: float, duration: float = DURATION, finer: int =
     model.add(femb.Load("last", beam="chain", node=-1, force=(0.0, 0.0, PUSH)))
     # of what is compared; the waves along the chain, of 1e-4 m, are not resolved further
     words = {"output_interval": duration / 50, "atol": femb.Tolerances(1e-4, 1e-3, 1e-5)} | options
-    found = femb.simulate(model, duration=duration, rtol=rtol, **words).beams["chain"].position[-1]
+    found = femb.simulate(model, duration=duration, rtol=rtol, output=MOTION, **words).beams["chain"].position[-1]
     return found[[0, -1]] - [[0.0, 0.0, 0.0], [LENGTH * elements, 0.0, 0.0]]
 
 

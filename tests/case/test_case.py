@@ -476,4 +476,4 @@ def test_mistakes_in_python_cases(tmp_path, old, new, message):
 
 def test_only_the_run_of_a_python_case_can_be_set(tmp_path):
     (found,) = messages(written(tmp_path, SCRIPT, "case.py"), "bodies.hub.mass=3")
-    assert found == "--set bodies.hub.mass=3: of a case in Python only run.KEY can be set"
+    assert found == "--set bodies.hub.mass=3: of a case in Python only run.KEY and build.ARGUMENT can be set"

@@ -96,7 +96,7 @@ def test_units_shapes_words_and_defaults():
     assert key("rtol", "Run")["type"] == "number"
     assert key("second_moments", "Section")["minItems"] == key("second_moments", "Section")["maxItems"] == 2
     assert [form["items"]["maxItems"] for form in key("stiffness_matrix", "Section")["anyOf"]] == [4, 6]
-    assert key("method", "Run")["enum"] == ["radau", "bdf", "rk", "gauss", "generalized-alpha"]
+    assert key("method", "Run")["enum"] == ["radau", "bdf", "rk", "gauss", "generalized-alpha", "auto"]
     assert key("method", "Run")["default"] == "radau"
     assert key("node", "Load")["default"] == -1
     assert key("center_of_mass", "RigidBody")["default"] == [0.0, 0.0, 0.0]

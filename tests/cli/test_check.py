@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from checkout import CASES
 from scipy.linalg import null_space
 
 from femb import (
@@ -20,12 +21,17 @@ from femb import (
     Pull,
     Revolute,
     RigidBody,
+    Run,
     Section,
     Spherical,
     SpringDamper,
     SpringEnd,
+    load_case,
+    modes,
     simulate,
 )
+from femb.analysis.overview import overview
+from femb.analysis.plausible import implausible
 from femb.analysis.simulate import mass_properties, summary
 from femb.layout.connections import parts
 from femb.system.degrees_of_freedom import freedom
@@ -200,3 +206,92 @@ def test_bodies_are_placed_whatever_the_order_of_joints():
     results = simulate(model, duration=1e-3, output_interval=1e-3)
     for k in range(5):
         np.testing.assert_allclose(results.bodies[f"b{k}"].position[0], [k, 0, 0], atol=1e-12)
+
+
+def test_the_time_scales_of_a_beam_are_those_of_its_modes():
+    """A cantilever: the first bending in closed form and as of femb modes, whose last is the fastest vibration."""
+    model = Model("mast")
+    model.add(Beam("mast", BAR, 5.0, 3, start=Ground().at((0, 0, 0), direction=(0, 0, 1))))
+    scales = overview(model).scales
+    (first,) = scales.bending
+    assert first.how == "first bending, one end held"
+    assert first.frequency == pytest.approx(3.5160153 / (2 * np.pi) / 25.0 * np.sqrt(1e3), rel=1e-7)
+    found = modes(model, 22).frequencies
+    assert found[0] == pytest.approx(first.frequency, rel=2e-3)  # rotary inertia
+    assert found[-1] == pytest.approx(scales.fastest.frequency, rel=1e-6)
+    assert f"beams.mast: first bending, one end held at about {first.frequency:.4g} Hz" in summary(model)
+
+
+def test_the_vibration_of_two_bodies_on_a_spring():
+    model = Model("two")
+    for name, x in (("a", 0.0), ("b", 1.0)):
+        body(model, name, position=(x, 0, 0))
+    model.add(SpringDamper("spring", SpringEnd("a"), SpringEnd("b"), stiffness=50.0))
+    assert overview(model).scales.fastest.frequency == pytest.approx(10.0 / (2 * np.pi), rel=1e-9)
+
+
+IMPLAUSIBLE = [
+    ("sections.bar.youngs_modulus=70", "sections.bar.youngs_modulus: 70 Pa is that of no material"),
+    ("sections.bar.density=2.7", "sections.bar.density: 2.7 kg/m3 is that of no material"),
+    ("sections.bar.area=100", "sections.bar.second_moments: [1e-08, 1e-08] m4 do not belong to an area of 100 m2"),
+    ("beams.boom.length=2000", "beams.boom.length: 2000 m; mm are to be multiplied"),
+    ("beams.boom.length=0.001", "beams.boom: its section 'bar' has a radius of gyration of 0.01 m"),
+    ("bodies.hub.inertia=3e6", "bodies.hub.inertia: with a mass of 2 kg it is that of a body of 1.22e+03 m"),
+    ("bodies.hub.euler_angles=[0,0,90]", "bodies.hub.euler_angles: [0, 0, 90] rad is more than a turn"),
+    ("joints.hinge.start=45", "joints.hinge.start: 45 rad is more than a turn; are these degrees?"),
+    ("gravity=[0,0,-9810]", "gravity: 9810 m/s2; mm/s2 are to be multiplied by 1e-3"),
+    ("modal_damping.all.ratio=2", "modal_damping.all.ratio: 2; per cent are to be multiplied by 0.01"),
+]
+SMALL = """
+gravity = [0, 0, -9.81]
+[sections.bar]
+area = 1e-4
+second_moments = [1e-8, 1e-8]
+torsion_constant = 1.5e-8
+density = 2700.0
+youngs_modulus = 7e10
+shear_modulus = 2.6e10
+[bodies.hub]
+mass = 2.0
+inertia = 1.0
+[bodies.panel]
+mass = 2.0
+inertia = 1.0
+[joints.hinge]
+kind = "revolute"
+first = { body = "hub", axis = [0, 0, 1] }
+second = { body = "panel" }
+start = 1.0
+[beams.boom]
+section = "bar"
+length = 2.0
+start = { body = "hub", direction = [1, 0, 0] }
+[modal_damping.all]
+held = "hub"
+ratio = 0.01
+"""
+
+
+@pytest.mark.filterwarnings("ignore::femb.FembWarning")
+def test_numbers_in_other_units_are_pointed_out(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    assert implausible(load_case(tmp_path / "small.toml").model) == ()
+    for change, wanted in IMPLAUSIBLE:
+        found = implausible(load_case(tmp_path / "small.toml", [change]).model)
+        assert any(line.startswith(wanted) for line in found), (change, found)
+
+
+def test_the_numbers_of_the_cases_are_plausible():
+    for path in sorted(CASES.glob("*.toml")):
+        assert implausible(load_case(path).model) == (), path
+
+
+def test_fast_wheels_are_advised_the_reduced_form():
+    model = Model("wheel")
+    for name in ("hub", "wheel"):
+        body(model, name)
+    model.add(Revolute("spin", JointEnd("hub", axis=(0, 0, 1)), JointEnd("wheel"), rates=100.0))
+    (line,) = overview(model, Run(duration=10.0)).advice
+    assert line.startswith('joints.spin turns 159 times in the run: run.formulation = "reduced"')
+    assert overview(model, Run(duration=10.0, formulation="reduced")).advice == ()
+    assert overview(model, Run(duration=1.0)).advice == ()

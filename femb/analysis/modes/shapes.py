@@ -5,25 +5,21 @@ axes, rotations as rotation vectors in the frame's own axes. The scale s is chos
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from femb import __version__
 from femb.analysis.modes.complex_modes import Complex
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.numerics import rotations
-from femb.results.frames import Frames
-from femb.results.record import records_of
+from femb.results.record import still
 from femb.results.results import Results
 
 # The largest displacement by the size of the structure, and the largest rotation (rad), at scale 1.
 DISPLACEMENT = 0.1
 ROTATION = 0.5
-TABLES = ("bodies", "beams")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,23 +72,12 @@ class ModeShapes:
 
     def _results(self, time: Floats, changes: Floats, v: Floats) -> Results:
         """Results of displacements and velocities (t, n_v) from the state."""
-        system, (t, n_v) = self.motion.system, changes.shape
-        layout, q = system.layout, np.tile(self.motion.q, (t, 1))
+        system = self.motion.system
+        layout, q = system.layout, np.tile(self.motion.q, (len(changes), 1))
         q[:, layout.internal_q] += changes[:, layout.internal_v]
         for frame, i, j in zip(layout.frames, layout.frame_q, layout.frame_v, strict=True):
             q[:, i : i + 3] += changes[:, j : j + 3] if frame.freedom else 0.0
             if frame.freedom == 6:
                 turn = rotations.exponential(changes[:, j + 3 : j + 6])
                 q[:, i + 3 : i + 7] = rotations.multiply(q[:, i + 3 : i + 7], turn)
-        none = np.zeros((t, 0))
-        frames = Frames(time, q, v, np.zeros(t), none, np.zeros((t, n_v)), none, none, none, np.zeros((t, 2)))
-        records = records_of(system, TABLES)
-        series: dict[str, Floats] = {"time": time}
-        static: dict[str, Floats] = {}
-        attributes: dict[str, dict[str, Any]] = {}
-        for record in records:
-            series |= record.series(frames)
-            static |= record.static
-            attributes |= record.attributes
-        head = {"femb_version": __version__, "title": system.model.title, "method": "modes", "status": "complete"}
-        return Results(series, static, {"": head, **attributes})
+        return still(system, time, q, v, "modes")

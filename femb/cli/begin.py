@@ -1,0 +1,77 @@
+"""The commands to begin with: ``femb new | cases | info``."""
+
+from pathlib import Path
+
+import click
+
+from femb.cli import completion, library
+from femb.cli.completion import completing
+from femb.cli.files import check_writable, read_results
+from femb.cli.options import RESULTS, OptionError
+from femb.cli.output import say
+from femb.cli.report import reported
+
+
+@click.command()
+@click.argument("kind", required=False, metavar="[KIND]", shell_complete=completing(completion.starters))
+@click.argument("file", required=False, type=click.Path(path_type=Path), metavar="[FILE]")
+def new(kind: str | None, file: Path | None) -> None:
+    """Write a commented case to begin with to FILE [KIND.toml]; without KIND list the kinds.
+
+    A file that exists is not replaced.
+    """
+    with reported():
+        kinds = library.starters()
+        if kind is None:
+            say(*_rows(kinds), {"kinds": {name: known.title for name, known in kinds.items()}})
+            return
+        known = library.chosen(kind, kinds, "kind of starter")
+        target = file or Path(f"{kind}.toml")
+        if target.suffix != ".toml":
+            raise OptionError(f"{target}: a case to begin with is TOML; wanted a name that ends in .toml")
+        check_writable(target)
+        say(*library.copy(known, target))
+
+
+@click.command()
+@click.argument("action", required=False, type=click.Choice(("list", "copy")), default="list", metavar="[copy]")
+@click.argument("name", required=False, shell_complete=completing(completion.cases), metavar="[NAME]")
+@click.argument("folder", required=False, type=click.Path(path_type=Path), metavar="[DIR]")
+def cases(action: str, name: str | None, folder: Path | None) -> None:
+    """List the cases that come with femb; with copy NAME copy one to DIR, by default the current folder.
+
+    The copy of a case has the data that it needs. A file that exists is not replaced.
+    """
+    with reported():
+        known = library.cases()
+        if action == "list":
+            purposes = {each.name: {"title": each.title, "purpose": each.purpose} for each in known.values()}
+            say(*_rows(known), {"cases": purposes})
+            return
+        if name is None:
+            raise OptionError("copy: wanted a NAME, as femb cases lists them")
+        case = library.chosen(name.removesuffix(".toml").removesuffix(".py"), known, "case")
+        target = (folder or Path()) / case.file.name
+        check_writable(target)
+        say(*library.copy(case, target))
+
+
+@click.command()
+@RESULTS
+def info(results: Path) -> None:
+    """Print what results contain: what was run and how, statistics, the audit in words, quantities, time span."""
+    from femb.results.description import described, description
+
+    with reported():
+        file, data = read_results(results)
+        content = description(data)
+        size = file.stat().st_size if file.exists() else 0
+        say(f"{'file':22}{file}, {size / 1e6:.3g} MB", described(content), {"file": file, "bytes": size}, content)
+
+
+def _rows(known: dict[str, library.Known]) -> list[str]:
+    """A line for the name and title of each, and its purpose below it."""
+    width = max(map(len, known), default=0) + 2
+    indent = " " * (width + 2)
+    wrapped = {each.name: click.wrap_text(each.purpose, 100, indent, indent) for each in known.values()}
+    return [f"{each.name:{width}}{each.title}\n{wrapped[each.name]}" for each in known.values()]
