@@ -43,6 +43,16 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),
+    "satellite_deployment_motion": (
+        "satellite_deployment", (), "picture --times 0,3,5,8,14 --frame hub --azimuth -75 --elevation 40 --dpi 70"),
+    "array_deployment": (
+        "array_deployment", (), "picture --times 0,3,5,7,9 --frame satellite --azimuth -75 --elevation 15 --dpi 60"),
+    "double_pendulum_flexible": ("double_pendulum_flexible", (), "picture --times 0,0.1,0.2,0.3,0.4 --dpi 60"),
+    "four_bar_misaligned": ("four_bar_misaligned", (), "picture --times 0,1,2 --dpi 60"),
+    **{name: (name, (), "plot --dpi 60")
+       for name in ("chain_universal", "iftomm_a01_pendulum", "iftomm_a02_four_bar", "iftomm_a03_squeezer",
+                    "iftomm_a04_bricard", "iftomm_a05_governor", "kamman_two_bodies", "rotor_floating",
+                    "satellite_hinged_panel", "slider_crank_flexible", "slider_crank_rigid")},
     "satellite_two_arrays": ("satellite_two_arrays", (), "plot --dpi 90"),
     "satellite_two_arrays_model": ("satellite_two_arrays", (), "picture --times 0 --dpi 60"),
     "satellite_two_arrays_slew": ("satellite_two_arrays_slew", (), "plot --what slew --dpi 70"),
@@ -161,11 +171,21 @@ def draw_settling_sobol(path: Path, folder: Path) -> None:
     plot(Results.read(folder / "sobol" / "sweep.h5"), path, "sobol of vibration", dpi=80)
 
 
+def draw_tutorial(path: Path, folder: Path) -> None:
+    """The deployment of the tutorial, whose case is a block of its page."""
+    page = (ROOT / "docs" / "tutorials" / "deployment.md").read_text()
+    case = folder / "fold.toml"
+    case.write_text(page.split("```toml title=fold.toml\n")[1].split("```")[0])
+    results = simulate(case).in_frame("hub")
+    picture(results, path, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0], azimuth=-75.0, elevation=15.0, dpi=60)
+
+
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
+    "tutorial_deployment": draw_tutorial,
     "satellite_two_arrays_modes": draw_shapes,
     "satellite_two_arrays_bode": draw_bode,
     **validation_pictures.DRAWN,

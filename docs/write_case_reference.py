@@ -1,0 +1,230 @@
+"""Write docs/reference/case_file.md: all tables, kinds and keys of a case file, from its schema.
+
+    python docs/write_case_reference.py
+
+Types, defaults and meanings are those of ``femb schema``, units those with which texts such as "10 mm" are read.
+Examples are items of the cases and of the how-tos. ``tests/docs/test_site.py`` checks that the page is up to date.
+"""
+
+import dataclasses
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from femb.case.build import OPTIONS, kinds
+from femb.case.json_schema import TABLES, schema
+from femb.case.schema import choices, keys_of, required_keys, table_kind
+from femb.case.units import takes_numbers, units_of
+from femb.profiles import PROFILES
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "reference" / "case_file.md"
+EXAMPLES = PAGE.parent / "examples.toml"  # of what no case has
+TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LONGEST = 420  # characters of an example
+HEAD = """# The case file
+
+All tables and keys of a case file. This page is made from the schema by `python docs/write_case_reference.py`; the
+same schema [completes keys in editors](../howto/edit_case_files.md), and `femb check CASE` checks a file by it. The
+pages [run a case](../howto/run_a_case.md), [sections](../howto/sections.md), [joints](../howto/joints.md) and
+[functions of time](../howto/profiles.md) explain the use.
+
+An item is a table with a name of your choice, such as `[bodies.hub]`; its `kind` is the first of its table unless the
+key `kind` says another one. Keys in **bold** are required. Units are SI and radians; where a unit is listed, a text
+with a unit such as `"10 mm"` is read too, which needs the extra `units`. Of two units the first applies to angles, the
+other to strokes; "-" is no unit; "own" are numbers with different units, see the meaning.
+"""
+TOP = {
+    "title": ("text", "", '`""`', "for figures and reports"),
+    "gravity": ("3 numbers", "m/s2", "`[0, 0, 0]`", "uniform acceleration, inertial axes"),
+    "include": (
+        "text, or a list of texts", "", "", "case files whose tables belong to this case too, relative to its folder",
+    ),
+    "patterns": (
+        "tables", "", "",
+        "[items that are repeated](../howto/run_a_case.md#write-a-case), such as the panels of an array: `count`, "
+        "`each`, `first`, `last`, and tables of items with expressions such as `{2*i}`",
+    ),
+}  # fmt: skip
+"""Type, unit, default and meaning of the keys outside tables."""
+COLUMNS = "| key | type | unit | default | meaning |\n| --- | --- | --- | --- | --- |"
+
+
+def page() -> str:
+    """The text of the page."""
+    writer = Writer()
+    rows = [f"| `{key}` | {' | '.join(cells)} |" for key, cells in TOP.items()]
+    parts = [HEAD, "\n".join(["## The top of the file\n", COLUMNS, *rows, ""])]
+    for table, words in kinds().items():
+        parts.append(f"## {table}\n\n{TABLES[table]}\n")
+        for word, kind in words.items():
+            also = "".join(f", `{name}`" for name in getattr(kind, "also", ()))
+            title = f"{table}: {word}" if len(words) > 1 else f"A table of {table}"
+            needed = f'`kind = "{word}"`{also}' + (", the default" if kind is next(iter(words.values())) else "")
+            parts.append(writer.section(title, kind, f"{needed}. " if len(words) > 1 else ""))
+    for table, kind in OPTIONS.items():
+        parts.append(f"## {table}\n\n{TABLES[table]}\n")
+        parts.append(writer.section(f"The table {table}", kind, ""))
+    parts.append("## Functions of time\n\nA profile is a table with the key `shape`.\n")
+    parts += [writer.section(f"shape: {word}", kind, f'`shape = "{word}"`. ') for word, kind in PROFILES.items()]
+    parts.append("## Nested tables\n\nTables that are values of keys.\n")
+    parts += [writer.section(kind.__name__, kind, "") for kind in writer.nested()]
+    return "\n".join(parts)
+
+
+class Writer:
+    """Writes the tables of dataclasses with types from the schema."""
+
+    def __init__(self) -> None:
+        self.definitions = schema()["definitions"]
+        self.examples = examples()
+
+    def nested(self) -> list[type]:
+        """The dataclasses of values, in the order of the schema."""
+        known = {kind for words in kinds().values() for kind in words.values()}
+        known |= set(PROFILES.values()) | set(OPTIONS.values())
+        found: dict[str, type] = {}
+        todo = list(known)
+        while todo:
+            for hint in keys_of(todo.pop()).values():
+                for kind in _classes(hint):
+                    if kind not in known and kind.__name__ not in found and kind.__name__ in self.definitions:
+                        found[kind.__name__] = kind
+                        todo.append(kind)
+        return [found[name] for name in self.definitions if name in found]
+
+    def section(self, title: str, kind: type, tag: str) -> str:
+        """Heading, purpose, keys and an example of one kind of table."""
+        definition = self.definitions[kind.__name__]
+        rows = [COLUMNS]
+        for key, value in definition["properties"].items():
+            if key not in keys_of(kind):
+                continue  # kind or shape
+            form = typed(value)
+            unit = unit_of(kind, key) if takes_numbers(kind, key) else ""
+            default = f"`{json.dumps(value['default'], ensure_ascii=False)}`" if "default" in value else ""
+            name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
+            meaning = value.get("description", "")
+            meaning = "see above" if meaning == definition["description"] else meaning
+            rows.append(f"| {name} | {form} | {unit} | {default} | {escaped(meaning)} |")
+        table = "\n".join(rows) if len(rows) > 1 else "It has no further keys."
+        example = self.examples.get(kind.__name__)
+        shown = f"\n```text\n{example}\n```\n" if example else ""
+        return f"### {title}\n\n{tag}{escaped(definition['description'])}\n\n{table}\n{shown}"
+
+
+def typed(value: dict[str, Any]) -> str:
+    """The type of a value of the schema, in words."""
+    if "enum" in value:
+        return "one of " + ", ".join(f"`{word}`" for word in value["enum"])
+    for word in ("anyOf", "allOf"):
+        if word in value:
+            return ", or ".join(dict.fromkeys(map(typed, value[word])))
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return "[profile](#functions-of-time)" if name == "Profile" else f"[table](#{name.lower()})"
+    if value.get("type") == "array":
+        return array(value)
+    names = {"number": "number", "integer": "whole number", "boolean": "true or false", "object": "table"}
+    kind = value.get("type", "value")
+    return "number" if isinstance(kind, list) else names.get(kind, "text")
+
+
+def array(value: dict[str, Any]) -> str:
+    """The same of a list."""
+    sizes = []
+    while value.get("type") == "array":
+        sizes.append(str(value["maxItems"]) if "maxItems" in value else "n")
+        value = value["items"]
+    entries = typed(value)
+    if entries != "number":
+        return f"list of: {entries}"
+    return (
+        (f"{sizes[0]} numbers" if sizes != ["n"] else "list of numbers")
+        if len(sizes) == 1
+        else (" x ".join(sizes) + " numbers")
+    )
+
+
+def unit_of(kind: type, key: str) -> str:
+    """The unit of a key, in words."""
+    units = units_of(kind, key)
+    return ", ".join(unit or "-" for unit in units) if units else "own"
+
+
+def escaped(text: str) -> str:
+    """A text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
+
+
+def _classes(hint: Any) -> Iterator[type]:
+    options = choices(hint)
+    for option in (*options, *(entry for each in options for entry in get_args(each))):
+        if isinstance(option, type) and dataclasses.is_dataclass(option):
+            yield option
+
+
+def examples() -> dict[str, str]:
+    """An item of each kind by its class: of those in the cases and how-tos the one with most keys, if it is short."""
+    texts = [path.read_text() for path in (EXAMPLES, *sorted((ROOT / "cases").glob("*.toml")))]
+    for path in sorted((ROOT / "docs" / "howto").glob("*.md")):
+        texts += TOML.findall(path.read_text()) if not path.stem.startswith("add_") else []
+    found: dict[str, list[tuple[int, str]]] = {}
+    for text in texts:
+        for kind, keys, shown in items(tomllib.loads(text)):
+            if len(shown) <= LONGEST:
+                found.setdefault(kind.__name__, []).append((len(keys), shown))
+    return {name: max(each, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))[1] for name, each in found.items()}
+
+
+def items(document: dict[str, Any]) -> Iterator[tuple[type, set[str], str]]:
+    """Class, keys and text of every item and nested table of a case."""
+    for table, words in kinds().items():
+        first = next(iter(words))
+        known = {name: kind for word, kind in words.items() for name in (word, *getattr(kind, "also", ()))}
+        for name, values in document.get(table, {}).items():
+            kind = known.get(values.get("kind", first))
+            if kind is not None:
+                lines = [f"{key} = {written(value)}" for key, value in values.items()]
+                yield kind, set(values), "\n".join([f"[{table}.{written_key(name)}]", *lines])
+                yield from inside(kind, values)
+    for table, kind in OPTIONS.items():
+        if values := document.get(table, {}):
+            lines = [f"{key} = {written(value)}" for key, value in values.items()]
+            yield kind, set(values), "\n".join([f"[{table}]", *lines])
+            yield from inside(kind, values)
+
+
+def inside(kind: type, values: dict[str, Any]) -> Iterator[tuple[type, set[str], str]]:
+    """The same of the tables that are values."""
+    for key, hint in keys_of(kind).items():
+        value = values.get(key)
+        for entry in value if isinstance(value, list) else [value]:
+            options = [entry_kind for entry_kind in _classes(hint) if entry_kind is not table_kind(hint, entry)]
+            nested = table_kind(hint, entry) or (options[0] if options and isinstance(entry, dict) else None)
+            if nested is not None:
+                shown = f"{key} = {written(value if isinstance(value, dict) else [entry])}"
+                yield nested, set(entry), shown
+                yield from inside(nested, entry)
+
+
+def written(value: Any) -> str:
+    """A value as in a file of TOML, on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{written_key(key)} = {written(entry)}" for key, entry in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False) if not isinstance(value, float) else f"{value!r}"
+
+
+def written_key(key: str) -> str:
+    """A key, with quotes where it needs them."""
+    return key if re.fullmatch(r"[\w-]+", key) else json.dumps(key)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(PAGE)

@@ -1,0 +1,97 @@
+"""Write docs/reference/python.md: every public name of femb with its purpose, in groups.
+
+    python docs/write_python_reference.py
+
+The purpose is the first sentence of the docstring. The site adds pages with the whole docstrings, which ``hooks.py``
+makes of the same groups. ``tests/docs/test_site.py`` checks that the page is up to date and that no name is missing.
+"""
+
+import inspect
+import re
+from pathlib import Path
+
+import femb
+from femb import profiles
+from femb.elements import catalogue
+
+PAGE = Path(__file__).resolve().parent / "reference" / "python.md"
+HEAD = """# Python names
+
+Every public name of `femb`, with its purpose. This page is made from the docstrings by
+`python docs/write_python_reference.py`. `help(femb.NAME)` shows the whole docstring, with shapes, units, frames and
+errors; the site shows it behind each name. [In Python](../howto/python.md) explains the use.
+"""
+DESCRIBED: dict[str, str] = {
+    "body": "Bodies",
+    "modal": "Bodies",
+    "beam": "Beams and sections",
+    "exact": "Beams and sections",
+    "joint": "Joints, drivers and forces in joints",
+    "load": "Loads",
+    "spring": "Springs and dampers",
+    "marker": "Places",
+}
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Models and cases": ("Model", "load_case", "schema", "Run", "Tolerances", "Output", "Figure"),
+    "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "mass_derivative",
+                       "gyroscopic_force", "lock_angles", "Differentiated"),
+    "Statics": ("static", "StaticResults"),
+    "Results, figures and files": ("Results", "plot", "picture", "animate", "report", "show", "export_csv",
+                                   "export_vtu", "export_xdmf"),
+    "Modes and loads": ("modes", "Modes", "mode_sweep", "ModeSweep", "Participation", "HybridCoordinates",
+                        "base_motion", "quasi_static", "ModalMotion", "peak_loads", "PeakLoads", "completed",
+                        "modal_model", "ModalModel"),
+    "Linear models": ("linearize", "StateSpace", "FrequencyResponse", "linear_model", "LinearModel", "shake",
+                      "operating_point", "OperatingPoint", "trim", "periodic", "Periodic", "multiblade", "nine_blocks",
+                      "NineBlocks"),
+    "Finite element models": ("FeModel", "MeshInterface", "Reduction", "ReducedBody", "reduce_mesh", "reduce_matrices",
+                              "reduce_model", "reduce_beams", "reduce_further", "reduced_craig_bampton",
+                              "read_reduced_body", "write_reduced_body"),
+    "Hand-over to other programs": ("hybrid_coordinates", "CraigBampton", "MechanicalModel", "hinged_panels",
+                                    "sliding_masses", "port", "Port", "write_flex42", "write_fmu"),
+    "Trees and matrices": ("relative_kinematics", "RelativeKinematics", "RelativeState", "reduced_matrices",
+                           "ReducedMatrices", "joint_matrices", "JointMatrices", "energy_matrix", "EnergyMatrix",
+                           "small_motion", "SmallMotion", "Root"),
+    "Studies": ("Study", "sweep", "Sweep", "sobol_indices", "SobolIndices"),
+    "Errors and warnings": ("FembError", "ModelError", "SolveError", "ResultError", "FembWarning"),
+}  # fmt: skip
+"""Names in groups; those of the elements follow from the folders of the catalogue."""
+VALUES = {"MATERIALS": "Materials by the names that sections take, each with its source."}
+
+
+def groups() -> dict[str, list[str]]:
+    """All public names by group; the profiles of time with their module."""
+    found: dict[str, list[str]] = {"Models and cases": list(GROUPS["Models and cases"])}
+    for name, kind in vars(catalogue).items():
+        if isinstance(kind, type) and name in femb.__all__:
+            folder = kind.__module__.removeprefix("femb.elements.").split(".")[0]
+            found.setdefault(DESCRIBED[folder], []).append(name)
+    found["Beams and sections"] += ["SectionTable", "read_sections", "MATERIALS"]
+    found["Functions of time"] = [f"profiles.{kind.__name__}" for kind in profiles.PROFILES.values()]
+    return found | {title: list(names) for title, names in GROUPS.items()}
+
+
+def value_of(name: str) -> object:
+    """What a name of the page stands for."""
+    return getattr(profiles, name.removeprefix("profiles.")) if name.startswith("profiles.") else getattr(femb, name)
+
+
+def purpose(name: str) -> str:
+    """The first sentence of a docstring."""
+    text = VALUES.get(name) or inspect.getdoc(value_of(name)) or ""
+    first = re.split(r"(?<=[.])\s(?=[A-Z])|\n\n", text, maxsplit=1)[0]
+    return " ".join(first.split()).replace("``", "`").replace("|", "\\|")
+
+
+def page() -> str:
+    """The text of the page."""
+    parts = [HEAD]
+    for title, names in groups().items():
+        rows = [f"| `{name}` | {purpose(name)} |" for name in names]
+        parts.append("\n".join([f"## {title}\n", "| name | purpose |", "| --- | --- |", *rows, ""]))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(PAGE)
