@@ -32,7 +32,7 @@ DESCRIBED: dict[str, str] = {
     "marker": "Places",
 }
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Models and cases": ("Model", "load_case", "schema", "Run", "Tolerances", "Output", "Figure"),
+    "Models and cases": ("Model", "load_case", "schema", "Run", "StartState", "Tolerances", "Output", "Figure"),
     "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "mass_derivative",
                        "gyroscopic_force", "lock_angles", "Differentiated"),
     "Statics": ("static", "StaticResults"),
@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Trees and matrices": ("relative_kinematics", "RelativeKinematics", "RelativeState", "reduced_matrices",
                            "ReducedMatrices", "joint_matrices", "JointMatrices", "energy_matrix", "EnergyMatrix",
                            "small_motion", "SmallMotion", "Root"),
-    "Studies": ("Study", "sweep", "Sweep", "sobol_indices", "SobolIndices"),
+    "Studies": ("Study", "sweep", "Sweep", "Ensemble", "simulate_ensemble", "sobol_indices", "SobolIndices"),
     "Errors and warnings": ("FembError", "ModelError", "SolveError", "ResultError", "FembWarning"),
 }  # fmt: skip
 """Names in groups; those of the elements follow from the folders of the catalogue."""

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.base.html import table
 from femb.base.types import Floats
 from femb.results import tables
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content, listing, read_only, shapes_of
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content, read_only, shapes_of
 from femb.results.beam import Beam
 from femb.results.file import write_content
 from femb.results.groups import (
@@ -35,6 +34,7 @@ from femb.results.groups import (
 from femb.results.quantity import Group, Groups
 from femb.results.read import read_content
 from femb.results.read_one import read_array_of
+from femb.results.summary import html_of, parts_of
 from femb.results.view import INERTIAL, seen_from
 
 if TYPE_CHECKING:
@@ -239,20 +239,7 @@ class Results:
         yield self.audit
 
     def _repr_html_(self) -> str:
-        # the parts of the repr as rows
-        status, *parts = repr(self).removeprefix("<Results: ").removesuffix(">").split("; ")
-        found = [(name, text) for name, _, text in (part.partition(": ") for part in parts)]
-        return table(self.title or "Results", [("status", status), ("method", self.method), *found])
+        return html_of(self)
 
     def __repr__(self) -> str:
-        time = self.time
-        times = f"{time.size} times {time[0]:g} to {time[-1]:g} s" if time.size else "no times"
-        parts = [f"{self.status or 'no status'}, {times}"]
-        parts += [f"{g._kind}: {listing(g, 6)}" for g in (self.bodies, self.beams, self.joints, self.drivers) if g]
-        for label, name, unit in (
-            ("energy error", "energy_error", " J"),
-            ("constraint violation", "constraint_position", ""),
-        ):
-            if name in self.audit and time.size:
-                parts.append(f"largest {label} {np.max(np.abs(self.audit[name])):.2g}{unit}")
-        return f"<Results: {'; '.join(parts)}>"
+        return f"<Results: {'; '.join(parts_of(self))}>"

@@ -25,6 +25,7 @@ from femb.layout.element import TrialError
 from femb.model.model import Model
 from femb.results.file import MemoryWriter
 from femb.results.frames import Frames
+from femb.results.instants import evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.steppers import make_stepper
@@ -159,8 +160,8 @@ class _Group:
         run, reason = with_method(members[0], self.run)
         form = StackedSystem(members)
         stepper = make_stepper(form, run)
-        frames = list(integrate(form, stepper, run.output_times(), RunSummary([]), max_steps=run.most_steps))
-        all_frames = Frames.joined(frames)
+        instants = list(integrate(form, stepper, run.output_times(), RunSummary([]), max_steps=run.most_steps))
+        all_frames = interpolated(instants) if run.output.motion_only else evaluated(instants)
         statistics = stepper.statistics.as_dict() | {"members": len(members)}
         for k, number in enumerate(numbers):
             self.results[number] = _recorded(members[k], run, reason, _frames_of(form, k, all_frames), statistics)

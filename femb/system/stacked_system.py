@@ -87,6 +87,16 @@ class StackedSystem(System):
         # one by one, for the input at fault
         return u if np.all(np.isfinite(u)) else super().inputs_at(t, q, v)
 
+    def inputs_of_times(self, times: Floats) -> Floats | None:
+        """u (s, n_u) at s times; equal functions of time are evaluated once. None as that of a single system."""
+        u = np.empty((len(times), self.n_u))
+        try:
+            for function, places in self._functions:
+                u[:, places] = np.array([function(t) for t in times.tolist()], dtype=float)[:, None]
+        except Exception:
+            return None
+        return u if np.isfinite(u).all() else None
+
 
 def _functions(inputs: list[Input]) -> list[tuple[Callable[..., Any], list[int]]]:
     """The different functions of inputs of one component, each with the places of its value in u."""

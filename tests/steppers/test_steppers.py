@@ -599,9 +599,9 @@ def test_statistics(name):
     got = stepper.statistics
     assert got.steps == len(steps)
     if name == "radau":
-        # the start takes one residual and one factorisation of the mass for its acceleration
+        # the start takes one residual for its acceleration; the kernel for many states factorises its mass
         assert got.evaluations == counts["residuals"] - 1
-        assert got.factorizations == counts["factorizations"] - 1
+        assert got.factorizations == counts["factorizations"]
         assert got.jacobians == counts["jacobians"]
         assert got.evaluations >= 3 * got.newton_iterations + got.steps
         assert got.newton_iterations >= got.steps
