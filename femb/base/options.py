@@ -145,7 +145,9 @@ class Run:
             if not isinstance(self.output, Output):
                 check.fail("output", f"got {shown(self.output)}, wanted an Output of patterns, precision, compression")
             check.require("rtol", "rtol" in check.bad or 1e-14 <= self.rtol < 1.0, "must be from 1e-14 to below 1")
-            if not isinstance(self.start, str | StartState):
+            if isinstance(self.start, str):
+                check.require("start", self.start in STARTS, f"must be one of {', '.join(map(repr, STARTS))}")
+            elif not isinstance(self.start, StartState):
                 check.fail("start", f"got {shown(self.start)}, wanted a word or {{ results = FILE }}")
             check.whole("max_order", 1, 5)
             if "spectral_radius" not in check.bad:

@@ -10,6 +10,7 @@ import pytest
 from checkout import CASES, ROOT
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
+from long_runs import slow_but
 
 from femb import Model, Results, RigidBody, load_case, simulate
 from femb.cli import cli, library
@@ -32,7 +33,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("kind", library.starters())
+@pytest.mark.parametrize("kind", slow_but(["satellite"], library.starters()))
 def test_a_starter_is_a_case_without_warnings_that_runs(kind, place):
     out = CliRunner().invoke(cli, ["new", kind])
     assert out.exit_code == 0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow
 
 import femb
 from femb.base.output import MOTION
@@ -19,7 +20,7 @@ def model():
     return made
 
 
-@pytest.mark.parametrize("method", ["radau", "rk"])
+@pytest.mark.parametrize("method", ["radau", slow("rk")])
 def test_motion_is_that_of_a_full_run(method):
     words = {"duration": 0.05 if method == "rk" else 1.0, "output_interval": 0.01, "method": method, "rtol": 1e-8}
     whole = femb.simulate(model(), **words)

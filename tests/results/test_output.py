@@ -180,6 +180,7 @@ def test_a_damaged_part_of_a_node_is_refused(tmp_path):
         femb.Results.read_array(file, "beams/boom[0]/position")
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_steps():
     model = femb.Model()
     model.add(femb.RigidBody("b", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(0.1, 2.0, 0.1)))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checkout import CASES
+from long_runs import slow
 from oracles.stiff_motion import flying_beam, wire_satellite
 
 from femb import FembWarning, Model, RigidBody, load_case, simulate
@@ -70,7 +71,7 @@ def test_an_impact_is_followed_all_the_same(method, stiffness):
     assert results.bodies["b"].velocity[-1, 0] == pytest.approx(-1.0, rel=2e-3)
 
 
-@pytest.mark.parametrize("formulation", ["quaternion", "reduced"])
+@pytest.mark.parametrize("formulation", [slow("quaternion"), "reduced"])
 def test_every_formulation_takes_a_filter(formulation):
     case = load_case(CASES / "satellite_forced.toml", ["run.duration=1.0", "run.output_interval=0.1", "run.filter=2.0"])
     one, other = (simulate(case.model, replace(case.run, formulation=each)) for each in ("velocity", formulation))

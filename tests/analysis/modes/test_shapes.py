@@ -74,6 +74,7 @@ def femb(*arguments):
     return CliRunner().invoke(cli, list(map(str, arguments)), prog_name="femb")
 
 
+@pytest.mark.slow
 def test_films_and_meshes_of_the_command(tmp_path):
     words = ["modes", "cases/satellite_free.toml", "--modes", "1", "--out", tmp_path]
     result = femb(*words, "--films", "--export", "xdmf")

@@ -41,6 +41,7 @@ def test_first_order(strain):
     np.testing.assert_allclose(change, (ahead - behind) / (2.0 * h), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_tangent_with_the_strains_of_the_coordinates_is_the_tangent():
     system, q, _ = bent()
     still = np.zeros(system.n_v)
