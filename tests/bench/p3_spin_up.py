@@ -16,7 +16,7 @@ LENGTH, MASS, SPIN = 10.0, 1.2, (1.2e-3, 6e-4, 6e-4)
 AXIAL, SHEAR, TORSION, BENDING = 2.8e7, 1e7, 1e4, 1.4e4
 RATE, RISE, DURATION = 6.0, 15.0, 20.0
 OUTPUTS, EVERY = 1000, 25
-CABLE, BEAM = "Exudyn, 2-D cable", "Exudyn, 3-D exact beam"
+BEAM = "Exudyn, 3-D exact beam"
 
 
 def angle(t: float) -> tuple[float, float, float]:
@@ -62,30 +62,6 @@ def by_femb(elements: int, rtol: float, duration: float = DURATION, **options: A
     return femb.simulate(model, duration=duration, rtol=rtol, output=MOTION, **words).beams["arm"].position[::EVERY, -1]
 
 
-def exudyn_cable(elements: int, step: float, duration: float = DURATION) -> np.ndarray:
-    """The cubic cable in the plane; its root's slope is driven by a revolute joint on a turned ground."""
-    from .exudyn_peer import Peer, items
-
-    peer, length = Peer(), LENGTH / elements
-    nodes = [
-        peer.add(items.NodePoint2DSlope1(referenceCoordinates=[length * k, 0.0, 1.0, 0.0])) for k in range(elements + 1)
-    ]
-    for pair in pairwise(nodes):
-        words = {"massPerLength": MASS, "bendingStiffness": BENDING, "axialStiffness": AXIAL, "length": length}
-        peer.add(items.ObjectANCFCable2D(nodeNumbers=list(pair), **words))
-    # A hub whose angle is prescribed, and to which the first node's position and slope are clamped.
-    hub = peer.add(items.NodeRigidBody2D(referenceCoordinates=[0.0, 0.0, 0.0]))
-    peer.add(items.ObjectRigidBody2D(physicsMass=1.0, physicsInertia=1.0, nodeNumber=hub))
-    drive(peer, hub, 3)
-    one = peer.add(items.MarkerNodeRigid(nodeNumber=hub))
-    other = peer.add(items.MarkerNodeRigid(nodeNumber=nodes[0]))
-    peer.add(items.GenericJoint(markerNumbers=[one, other], constrainedAxes=[1, 1, 0, 0, 0, 1]))
-    sensors = peer.watch(*nodes)
-    peer.system.Assemble()
-    peer.run(peer.settings(duration, step, DURATION / OUTPUTS, newton=(1e-8, 1e-8)))
-    return peer.history(sensors[-1])[::EVERY]
-
-
 def drive(peer: Any, node: int, coordinates: int) -> None:
     """Hold a node of the plane, its angle as the driver says."""
     from .exudyn_peer import items
@@ -121,7 +97,8 @@ def exudyn_beam(elements: int, step: float, duration: float = DURATION) -> np.nd
     peer.add(items.GenericJoint(markerNumbers=[one, other]))
     sensors = peer.watch(*nodes)
     peer.system.Assemble()
-    peer.run(peer.settings(duration, step, DURATION / OUTPUTS, newton=(1e-6, 1e-6)))
+    # without numerical damping its Newton iteration fails after some 10 s
+    peer.run(peer.settings(duration, step, DURATION / OUTPUTS, newton=(1e-6, 1e-6), radius=0.95))
     return peer.history(sensors[-1])[::EVERY]
 
 
@@ -129,16 +106,12 @@ def contenders(quick: bool) -> list[Contender]:
     if quick:
         return [
             Contender(FEMB, "exact, N = 4, radau 1e-4", partial(by_femb, 4, 1e-4, 1.0)),
-            Contender(CABLE, "N = 4, h = 5e-3", partial(exudyn_cable, 4, 5e-3, 1.0)),
             Contender(BEAM, "N = 4, h = 5e-3", partial(exudyn_beam, 4, 5e-3, 1.0)),
         ]
     runs = ((2, 1e-4), (4, 1e-4), (4, 1e-5), (4, 1e-6), (8, 1e-5), (8, 1e-6))
     found = [Contender(FEMB, f"exact, N = {n}, radau {rtol:.0e}", partial(by_femb, n, rtol)) for n, rtol in runs]
-    for name, function, settings in (
-        (CABLE, exudyn_cable, ((4, 5e-3), (8, 5e-3), (8, 2e-3), (16, 2e-3))),
-        (BEAM, exudyn_beam, ((8, 1e-2), (8, 5e-3), (16, 5e-3), (32, 5e-3))),
-    ):
-        found += [Contender(name, f"N = {n}, h = {h:g}", partial(function, n, h)) for n, h in settings]
+    settings = ((8, 1e-2), (8, 5e-3), (16, 5e-3), (32, 5e-3))
+    found += [Contender(BEAM, f"N = {n}, h = {h:g}", partial(exudyn_beam, n, h)) for n, h in settings]
     return found
 
 
@@ -150,8 +123,8 @@ def problems() -> list[Problem]:
             "largest error of the tip's position, m",
             contenders,
             partial(by_femb, 16, 1e-7),
-            (Target(CABLE, 4.0), Target(BEAM, 20.0)),
-            notes="reference: 16 exact elements, rtol = 1e-7; the cable neither shears nor has inertia of rotation",
+            (Target(BEAM, 20.0),),
+            notes="reference: 16 exact elements, rtol = 1e-7",
             size=10.0,
         )
     ]
