@@ -40,7 +40,7 @@ GROUPS = {
     "TRUNCATION": Group("truncation", linear.TRUNCATION, "modes", (1, 2, 3, 5, 8)),
     "SUMS": Group("sums over modes, remainder", loads.SUMS, "modes", (1, 3, 6, 12, 24, 60)),
     "SHAKE": Group("base shake, error", loads.SHAKE, "n", (4, 8, 16, 24, 32), (1, 3)),
-    "PEAKS": Group("peak loads, error", loads.PEAKS, "n", (2, 4, 8, 16), (0, 2)),
+    "PEAKS": Group("peak loads, error", loads.PEAKS, "n", (2, 4, 8), (0, 2)),
 }
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from femb.results.arrays import Block, joined
 
 CHUNK_BYTES = 1 << 16  # unit of reading and checking
-BATCH_BYTES = 1 << 25  # collected before a write
+BATCH_BYTES = 1 << 23  # collected before a write
 # Most output times in a chunk of an array of many nodes, so that the history of one node is in few chunks.
 TOGETHER = 256
 
