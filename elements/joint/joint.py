@@ -1,6 +1,7 @@
 """Base class of joints: two ends, axes, a table of rows of constraint, and coordinates."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,6 +105,17 @@ class Joint(Item):
     def _start(self) -> Floats:
         return np.zeros(len(self.coordinates)) if self.start is None else self.start
 
+    # Placement and equations both need the following two.
+
+    @cached_property
+    def _relative(self) -> tuple[Floats, Floats]:
+        return self.relative()
+
+    @cached_property
+    def _of_first(self) -> Floats:
+        """Axes (3, 3) of the joint in those of the first end's host."""
+        return axes_of(self.first.axis if self.first.axis is not None else (0.0, 0.0, 1.0), self.first.reference)
+
     def other_pose(
         self, first_known: bool, point: Floats, axes: Floats, given: Floats | None
     ) -> tuple[Floats, Floats] | None:
@@ -113,8 +125,7 @@ class Joint(Item):
         known end, inertial. given : the quaternion of the body, if it is known.
         """
         unknown = self.second if first_known else self.first
-        offset, rotation = self.relative()
-        of_first = axes_of(self.first.axis if self.first.axis is not None else (0.0, 0.0, 1.0), self.first.reference)
+        (offset, rotation), of_first = self._relative, self._of_first
         zero = self.at_zero(of_first)
         of_second = zero if self.second.axis is None else axes_of(self.second.axis, self.second.reference)
         # A_second C_second = A_first C_first rotation
@@ -132,9 +143,9 @@ class Joint(Item):
 
     def axes(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         """(3, 3) axes of the joint in the axes of both hosts, for the start quaternions of the hosts."""
-        of_first = axes_of(self.first.axis if self.first.axis is not None else (0.0, 0.0, 1.0), self.first.reference)
+        of_first = self._of_first
         relative = rotations.rotation_matrix(rotations.multiply(rotations.conjugate(second), first)) @ of_first
-        zero = relative @ self.relative()[1]
+        zero = relative @ self._relative[1]
         if self.second.axis is None:
             return of_first, zero
         if self.second.reference is not None:
