@@ -141,7 +141,7 @@ class Recorder:
         block: dict[str, Floats] = {"time": frames.time}
         select = self.selection
         for record in self.evaluated:
-            block |= record.series(frames)
+            block |= record.at(frames, select.output.motion_only)
         for k, batch in enumerate(system.batches):
             if select.wants(k):
                 block |= select.noted(k, batch.records(frames, system.batches))
