@@ -1,5 +1,6 @@
 """Parent joint of each frame of a joint tree, free roots, and the degrees of freedom of a joint from its rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,17 +105,24 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
     raise ValueError("has no angles that make one")
 
 
-def end_pose(layout: Layout, station: Station, Q: Floats) -> tuple[Floats, Floats]:
-    """Point (3,) and quaternion (4,) of a joint's end at the System's Q; the inertial axes for a negative frame."""
-    if station.frame < 0:
-        return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-    frame, i = layout.frames[station.frame], layout.frame_q[station.frame]
-    r, p = frame.position, frame.quaternion
-    if frame.freedom:
-        r = Q[i : i + 3]
-    if frame.freedom == 6:
-        p = rotations.normalise(Q[i + 3 : i + 7])
-    return r + rotations.rotate(p, station.offset), rotations.multiply(p, station.rotation)
+def end_poses(layout: Layout, ends: Sequence[Station], Q: Floats) -> tuple[Floats, Floats]:
+    """Points (n, 3) and quaternions (n, 4) of ends of joints at the System's Q; inertial axes for negative frames."""
+    r, p = np.zeros((len(ends), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(ends), 1))
+    turning = []
+    for n, end in enumerate(ends):
+        if end.frame >= 0:
+            frame, i = layout.frames[end.frame], layout.frame_q[end.frame]
+            r[n], p[n] = frame.position, frame.quaternion
+            if frame.freedom:
+                r[n] = Q[i : i + 3]
+            if frame.freedom == 6:
+                p[n] = Q[i + 3 : i + 7]
+                turning.append(n)
+    p[turning] = rotations.normalise(p[turning])
+    offsets, turns = (np.array([getattr(end, word) for end in ends]) for word in ("offset", "rotation"))
+    inertial = np.array([end.frame < 0 for end in ends])[:, None]
+    points, quaternions = r + rotations.rotate(p, offsets), rotations.multiply(p, turns)
+    return np.where(inertial, r, points), np.where(inertial, p, quaternions)
 
 
 def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:
