@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -67,17 +68,17 @@ class TreeFrame:
     first_u: int
     body_velocity: bool = False
 
-    @property
+    @cached_property
     def q(self) -> slice:
         """Its coordinates: strokes, then angles."""
         return slice(self.first_q, self.first_q + len(self.strokes) + ROTATION_SIZES[self.rotation][0])
 
-    @property
+    @cached_property
     def u(self) -> slice:
         """Its speeds."""
         return slice(self.first_u, self.first_u + len(self.strokes) + ROTATION_SIZES[self.rotation][1])
 
-    @property
+    @cached_property
     def angles(self) -> slice:
         """Its angles, or its quaternion, in the coordinates."""
         return slice(self.q.start + len(self.strokes), self.q.stop)
@@ -88,12 +89,17 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
 
     Source: docs/theory/reduced_order.md, section 2.
     """
-    words = {row[0] for row in item.rows}
+    return _free_directions(item.rows)
+
+
+@cache
+def _free_directions(rows: tuple[tuple[Any, ...], ...]) -> tuple[tuple[int, ...], int]:
+    words = {row[0] for row in rows}
     if not words <= {"point", "dot1", "dot2"}:
         raise ValueError("has no coordinates that make one")
-    constrained = {row[1] for row in item.rows if row[0] == "dot2"}
+    constrained = {row[1] for row in rows if row[0] == "dot2"}
     strokes = () if "point" in words else tuple(k for k in (X, Y, Z) if k not in constrained)
-    between_axes = {row for row in item.rows if row[0] == "dot1"}
+    between_axes = {row for row in rows if row[0] == "dot1"}
     if not between_axes:
         return strokes, SPHERICAL
     if between_axes == {("dot1", Z, Z)}:
