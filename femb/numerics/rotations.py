@@ -123,7 +123,7 @@ def cross(x: ArrayLike, y: ArrayLike) -> Floats:
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
     x0, x1, x2 = components(x, 3, "vector")
-    zero = np.zeros_like(x0)
+    zero = 0.0 if isinstance(x0, float) else np.zeros_like(x0)
     return matrix_of((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
 
 
