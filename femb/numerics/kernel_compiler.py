@@ -46,6 +46,7 @@ def _known() -> bool:
         (CPUDispatcher, "_compile_for_args"),
         (CPUDispatcher, "_compilation_chain_init_hook"),
         (CPUDispatcher, "typeof_pyval"),
+        (types.BaseTuple, "from_types"),
     )
     functions = (global_compiler_lock, from_dtype, map_layout)
     return all(map(callable, functions)) and all(hasattr(kind, name) for kind, name in names)
@@ -122,12 +123,23 @@ if KNOWN:
             code; a compilation imports them."""
 
         def typeof_pyval(self, val: Any) -> Any:
-            """numba's type of an argument. For arrays numba would import numpy's masked arrays, to refuse them."""
-            if type(val) is not np.ndarray or val.dtype.kind not in "biufc":
+            """numba's type of an argument."""
+            found = _type_of(val)
+            if found is None:
                 return super().typeof_pyval(val)
-            array = types.Array(from_dtype(val.dtype), val.ndim, map_layout(val), readonly=not val.flags.writeable)
-            self._types_active_call.add(array)
-            return array
+            self._types_active_call.add(found)
+            return found
+
+    def _type_of(value: Any) -> Any:
+        """The type of an array of numbers, or a tuple of them and of numbers; None for others. For arrays numba's own
+        test imports numpy's masked arrays, to refuse them."""
+        if type(value) is np.ndarray and value.dtype.kind in "biufc":
+            layout, readonly = map_layout(value), not value.flags.writeable
+            return types.Array(from_dtype(value.dtype), value.ndim, layout, readonly=readonly)
+        if type(value) is tuple and value:
+            parts = [numba.typeof(part) if type(part) in (int, float) else _type_of(part) for part in value]
+            return None if None in parts else types.BaseTuple.from_types(parts)
+        return None
 
     class InnerKernel(Kernel):
         """A kernel that only kernels call: compiled without a Python wrapper."""
