@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from femb import elements
-from femb.base.checks import alternatives, fit, mark_of
+from femb.base.annotations import alternatives, fit, mark_of
 from femb.base.types import OneOf
 from femb.base.values import shown
 from femb.case.lines import Path
@@ -93,7 +93,7 @@ def _value_problems(hint: Any, value: Any) -> dict[Path, str]:
         keys = ", ".join(map(repr, keys_of(options[0])))
         return {(): f"got {shown(value)}, wanted a table with keys from {keys}"}
     # The dataclass checks which word it is: any text lets it be constructed, so that it reports its other problems too.
-    _, problem = fit([str if isinstance(mark_of(option), OneOf) else option for option in values], value)
+    problem = fit([str if isinstance(mark_of(option), OneOf) else option for option in values], value)
     return {(): problem} if problem else {}
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, get_args, get_origin
 
-from femb.base.checks import mark_of
+from femb.base.annotations import mark_of
 from femb.base.errors import ModelError
 from femb.base.types import Forms, Shape
 from femb.base.values import shown

@@ -81,16 +81,20 @@ def frames_of(
     """Output at states on the constraints; of_motion : accelerations (k, n_v) of the motion, else from the forces."""
     system = systems[0]
     a, multipliers = system.forward_each(u, q, v)
-    coordinates, rates = np.empty((2, len(q), system.coordinates_of_joints.count))
-    for k, local in enumerate(systems):
-        if rates.size:
-            coordinates[k], rates[k] = local.joint_motion(q[k], v[k])
-        if system.layout.has_loops:
-            multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
+    coordinates, rates = joint_motions(systems, q, v)
+    for k in range(len(q) if system.layout.has_loops else 0):
+        multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
     residual = np.zeros((len(q), 2))
     if system.audited:
         residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, residual)
+
+
+def joint_motions(systems: list[System], q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """Coordinates (k, m) of joints, unwrapped from the discrete state of each system, and their rates at k states."""
+    joints = systems[0].coordinates_of_joints
+    values, rates, _ = joints.measure(q, v)
+    return joints.unwrapped(values, np.array([system.discrete.angles for system in systems])), rates
 
 
 def inputs_of(systems: list[System], times: Floats, q: Floats, v: Floats) -> Floats:

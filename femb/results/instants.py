@@ -23,7 +23,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
-from femb.results.frames import Frames, frames_of, inputs_of, projected_frames, system_at
+from femb.results.frames import Frames, frames_of, inputs_of, joint_motions, projected_frames, system_at
 from femb.steppers.contract import Step, left_limit
 from femb.system.block_lu import SingularError
 from femb.system.stacked import matrices_each, projected_each
@@ -91,9 +91,7 @@ def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
 
 def _interpolated(part: Instants) -> Frames:
     system = part.systems[0]
-    coordinates, rates = np.empty((2, len(part.time), system.coordinates_of_joints.count))
-    for k, local in enumerate(part.systems if rates.size else []):
-        coordinates[k], rates[k] = local.joint_motion(part.q[k], part.v[k])
+    coordinates, rates = joint_motions(part.systems, part.q, part.v)
     u = inputs_of(part.systems, part.time, part.q, part.v)
     multipliers, balance = np.zeros((len(part.time), system.n_c)), np.zeros((len(part.time), 2))
     return Frames(part.time, part.q, part.v, part.work, u, part.a, multipliers, coordinates, rates, balance)

@@ -142,22 +142,24 @@ class Groups(ByName[GroupType]):
         for path in attributes:
             if path.startswith(kind + "/"):
                 paths.setdefault(path.split("/")[1], [])
-        self._groups = {
-            name: make(f"{kind}/{name}", Chosen(own, arrays), attributes, series) for name, own in paths.items()
-        }
-        super().__init__(self._groups)
+        # made on first use, since few are asked for in a large model
+        self._make = lambda name: make(f"{kind}/{name}", Chosen(paths[name], arrays), attributes, series)
+        self._made: dict[str, GroupType] = {}
+        super().__init__(paths)
 
     def __getitem__(self, name: str) -> GroupType:
-        if name not in self._groups:
-            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}{self._selected}")
-        return self._groups[name]
+        if name not in self._names:
+            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self)}{self._selected}")
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
 
     def _ipython_key_completions_(self) -> list[str]:
-        return list(self._groups)
+        return list(self)
 
     def get(self, name: str, default: Any = None) -> Any:
         """The group of that name, or ``default``."""
-        return self._groups.get(name, default)
+        return default if name not in self._names else self[name]
 
     def __repr__(self) -> str:
-        return f"<{self._kind}: {listing(self._groups)}>"
+        return f"<{self._kind}: {listing(self)}>"

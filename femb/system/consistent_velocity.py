@@ -43,13 +43,15 @@ def consistent_start(
     motions of structures; alone : frames with a velocity of their own.
     Raises ModelError where the given velocities contradict the joints.
     """
-    from scipy.sparse import eye_array, vstack
-
     layout = system.layout
     u = system.inputs_at(0.0, q, v)
+    drive = system.velocity_residual(u, q, np.zeros(system.n_v))
+    if not (v.any() or drive.any() or any(joint.rates is not None for joint in system.model.joints.values())):
+        return v  # at rest
+    from scipy.sparse import eye_array, vstack
+
     rates, wanted, owners = _joint_rates(system, q)
     J = vstack([system.jacobian(u, q), rates], format="csr")
-    drive = system.velocity_residual(u, q, np.zeros(system.n_v))
     right = np.concatenate([-drive, wanted])
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:

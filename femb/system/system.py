@@ -37,7 +37,9 @@ class System(Equations):
             self.discrete = self.discrete_at(q)
         v = start_velocities(self, q)
         self.layout.origin_velocity = shared_velocity(self, v)
-        self.q0, self.v0 = q, v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
+        if self.layout.origin_velocity.any():
+            v = v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
+        self.q0, self.v0 = q, v
 
     def starting_at(self, q: Floats, v: Floats) -> Self:
         """The same system with another start."""
