@@ -1,7 +1,8 @@
 """Rigid bodies, point masses fixed to frames, and free point masses, evaluated together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -39,6 +40,9 @@ class MassBatch(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         mass_kernels.residual(self.index, self.data, q, v, a, self.gravity, out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return partial(mass_kernels.residual, self.index, self.data, q, v, a, self.gravity, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass(q, mass)

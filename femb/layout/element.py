@@ -3,8 +3,7 @@
 The descriptions, ``femb.elements.item.Item``, build the batches of their class, and ``System`` calls them.
 
 The equations are M a + h + f + J^T lambda = f_applied. Batches give all terms except the constraint forces, which one
-``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, and J a = gamma is d2Phi/dt2 = 0
-(docs/theory/constraints.md).
+``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, J a = gamma is d2Phi/dt2 = 0.
 
 Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation changes no batch.
 """
@@ -12,6 +11,7 @@ Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. A
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,10 +36,7 @@ class InputError(TrialError):
 
 
 def raised(label: str, t: float, error: Exception) -> InputError:
-    """The error for an exception in a user's function, to be raised from it.
-
-    As a TrialError it makes the stepper try shorter steps, down to the smallest one.
-    """
+    """The TrialError for an exception in a user's function, to be raised from it: steppers try shorter steps."""
     return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
@@ -124,6 +121,10 @@ class Batch:
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         """out += M a + h + f - f_applied."""
         raise NotImplementedError
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        """``residual`` of these arrays, whose entries change from call to call, as a function without arguments."""
+        return partial(self.residual, u, q, v, a, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""

@@ -11,13 +11,14 @@ the projection of docs/theory/constraints.md, section 5. A dependent row is sati
 """
 
 from collections.abc import Callable
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.element import TrialError
-from femb.numerics.newton import Iteration, largest, newton
+from femb.numerics.newton import largest
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
 from femb.system.linear_solver import Factors
 
@@ -82,26 +83,25 @@ def _closed(
     metric: Callable[[Floats], Factors],
 ) -> Floats:
     """x on the constraints, by the given factors or, after a few passes, those of the metric."""
-    change = np.inf
-
-    def correction(it: Iteration[Floats, Floats]) -> Floats:
-        nonlocal factors, change
-        if factors is None or it.count >= PASSES:
-            factors = metric(it.x)
-        c: Floats = factors.solve(np.concatenate([np.zeros(system.n_v), -it.residual]))[: system.n_v]
+    # not by ``femb.numerics.newton``: this is done twice after every step, mostly with one correction or none
+    change = size = np.inf
+    for count in range(AT_MOST):
+        gaps, previous = residual(x), size
+        size = largest(gaps)
+        if not isfinite(size):
+            break
+        # a gap that no longer decreases is rounding; one after a settled change belongs to dependent rows
+        rounding = count > 1 and size <= 100.0 * limit and size > 0.5 * previous
+        if size <= limit or rounding or (change <= SETTLED and size <= OPEN):
+            return x
+        if factors is None or count >= PASSES:
+            factors = metric(x)
+        right = np.zeros(system.n_v + system.n_c)
+        right[system.n_v :] = -gaps
+        c = factors.solve(right)[: system.n_v]
         change = largest(c)
-        return c
-
-    def converged(it: Iteration[Floats, Floats]) -> bool:
-        if it.within(limit, rounding=100.0 * limit if it.count > 1 else 0.0):
-            return True
-        # the remaining gap belongs to dependent rows
-        return change <= SETTLED and it.size <= OPEN
-
-    end = newton(x, residual, correction, retract, converged, iterations=AT_MOST, residual_size=largest)
-    if not end.converged:
-        raise TrialError(f"the constraints could not be met: {_widest(system, end.residual, words)}")
-    return end.x
+        x = retract(x, c, 1.0)
+    raise TrialError(f"the constraints could not be met: {_widest(system, gaps, words)}")
 
 
 def _widest(system: "Equations", gaps: Floats, words: str) -> str:

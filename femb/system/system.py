@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from femb.base.types import Floats
 from femb.layout.layout import Layout
 from femb.model.model import Model
+from femb.system.bound_equations import BoundEquations
 from femb.system.degrees_of_freedom import check_pairs
 from femb.system.equations import Equations
 from femb.system.initial_position import assembled
@@ -59,6 +60,10 @@ class System(Equations):
         from femb.system.augmented import augmented
 
         return augmented(self, t, q, v)
+
+    def bound_equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> BoundEquations:
+        """``equations`` of these arrays, to be evaluated again and again as their entries change."""
+        return BoundEquations(self, u, q, v, a, multipliers)
 
     # Members of a formulation: the identity map
 

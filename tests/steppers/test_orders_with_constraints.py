@@ -67,7 +67,7 @@ def error(system, stepper, wanted):
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_order(name, exact, monkeypatch):
-    """The error estimate is silenced, so that the longest step is always taken."""
+    """The error estimate is silenced where it chooses the steps, so that the longest step is always taken."""
     system, at = exact
     monkeypatch.setattr(radau_equations, "MAX_ITERATIONS", 60)
     monkeypatch.setattr(alpha, "MAX_ITERATIONS", 60)
@@ -76,9 +76,11 @@ def test_order(name, exact, monkeypatch):
     for count in COUNTS[name]:
         h = END / count
         options = {"method": "rk", "tableau": name} if name in ("rk4", "dop853") else {"method": name}
-        length = {"step": h} if name == "rk4" else {"first_step": h, "max_step": h, **TIGHT}
+        fixed = {"rk4": {"step": h}, "generalized-alpha": {"step": h, **TIGHT}}
+        length = fixed.get(name, {"first_step": h, "max_step": h, **TIGHT})
         stepper = make_stepper(system, Run(duration=END, **options, **length))
-        stepper._error, stepper.tolerance = (lambda *_: 1e-8), 1e-5
+        if name not in fixed:
+            stepper._error, stepper.tolerance = (lambda *_: 1e-8), 1e-5
         while stepper.t < END:
             stepper.step(END)
         assert stepper.statistics.steps == count

@@ -589,6 +589,17 @@ def counted(system):
         counts["factorizations"] += 1
         return factorise(*args)
 
+    def count_bound(u, q, *arrays):
+        evaluate = bind(u, q, *arrays)
+
+        def count_evaluation():
+            counts["residuals"] += len(q)
+            return evaluate()
+
+        count_evaluation.batches = evaluate.batches
+        return count_evaluation
+
+    bind, system.bound_equations = system.bound_equations, count_bound
     system.residual, system.matrices, system.solver.factorise = count_residual, count_matrices, count_factorise
     return counts
 
