@@ -84,8 +84,7 @@ class StackedMatrices:
         for batch in system.batches:
             batch.matrices_each(u, q, v, mass, damping, stiffness)
         if system.n_c:
-            for s in range(k):
-                system.constraint_set.jacobian(u[s], q[s], damping[s])
+            system.add_jacobians(u, q, v, damping)
         reach = 1.0 / mu[:, None]
         self.factors: EachFactors = StackedFactors(system.solver, mu[:, None] * mass + damping + reach * stiffness)
         self._stiff: Floats = damping + stiffness / mu[:, None]

@@ -61,6 +61,16 @@ class System(Equations):
     # Members of a formulation: the identity map
 
     @property
+    def has_stages(self) -> bool:
+        """Whether there are only rigid bodies, point masses and joints without inputs."""
+        return self.rigid is not None
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        assert self.rigid is not None
+        return self.rigid.stages(self, A, first, last, h, y0, K)
+
+    @property
     def system(self) -> "System":
         """The system whose equations these are: itself."""
         return self
