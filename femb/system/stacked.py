@@ -155,7 +155,7 @@ def projected_each(system: "Equations", u: Floats, q: Floats, v: Floats, factors
 
     def retract(x: Floats, change: Floats) -> Floats:
         new: Floats = x + system.rates(x, change)
-        system.normalise_each(new)
+        system.normalise(new)
         return new
 
     limits = np.full(len(q), position_limit(system))

@@ -8,6 +8,8 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 from copy import copy
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from femb.base.types import Floats
 from femb.layout.layout import Layout
 from femb.model.model import Model
@@ -82,6 +84,10 @@ class System(Equations):
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' in velocity coordinates of s states of a formulation whose v' is a: itself."""
         return a
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those at s states are unwrapped: those of the last step."""
+        return np.tile(self.discrete.angles, (len(q), 1))
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The reverse of ``to_system``, for one state: themselves."""

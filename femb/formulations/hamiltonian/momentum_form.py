@@ -196,9 +196,9 @@ class MomentumForm(Transformed):
         self._list_driven()
 
     def normalise(self, q: Floats) -> float:
-        """Scale the base's quaternion to unit length, in place; returns |e.e - 1| on entry."""
-        result: float = kinematics.normalise(np.array([3] if self.tree.floating else [], dtype=np.int64), q)
-        return result
+        """Scale the base's quaternion to unit length, in place; returns the largest |e.e - 1| on entry."""
+        first = np.array([3] if self.tree.floating else [], dtype=np.int64)
+        return float(kinematics.normalise_each(first, q.reshape(-1, self.n_q)))
 
     def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v with the prescribed values of driven hinges."""

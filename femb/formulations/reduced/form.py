@@ -246,5 +246,9 @@ class ReducedForm(TreeCoordinates, TreeForm):
         """The system with the joint angles of q in its discrete state; q counts revolutions in steps of any length."""
         if not self.system.coordinates_of_joints.count:
             return self.system
-        angles = np.where(self.tree.coordinate_index >= 0, q[self.tree.coordinate_index], self.system.discrete.angles)
-        return self.system.with_discrete(replace(self.system.discrete, angles=angles))
+        return self.system.with_discrete(replace(self.system.discrete, angles=self.joint_angles(q[None])[0]))
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) that q (s, n_q) counts, and of the others those of the last step."""
+        index = self.tree.coordinate_index
+        return np.where(index >= 0, q[:, index], self.system.discrete.angles)
