@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import located
-from femb.system.constraints import least_multipliers
+from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
 
@@ -116,8 +116,7 @@ def frames_of(
     system = systems.systems[0]
     a, multipliers = system.forward_each(u, q, v)
     coordinates, rates = systems.joint_motion(q, v)
-    for k in range(len(q) if system.layout.has_loops else 0):
-        multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
+    multipliers = least_multipliers(system, u, q, multipliers)
     residual = np.zeros((len(q), 2))
     if system.audited:
         residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)

@@ -192,6 +192,12 @@ class MomentumForm(Transformed):
             other.system = self.system.at(Q[0])
         return other
 
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those of the System at s states are unwrapped."""
+        hinges = self.map.hinge_of
+        counted = len(hinges) and (hinges >= 0).all()
+        return q[:, self.momentum_equations.first + hinges] if counted else super().joint_angles(q)
+
     def _update_discrete(self, previous: DiscreteState) -> None:
         self._list_driven()
 
