@@ -94,6 +94,8 @@ class ConstraintSet:
         self.index = with_inputs(self.local_index, self.first_input, columns.INPUT, columns.IN_FORCE)
         starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, columns.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
+        # number of multipliers
+        self.count = int(self.index[:, columns.ROW].max(initial=-1)) + 1
 
     def constraint_force(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
@@ -151,8 +153,14 @@ class ConstraintSet:
         """Add J and J^T at one state to block data."""
         if self.rows:
             # J does not depend on v; q is at least as long
-            blocks, v = (self.offset, self.stride), np.zeros(len(q))
-            kernels.jacobian(self.index, self.data, *blocks, u, q, v, self.fixed, data)
+            position, gamma = np.empty((2, 1, self.count))
+            self.jacobian_each(u[None], q[None], np.zeros((1, len(q))), data[None], position, gamma)
+
+    def jacobian_each(self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats) -> None:
+        """Add J and J^T at each of s states to block data (s, size); position, gamma : as of ``constraints``."""
+        if self.rows:
+            args = (self.index, self.data, self.offset, self.stride)
+            kernels.jacobian(*args, u, q, v, self.fixed, data, position, gamma)
 
     def constraint_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
         """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""

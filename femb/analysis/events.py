@@ -23,7 +23,8 @@ from femb.layout.element import raised
 from femb.layout.layout import LatchLayout
 from femb.layout.state import State
 from femb.steppers.contract import F
-from femb.system.constraints import least_multipliers, mass_factors, projected
+from femb.system.constraints import mass_factors, projected
+from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
 
@@ -111,6 +112,6 @@ def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Flo
     """(n_c,) J: kinetic energy lost by the impulse of each row in the jump of the velocities."""
     n_v, x = system.n_v, np.zeros(system.n_v + system.n_c)
     x[n_v:] = -system.constraint_rates(u[None], q[None], v_before[None])[0]
-    impulses = least_multipliers(system, u, q, mass_factors(system, u, q).solve(x)[n_v:])
+    impulses = least_multipliers(system, u[None], q[None], mass_factors(system, u, q).solve(x)[None, n_v:])[0]
     result: Floats = impulses * (system.jacobian(u, q) @ (0.5 * (v_before + v_after)))
     return result

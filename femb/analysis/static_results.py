@@ -14,7 +14,7 @@ from femb.layout.state import station_motion
 from femb.numerics import rotations
 from femb.results.frames import Frames, unbalanced
 from femb.results.results import Results
-from femb.system.constraints import least_multipliers
+from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
 NO_WORK = ("audit/work", "audit/energy_error")  # depend on how the loads came on
@@ -87,7 +87,7 @@ def static_frame(
     weighed = system if statics.gravity is None else system.with_gravity(found.load * statics.gravity)
     q, multipliers = found.q, found.multipliers
     if system.layout.has_loops:
-        multipliers = least_multipliers(system, u, q, multipliers)
+        multipliers = least_multipliers(system, u[None], q[None], multipliers[None])[0]
     coordinates, rates = system.with_discrete(state.discrete).joint_motion(q, v)
     one = (q[None], v[None], a[None], multipliers[None])
     left = unbalanced(weighed, u[None], *one)

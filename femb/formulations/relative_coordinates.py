@@ -200,7 +200,8 @@ class RelativeCoordinates(RelativeColumns):
 
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        return float(kinematics.normalise(np.array([i for i, _ in self._indices[1]], dtype=np.int64), q))
+        first = np.array([i for i, _ in self._indices[1]], dtype=np.int64)
+        return float(kinematics.normalise_each(first, q.reshape(-1, self.n_q)))
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Tolerances of every coordinate and speed: of positions for strokes, of quaternions for rotations."""

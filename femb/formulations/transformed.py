@@ -3,6 +3,8 @@
 from copy import copy
 from typing import Self
 
+import numpy as np
+
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
@@ -38,6 +40,16 @@ class Transformed:
     def system_at(self, q: Floats) -> System:
         """The System with the unwrapped joint angles at q, if q contains joint angles; else the System."""
         return self.system
+
+    def at(self, q: Floats) -> Self:
+        """The same form after a step to q, from which joint angles are unwrapped."""
+        raise NotImplementedError
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those of the System at s states are unwrapped."""
+        if not self.system.coordinates_of_joints.count:
+            return np.empty((len(q), 0))
+        return np.array([self.at(state).system.discrete.angles for state in q])
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies, beams and joints at time t (s) and one state."""

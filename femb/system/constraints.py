@@ -30,8 +30,6 @@ POSITION, VELOCITY = 1e-12, 1e-11
 PASSES, AT_MOST = 3, 10
 # A change up to SETTLED ends the iteration if the gaps, which are those of dependent rows, are up to OPEN.
 SETTLED, OPEN = 1e-10, 1e-6
-# Up to this number of rows a dense solution is faster.
-DENSE = 150
 
 
 def projected(
@@ -140,23 +138,3 @@ def singular_mass(system: "Equations", error: SingularError, *state: Floats) -> 
         f"the mass matrix is singular{f' at {item!r}' if item else ''}: a mass or an inertia is too small beside the "
         "others, or too large for their sum"
     )
-
-
-def least_multipliers(system: "Equations", u: Floats, q: Floats, multipliers: Floats) -> Floats:
-    """The multipliers (n_c,) of least norm with the same forces J^T lambda.
-
-    The multipliers of dependent rows are not unique: with rigid bodies the equations of motion do not determine them.
-    Source: docs/theory/constraints.md, section 6.
-    """
-    if not system.n_c or not system.layout.has_loops:
-        return multipliers
-    J = system.jacobian(u, q)
-    force = J.T @ multipliers
-    result: Floats
-    if system.n_c <= DENSE:
-        result = np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
-    else:
-        from scipy.sparse.linalg import lsqr
-
-        result = lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
-    return result

@@ -21,6 +21,7 @@ from femb.system.constraints import projected, singular_mass
 from femb.system.linear_solver import Factors, Matrix
 from femb.system.low_rank_solver import WithLowRank
 from femb.system.numbered_model import NumberedModel
+from femb.system.rigid import RigidBodies
 from femb.system.stacked import StackedFactors
 
 # Number of roundings of a position in a constraint equation.
@@ -51,7 +52,13 @@ class Equations(NumberedModel):
         """The same equations with another uniform acceleration of weight (3,), m/s2, inertial axes."""
         other = copy(self)
         other.batches = [batch.weighed(gravity) for batch in self.batches]
+        other.__dict__.pop("rigid", None)
         return other
+
+    @cached_property
+    def rigid(self) -> RigidBodies | None:
+        """Compiled steps, if there are only rigid bodies, point masses and joints without inputs."""
+        return RigidBodies.of(self)
 
     def with_own_strains(self, q: Floats, own: list[Floats]) -> Self:
         """The same equations, of which ``tangent`` at q takes the stresses of these strains, a list by batch."""
@@ -164,13 +171,11 @@ class Equations(NumberedModel):
         """v' (s, n_v) and multipliers (s, n_c) of s states; see ``forward``. Raises TrialError."""
         x = np.zeros((len(q), self.pattern.n))
         x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
-        if self.n_c:
-            x[:, self.n_v :] = self.constraints(u, q, v)[1]
         data = np.zeros((len(q), self.pattern.size))
         for batch in self.batches:
             batch.mass_each(q, data)
-        for k in range(len(q) if self.n_c else 0):
-            self.constraint_set.jacobian(u[k], q[k], data[k])
+        if self.n_c:
+            x[:, self.n_v :] = self.add_jacobians(u, q, v, data)[1]
         try:
             StackedFactors(self.solver, data).solve(x)
         except SingularError as error:
@@ -195,6 +200,12 @@ class Equations(NumberedModel):
         self.constraint_set.constraints(u, q, v, position, gamma)
         return position, gamma
 
+    def add_jacobians(self, u: Floats, q: Floats, v: Floats, data: Floats) -> tuple[Floats, Floats]:
+        """Add J and J^T of s states to block data (s, size); Phi and gamma (s, n_c), as of ``constraints``."""
+        position, gamma = np.zeros((2, len(q), self.n_c))
+        self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
+        return position, gamma
+
     def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """J v + Phi_t (s, n_c)."""
         force, rates = np.zeros(v.shape), np.zeros((len(q), self.n_c))
@@ -213,6 +224,10 @@ class Equations(NumberedModel):
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
+        if factors is None and self.n_c and self.rigid is not None:
+            found = self.rigid.projected(self, q, v)
+            if found is not None:
+                return found
         return projected(self, u, q, v, factors)
 
     def jacobian(self, u: Floats, q: Floats) -> Sparse:

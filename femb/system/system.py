@@ -8,6 +8,8 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 from copy import copy
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from femb.base.types import Floats
 from femb.layout.layout import Layout
 from femb.model.model import Model
@@ -68,6 +70,16 @@ class System(Equations):
     # Members of a formulation: the identity map
 
     @property
+    def has_stages(self) -> bool:
+        """Whether there are only rigid bodies, point masses and joints without inputs."""
+        return self.rigid is not None
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        assert self.rigid is not None
+        return self.rigid.stages(self, A, first, last, h, y0, K)
+
+    @property
     def system(self) -> "System":
         """The system whose equations these are: itself."""
         return self
@@ -79,6 +91,10 @@ class System(Equations):
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' in velocity coordinates of s states of a formulation whose v' is a: itself."""
         return a
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those at s states are unwrapped: those of the last step."""
+        return np.tile(self.discrete.angles, (len(q), 1))
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The reverse of ``to_system``, for one state: themselves."""

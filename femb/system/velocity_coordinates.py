@@ -75,12 +75,9 @@ class VelocityCoordinates:
         return self.rates(q, a) + H_rate_v
 
     def normalise(self, q: Floats) -> float:
-        """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest previous |p.p - 1|."""
-        return float(kinematics.normalise(self.coordinates[2], q))
-
-    def normalise_each(self, q: Floats) -> None:
-        """Scale the quaternions in q (s, n_q) to unit length, in place."""
-        kinematics.normalise_each(self.coordinates[2], q)
+        """Scale the quaternions in q, (n_q,) or (s, n_q), to unit length, in place; returns the largest previous
+        |p.p - 1|."""
+        return float(kinematics.normalise_each(self.coordinates[2], q.reshape(-1, self.n_q)))
 
     def rigid_velocities(self, q: Floats) -> Floats:
         """(6, n_v): velocities of all frames in rigid motions: unit translations along the inertial axes, then unit

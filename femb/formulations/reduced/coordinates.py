@@ -95,7 +95,7 @@ class TreeCoordinates:
 
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        return float(kinematics.normalise(self.tree.coordinates[2], q))
+        return float(kinematics.normalise_each(self.tree.coordinates[2], q.reshape(-1, self.n_q)))
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""

@@ -52,7 +52,6 @@ class ReducedForm(TreeCoordinates, TreeForm):
         self.null_space = NullSpace(self.tree)
         self._tangent = Tangent(self.tree, self.null_space)
         self._choose_rows()
-        self._is_coordinate = self.tree.coordinate_index >= 0
         self.q0, self.v0 = self.from_system(system.q0, system.v0)
         self._check_retained()
 
@@ -247,6 +246,9 @@ class ReducedForm(TreeCoordinates, TreeForm):
         """The system with the joint angles of q in its discrete state; q counts revolutions in steps of any length."""
         if not self.system.coordinates_of_joints.count:
             return self.system
-        discrete = self.system.discrete
-        angles = np.where(self._is_coordinate, q[self.tree.coordinate_index], discrete.angles)
-        return self.system.with_discrete(DiscreteState(angles, discrete.engaged, discrete.latched))
+        return self.system.with_discrete(replace(self.system.discrete, angles=self.joint_angles(q[None])[0]))
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) that q (s, n_q) counts, and of the others those of the last step."""
+        index = self.tree.coordinate_index
+        return np.where(index >= 0, q[:, index], self.system.discrete.angles)
