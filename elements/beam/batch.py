@@ -173,7 +173,7 @@ class BeamBatch(Batch):
         self._check(midpoint_loads(self.index, self.ends, self.data, *args))
         for other in batches:
             part = other.field_part(self._sections, frames.u, frames.q)
-            if not np.isscalar(part):
+            if isinstance(part, np.ndarray):
                 forces, middle = forces + part[:, :, :2], middle + part[:, :, 2]
         block: dict[str, Floats] = {}
         for name, rows in self.slices.items():

@@ -75,7 +75,8 @@ def _first_guess(time: float, size: float, along: float, alpha: float) -> float:
     """A first anomaly of an orbit that is not closed."""
     sign = 1.0 if time > 0.0 else -1.0
     if alpha * size > -1e-6:
-        return sign * abs(time) ** (1.0 / 3.0)
+        root: float = abs(time) ** (1.0 / 3.0)
+        return sign * root
     a = 1.0 / alpha
     ratio = -2.0 * alpha * time / (along + sign * sqrt(-a) * (1.0 - size * alpha))
     return sign * sqrt(-a) * max(log(max(ratio, 1.0)), 1e-3)
@@ -84,12 +85,13 @@ def _first_guess(time: float, size: float, along: float, alpha: float) -> float:
 def period(mu: float, position: Floats, velocity: Floats) -> float:
     """Period (s) of the orbit; infinite of a parabola or hyperbola."""
     alpha = 2.0 / float(np.linalg.norm(position)) - float(velocity @ velocity) / mu
-    return 2.0 * pi / sqrt(mu * alpha**3) if alpha > 0.0 else float("inf")
+    return 2.0 * pi / (alpha * sqrt(mu * alpha)) if alpha > 0.0 else float("inf")
 
 
 def gradient_of_gravity(mu: float, position: Floats) -> Floats:
     """(..., 3, 3) derivative of gravity by the position (..., 3), 1/s2."""
     square = np.sum(position * position, axis=-1)
     direction = position / np.sqrt(square)[..., None]
-    outer: Floats = 3.0 * direction[..., :, None] * direction[..., None, :] - np.eye(3)
-    return (mu / square**1.5)[..., None, None] * outer
+    outer = 3.0 * direction[..., :, None] * direction[..., None, :] - np.eye(3)
+    result: Floats = (mu / square**1.5)[..., None, None] * outer
+    return result

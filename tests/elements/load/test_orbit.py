@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 from oracles.modal_example import Particles
 from scipy.special import ellipk
 
@@ -113,7 +114,7 @@ FORMULATIONS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("formulation", "method"), FORMULATIONS)
+@pytest.mark.parametrize(("formulation", "method"), slow_but((FORMULATIONS[0], *FORMULATIONS[3:]), FORMULATIONS))
 def test_libration_of_a_rigid_satellite(formulation, method):
     """A quarter of the period after the largest pitch the satellite is upright, whatever the formulation."""
     body = RigidBody("body", 200.0, INERTIA, euler_angles=(0, 0, AMPLITUDE), angular_velocity=(0, 0, RATE))
@@ -182,11 +183,11 @@ def test_a_structure_far_away_has_an_origin_of_its_own():
         hub = RigidBody("hub", 20.0, 2.0, position=at, angular_velocity=(0.1, 0.2, 0.3))
         boom = Beam("boom", tube(), 4.0, 2, start=hub.at((0.3, 0.0, 0.1), direction=(1, 2, 0)))
         push = Load("push", body="hub", torque=(1.0, 0.0, 2.0))
-        results = simulate(model_of(hub, boom, push), duration=2.0, output_interval=1.0)
+        results = simulate(model_of(hub, boom, push), duration=0.5, output_interval=0.5)
         return results.statistics["steps"], results.beams["boom"].deflection
 
     (steps, near), (steps_far, far) = tip((0.0, 0.0, 0.0)), tip((0.0, 1e4, 0.0))
-    assert abs(steps_far - steps) <= 2
+    assert abs(steps_far - steps) <= 0.02 * steps
     np.testing.assert_allclose(far, near, rtol=0.0, atol=1e-9)
 
 
@@ -206,6 +207,13 @@ def test_refused(items, message):
     with pytest.raises(ModelError) as raised:
         System(model)
     assert message in str(raised.value)
+
+
+def test_it_has_no_equilibrium_and_is_no_input_of_linear_models():
+    model = model_of(RigidBody("hub", 1.0, 1.0))
+    with pytest.raises(ModelError, match=r"loads\.earth: gravity on an orbit turns .* no equilibrium"):
+        femb.static(model)
+    assert femb.linearize(model).inputs == ()
 
 
 @pytest.mark.parametrize(
