@@ -75,7 +75,7 @@ def static(
     if orbit is not None:
         raise ModelError.at(
             (orbit.table, orbit.name),
-            "gravity on an orbit turns in the axes of the model, so that there is no equilibrium: leave it out of statics",
+            "gravity on an orbit turns in the axes of the model, so that there is no equilibrium: leave it out",
         )
     system = system_of(model, assemble)
     path = path_of(system, time, constant)
