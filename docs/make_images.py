@@ -136,6 +136,21 @@ def draw_mast(path: Path, folder: Path) -> None:
     table(results.time, rows, "Slew of a lattice mast").savefig(path, dpi=80)
 
 
+def draw_libration(path: Path, folder: Path) -> None:
+    """Pitch of ``boom_in_orbit`` from the vertical, and tension at the root of its boom."""
+    case = load_case(ROOT / "cases" / "boom_in_orbit.toml")
+    results = simulate(case.model, case.run)
+    x, y, _ = results.loads["earth"].position.T
+    turned = to_euler(results.bodies["hub"].quaternion)[:, 2]
+    pitch = np.degrees(np.unwrap(turned) - np.unwrap(np.arctan2(y, x)))
+    tension = 1e6 * results.beams["boom"].section_force[:, 0, 0, 0]
+    rows = [
+        [Panel("boom", "pitch", "deg", pitch[:, None], ["from the vertical"])],
+        [Panel("root of the boom", "tension", "uN", tension[:, None], ["axial force"])],
+    ]
+    table(results.time, rows, "Satellite with a boom in orbit").savefig(path, dpi=80)
+
+
 def draw_shapes(path: Path, folder: Path) -> None:
     """Nine modes of ``satellite_two_arrays``."""
     plot(modes(load_case(ROOT / "cases" / "satellite_two_arrays.toml").model, 9).results(), path, "modes", dpi=70)
@@ -183,6 +198,7 @@ def draw_tutorial(path: Path, folder: Path) -> None:
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
+    "boom_in_orbit": draw_libration,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
     "tutorial_deployment": draw_tutorial,

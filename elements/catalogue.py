@@ -43,6 +43,7 @@ from femb.elements.load.line_load import DistributedLoad as DistributedLoad
 from femb.elements.load.thermal import ThermalLoad as ThermalLoad
 from femb.elements.joint.motor import JointMotor as JointMotor
 from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
+from femb.elements.load.orbit import Orbit as Orbit
 
 from femb.elements.spring.point import SpringDamper as SpringDamper
 from femb.elements.spring.torsion import TorsionSpringDamper as TorsionSpringDamper

@@ -49,6 +49,7 @@ class Item:
     acts_on_attitude : whether it acts on the attitude of its hosts; then no host may be a point mass.
     has_dofs : whether it declares frames or internal coordinates, so that a model may consist of this kind alone.
     resists_flight : whether its force depends on the inertial velocity of one host, as in air.
+    follows_origin : whether positions are relative to a moving origin that the item itself gives.
     slow_to_compile : whether two processes share the compilation of its kernels at the first use.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
     """
@@ -58,6 +59,7 @@ class Item:
     acts_on_attitude: ClassVar[bool] = False
     has_dofs: ClassVar[bool] = False
     resists_flight: ClassVar[bool] = False
+    follows_origin: ClassVar[bool] = False
     slow_to_compile: ClassVar[bool] = False
     in_case_files: ClassVar[bool] = True
 

@@ -173,10 +173,14 @@ class BeamBatch(Batch):
         """Section forces and moments of every beam, including the contributions of loads along beams."""
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:
-            other.add_section_forces(frames.u, frames.q, frames.v, forces)
+            other.add_section_forces(self, frames.u, frames.q, frames.v, forces)
         middle = np.empty((*forces.shape[:2], 6))
         args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
         self._check(midpoint_loads(self.index, self.ends, self.data, *args))
+        for other in batches:
+            part = other.field_part(self._sections, frames.u, frames.q)
+            if isinstance(part, np.ndarray):
+                forces, middle = forces + part[:, :, :2], middle + part[:, :, 2]
         block: dict[str, Floats] = {}
         for name, rows in self.slices.items():
             block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
@@ -184,6 +188,13 @@ class BeamBatch(Batch):
             block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
             block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
         return block
+
+    def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        """(s, n, 3, 6) force and moment at both ends and in the middle of every element, without loads along it."""
+        forces = self.section_forces(q, v, a)
+        middle = np.empty((*forces.shape[:2], 6))
+        self._check(midpoint_loads(*self._elements[:3], q, v, a, self.fixed, self.gravity, forces, middle))
+        return np.concatenate([forces, middle[:, :, None]], axis=2)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,14 +27,6 @@ VELOCITIES = slice(2, 4)
 ALL, ELASTIC = (True, True, True), (True, False, False)
 # Compliance of an element whose elastic force vanishes beside all others.
 SOFT = 1e30
-
-
-class LoadsAlong(Protocol):
-    """Loads along exact beams."""
-
-    def add_to_sections(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += their section forces at both ends of all elements."""
-        ...
 
 
 class ExactBatch(Batch):
@@ -73,7 +65,6 @@ class ExactBatch(Batch):
         self.damped = bool(np.any(self.data[:, DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
-        self.along: list[LoadsAlong] = []
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
         self._shares: Floats = np.zeros((len(heating), len(index), 6))
         for k, load in enumerate(heating):
@@ -196,12 +187,12 @@ class ExactBatch(Batch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
-        section = np.empty((len(frames.q), len(self.index), 2, 6))
-        out = np.zeros(frames.v.shape)
-        self._forces(self.free(frames.u), (frames.q, frames.v, frames.a), ALL, 1.0, out, section)
-        for load in self.along:
-            load.add_to_sections(frames.u, frames.q, frames.v, section)
+        section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
+        for other in batches:
+            other.add_section_forces(self, frames.u, frames.q, frames.v, section)
         middle = self._middle(frames)
+        for other in batches:
+            section = section + other.field_part(lambda u, q, v, a: self.section_forces(q, v, a, u), frames.u, frames.q)
         block = load_factors(self, frames)
         for name, rows in self.slices.items():
             block[f"beams/{name}/section_force"] = section[:, rows, :, :3]
@@ -209,6 +200,16 @@ class ExactBatch(Batch):
             block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
             block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
         return block
+
+    def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
+        """(s, n, 2, 6) forces and moments of the elements at their ends, section axes, without those of loads.
+
+        u : inputs; None for cold elements.
+        """
+        free = np.zeros((len(q), *self.own.shape)) if u is None else self.free(u)
+        section = np.empty((len(q), len(self.index), 2, 6))
+        self._forces(free, (q, v, a), ALL, 1.0, np.zeros(v.shape), section)
+        return section
 
     def _middle(self, frames: OutputStates) -> Floats:
         """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""

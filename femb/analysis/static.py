@@ -71,6 +71,12 @@ def static(
     if not isinstance(model, Model):
         raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
     check_options(model, factor, steps, critical, constant, time)
+    orbit = next((item for item in model.items() if item.follows_origin), None)
+    if orbit is not None:
+        raise ModelError.at(
+            (orbit.table, orbit.name),
+            "gravity on an orbit turns in the axes of the model, so that there is no equilibrium: leave it out",
+        )
     system = system_of(model, assemble)
     path = path_of(system, time, constant)
     if critical and path.spin2:

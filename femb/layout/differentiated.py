@@ -35,3 +35,12 @@ class Differentiated(tuple[float, ...]):
                 raise ModelError(f"Differentiated: by {name!r}: got {shown(derivative)}, wanted (3,) or (3, k) numbers")
             self.by[name] = matrix.reshape(3, -1)
         return self
+
+
+class WithoutDerivatives(tuple[float, ...]):
+    """A value with zeros for its unknown derivatives."""
+
+
+def with_derivatives(value: Any) -> Any:
+    """A number with two zeros for its unknown derivatives, or the three numbers given."""
+    return WithoutDerivatives((value, 0.0, 0.0)) if np.ndim(value) == 0 else value

@@ -8,7 +8,7 @@ The equations are M a + h + f + J^T lambda = f_applied. Batches give all terms e
 Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation changes no batch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
+from femb.layout.differentiated import with_derivatives
 from femb.layout.discrete import DiscreteState
 from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, OutputStates
@@ -52,7 +53,8 @@ class Input:
     of_discrete : it is function(discrete) of the discrete state (femb.layout.discrete), constant within a step.
     differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
-    by_differences : whether linearisation may take differences where there are no derivatives.
+    by_differences : whether linearisation may take differences where there are no derivatives. is_motion : whether it
+    is the motion of the model's frame, no size of a force, and so no input of a linear system.
     """
 
     width: int
@@ -63,6 +65,7 @@ class Input:
     label: str = "input"
     differentiated: bool = False
     by_differences: bool = False
+    is_motion: bool = False
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":
@@ -75,15 +78,6 @@ class Input:
         return Input(
             3, lambda t, state: with_derivatives(law(t, state)), of_state=True, label=label, differentiated=True
         )
-
-
-class WithoutDerivatives(tuple[float, ...]):
-    """A value with zeros for its unknown derivatives."""
-
-
-def with_derivatives(value: Any) -> Any:
-    """A number with two zeros for its unknown derivatives, or the three numbers given."""
-    return WithoutDerivatives((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
 
 
 class Batch:
@@ -114,6 +108,9 @@ class Batch:
     def joined(batches: list[Any]) -> "Batch":
         """One batch of several of this class."""
         raise NotImplementedError
+
+    def bind(self, batches: Sequence["Batch"]) -> None:
+        """Look up other batches of the system, which it evaluates; called once, before ``allocate``."""
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the offsets of the batch's blocks in the matrices."""
@@ -182,12 +179,16 @@ class Batch:
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
 
-    def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements."""
+    def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of the batch beams."""
+
+    def field_part(self, of: Callable[..., Floats], u: Floats, q: Floats) -> Floats | float:
+        """What a field of forces on every mass, such as gravity, adds to of(u, q, v, a), a quantity (s, ...) of another
+        batch that is linear in forces of inertia."""
+        return 0.0
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
-        """out (s,) += change of the potential energy caused by inputs (for example by thermal strain), counted as
-        work of the inputs."""
+        """out (s,) += change of the potential energy by inputs (as by thermal strain), counted as their work."""
 
     def singularity_vectors(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Vectors (s, k, m) that must not vanish during a motion, and their rates; k as in ``singularities``."""

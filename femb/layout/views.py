@@ -18,6 +18,9 @@ class BlockPattern(Protocol):
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""
 
+    def rows_columns(self) -> tuple[Ints, Ints]:
+        """Row and column of every entry of the data."""
+
 
 class ModelView(Protocol):
     """A model (``femb.model.model.Model``): gravity (3,) m/s2, inertial axes, and items by name."""

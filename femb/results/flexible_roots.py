@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.base.types import Floats
-from femb.layout.layout import Layout, Station
+from femb.layout.layout import Station
 from femb.layout.state import station_motion
 from femb.numerics import rotations
 from femb.results.frames import Frames
@@ -27,9 +27,12 @@ class FlexibleRoot:
     numbers: tuple[int, ...]
     frames: tuple[int, ...]
 
-    def about(self, point: Floats, layout: Layout, frames: Frames) -> tuple[Floats, Floats]:
+    def about(self, point: Floats, system: System, frames: Frames) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) on the parent at k output instants, inertial axes, about a point (k, 3) m."""
-        each = self.batch.interface_forces(frames.q, frames.v, frames.a)
+        layout, of = system.layout, self.batch.interface_forces
+        each = of(frames.q, frames.v, frames.a)
+        for other in system.batches:
+            each = each + other.field_part(lambda u, q, v, a: of(q, v, a), frames.u, frames.q)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
             position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)

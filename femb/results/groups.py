@@ -139,6 +139,10 @@ class Load(Group):
     length = Quantity("(T,)", "m", "distance of the ends of a pull; stroke of a motor's joint")
     angle = Quantity("(T,)", "rad", "of a motor's joint, counting full revolutions")
     rate = Quantity("(T,)", "m/s or rad/s", "of the length or the angle")
+    position = Quantity(
+        "(T, 3)", "m", "of an orbit: the origin of the model's frame, from the centre of the central body"
+    )
+    velocity = Quantity("(T, 3)", "m/s", "of this origin")
 
 
 class Appendage(Group):

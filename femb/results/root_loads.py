@@ -115,7 +115,7 @@ class RootLoads:
                     add = self._of_beam(block, path, station, end, point, frames)
                     force, torque = force + add[0], torque + add[1]
                 for body in root.flexible:
-                    add = body.about(point, self.system.layout, frames)
+                    add = body.about(point, system, frames)
                     force, torque = force + add[0], torque + add[1]
                 path = f"appendages/{root.name}"
                 result[f"{path}/force"] = rotations.rotate_back(axes, force)

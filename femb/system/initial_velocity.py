@@ -71,11 +71,12 @@ def shared_velocity(system: Equations, v: Floats) -> Floats:
     """The velocity of the origin (3,) m/s: that of the first frame if all frames move along with it, or zero.
 
     A free model in orbit leaves any fixed origin within seconds, and differences of positions would be lost in
-    rounding. Zero where something stays behind: a fixed frame, or air. v (n_v,) : inertial velocities at the start.
+    rounding. Zero where something stays behind: a fixed frame, or air, and where the
+    origin moves on an orbit already. v (n_v,) : inertial velocities at the start.
     """
     layout = system.layout
     follows = layout.frames and all(frame.freedom for frame in layout.frames)
-    if not follows or any(item.resists_flight for item in system.items):
+    if not follows or any(item.resists_flight or item.follows_origin for item in system.items):
         return np.zeros(3)
     velocities = v[layout.frame_v[:, None] + np.arange(3)]
     spread = float(np.max(np.linalg.norm(velocities - velocities[0], axis=1)))

@@ -64,6 +64,8 @@ class NumberedModel(VelocityCoordinates):
         self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)
         inputs: list[Input] = []
+        for batch in self.batches:
+            batch.bind(self.batches)
         parts: list[Batch | ConstraintSet] = [*self.batches, self.constraint_set]
         for part in parts:
             part.first_input = sum(input_.width for input_ in inputs)

@@ -149,6 +149,10 @@ EXAMPLES = {
             force_by_angular_velocity=SLOPES.T,
         )
     ),
+    # a rate of 1 rad/s, so far away that the gradient does not change
+    e.Orbit: lambda: beamed(
+        e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)), e.Orbit("body", (6e8, 0.0, 8e8), (0.0, 1e9, 0.0), 1e27)
+    ),
     e.SpringDamper: lambda: apart(e.SpringDamper("spring", *ENDS, stiffness=20.0, damping=0.7, free_length=1.0)),
     e.TorsionSpringDamper: lambda: apart(
         e.TorsionSpringDamper("spring", *AXES, axis=(0.2, 0.5, 0.8), stiffness=3.0, damping=0.4, free_angle=0.3)
@@ -179,7 +183,7 @@ EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 
 # Kinds whose forces have directions that are fixed in inertial axes, and so do not turn with everything.
-FIXED_DIRECTIONS: set[type[Item]] = set()
+FIXED_DIRECTIONS: set[type[Item]] = {e.Orbit}
 
 every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
 

@@ -11,8 +11,8 @@ import numpy as np
 from femb.analysis.linear.outputs import output
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.layout.differentiated import Differentiated
-from femb.layout.element import Input, WithoutDerivatives
+from femb.layout.differentiated import Differentiated, WithoutDerivatives
+from femb.layout.element import Input
 
 if TYPE_CHECKING:
     from femb.analysis.linear.point import OperatingPoint

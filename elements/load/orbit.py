@@ -1,0 +1,121 @@
+"""Orbit: the model's frame moves about a central body, whose gravity acts on every mass."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Vector
+from femb.elements.item import Item
+from femb.elements.records import RecordedSystem, Records
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, OutputStates
+from femb.numerics import kepler
+
+EARTH = 3.986004418e14
+# Largest distance of a part of the model from the frame's origin at the start, in distances of the central body.
+FARTHEST = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Orbit(Item):
+    """The gravity of a central body on every mass of the model, in a frame that moves on a Kepler orbit.
+
+    The origin of the model's frame moves as a free point mass about the central body; its axes do not turn. Positions
+    and velocities of all items and of the results are relative to this origin: a model that is described at the origin
+    is in orbit with this one item. No differences of positions in space are formed, so that none is lost in rounding.
+
+    mu : gravitational constant times mass of the central body, m3/s2; by default that of the Earth. position (m),
+    velocity (m/s) : of the frame's origin relative to the centre of the body at time 0, inertial axes, not parallel.
+    Ellipses, parabolas and hyperbolas.
+
+    The force on every frame is the difference of gravity between its position and the origin, exact at any distance;
+    within a body or an element, gravity varies linearly, with the gradient at the middle of its connected structure:
+    this is the torque of the gravity gradient on rigid bodies, and the tension along beams. The work of these forces is
+    part of the audit's ``work``; its energies and momenta are those in the moving frame.
+
+    Raises ModelError: mu that is not positive, a position of zero or along the velocity, a second orbit, a model with
+    something fixed in space, and one with parts a tenth of the orbit's radius away from the origin.
+    Source: docs/theory/orbit.md.
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "orbit"
+    follows_origin: ClassVar[bool] = True
+
+    name: str
+    position: Vector
+    velocity: Vector
+    mu: float = EARTH
+
+    def check(self, check: Checks) -> None:
+        check.positive("mu")
+        if not {"position", "velocity"} & check.bad:
+            momentum = np.linalg.norm(np.cross(self.position, self.velocity))
+            if not np.any(self.position):
+                check.fail("position", "is the centre of the body: wanted the distance from it, m")
+            elif momentum <= 1e-9 * np.linalg.norm(self.position) * np.linalg.norm(self.velocity):
+                check.fail("velocity", "is zero or along the position: the orbit falls into the centre of the body")
+
+    def motion_at(self, time: float) -> tuple[Floats, Floats]:
+        """Position (3,) m and velocity (3,) m/s of the frame's origin relative to the central body at a time (s)."""
+        return kepler.motion(self.mu, np.asarray(self.position), np.asarray(self.velocity), time)
+
+    def position_at(self, time: float) -> Floats:
+        """Position (3,) m of the frame's origin relative to the central body at a time (s)."""
+        return self.motion_at(time)[0]
+
+    def axes_at(self, time: float) -> Floats:
+        """(3, 3) axes of the orbit at a time (s) as columns: away from the body, along the orbit, normal to it."""
+        position, velocity = self.motion_at(time)
+        up, normal = position / np.linalg.norm(position), np.cross(position, velocity)
+        normal /= np.linalg.norm(normal)
+        return np.stack([up, np.cross(normal, up), normal], axis=1)
+
+    @property
+    def period(self) -> float:
+        """Time of one revolution, s; infinite of a parabola or hyperbola."""
+        return kepler.period(self.mu, np.asarray(self.position), np.asarray(self.velocity))
+
+    @staticmethod
+    def batches(items: list["Orbit"], layout: Layout, model: ModelView) -> list[Batch]:
+        """The forces on all masses. Raises ModelError: a second orbit, something fixed or far away."""
+        from femb.elements.load.orbit_batch import OrbitBatch
+
+        orbit, *others = items
+        if others:
+            raise ModelError.at(
+                ("loads", others[0].name), f"is a second orbit beside {orbit.name!r}: the model has one frame; give one"
+            )
+        fixed = [frame.label for frame in layout.frames if not frame.freedom]
+        if fixed:
+            raise ModelError.at(
+                ("loads", orbit.name),
+                f"the frame of the model moves on an orbit, but {fixed[0]!r} is fixed in it, and would need a force to "
+                "hold it there: leave out what is fixed, or the orbit",
+            )
+        distance = max(float(np.linalg.norm(layout.origin + frame.position)) for frame in layout.frames)
+        if distance > FARTHEST * np.linalg.norm(orbit.position):
+            raise ModelError.at(
+                ("loads", orbit.name),
+                "positions of bodies and beams are relative to the point that moves on the orbit, but one is "
+                f"{distance:.6g} m away from it: give positions relative to this point, such as [0, 0, 0]",
+            )
+        return [OrbitBatch(orbit.name, orbit.mu, orbit.position_at, layout)]
+
+    @staticmethod
+    def records(items: list["Orbit"], system: RecordedSystem) -> Records:
+        """Position and velocity of the frame's origin relative to the central body."""
+
+        def series(frames: OutputStates) -> dict[str, Floats]:
+            block: dict[str, Floats] = {}
+            for orbit in items:
+                motions = np.array([orbit.motion_at(float(t)) for t in frames.time]).reshape(-1, 2, 3)
+                block[f"loads/{orbit.name}/position"] = motions[:, 0]
+                block[f"loads/{orbit.name}/velocity"] = motions[:, 1]
+            return block
+
+        return Records(series=series)

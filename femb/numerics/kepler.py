@@ -1,0 +1,97 @@
+"""Motion of a point about a central mass: position and velocity at a time after a given start.
+
+Source: R. H. Battin, An Introduction to the Mathematics and Methods of Astrodynamics, AIAA 1999, section 4.5 (universal
+functions); B. A. Conway, Celestial Mechanics 39, 1986 (iteration). docs/theory/orbit.md, equations (2), (3) and (5).
+"""
+
+from math import dist, factorial, log, pi, sin, sinh, sqrt
+
+import numpy as np
+
+from femb.base.types import Floats
+
+ITERATIONS = 50
+# Below this |z| the series of the functions of Stumpff lose no digits, as their closed forms do.
+SERIES = 1.0
+
+
+def stumpff(z: float) -> tuple[float, float]:
+    """C(z) = 1/2! - z/4! + ... and S(z) = 1/3! - z/5! + ..."""
+    if abs(z) < SERIES:
+        c, s = (sum((-z) ** k / factorial(2 * k + first) for k in range(10)) for first in (2, 3))
+        return c, s
+    root = sqrt(abs(z))
+    if z > 0.0:
+        return 2.0 * sin(0.5 * root) ** 2 / z, (root - sin(root)) / root**3
+    return 2.0 * sinh(0.5 * root) ** 2 / -z, (sinh(root) - root) / root**3
+
+
+def motion(mu: float, position: Floats, velocity: Floats, t: float) -> tuple[Floats, Floats]:
+    """Position (3,) m and velocity (3,) m/s a time t (s) after the given ones, about a mass at rest at zero.
+
+    mu : gravitational constant times mass, m3/s2. Ellipses, parabolas and hyperbolas; position and velocity must not be
+    parallel. Rounding errors are those of the period times the number of revolutions.
+    """
+    size, root = float(np.linalg.norm(position)), sqrt(mu)
+    along = float(position @ velocity) / root
+    alpha = 2.0 / size - float(velocity @ velocity) / mu
+    if alpha > 0.0:
+        period = 2.0 * pi / (root * alpha**1.5)
+        t -= round(t / period) * period
+    x = _anomaly(root * t, size, along, alpha)
+    c, s = stumpff(alpha * x * x)
+    f, g = 1.0 - x * x * c / size, t - x**3 * s / root
+    at = f * position + g * velocity
+    distance = dist(at, (0.0, 0.0, 0.0))
+    f_rate, g_rate = root * x * (alpha * x * x * s - 1.0) / (distance * size), 1.0 - x * x * c / distance
+    return at, f_rate * position + g_rate * velocity
+
+
+def _anomaly(time: float, size: float, along: float, alpha: float) -> float:
+    """The universal anomaly x at which Kepler's equation gives ``time``, the time times the root of mu.
+
+    size : distance at the start. along : position times velocity at the start, over the root of mu. alpha : inverse of
+    the semi-major axis. Laguerre's iteration converges from any start.
+    """
+    if time == 0.0:
+        return 0.0
+    x = alpha * time if alpha > 0.0 else _first_guess(time, size, along, alpha)
+    best = x
+    for _ in range(ITERATIONS):
+        z = alpha * x * x
+        c, s = stumpff(z)
+        error = along * x * x * c + (1.0 - alpha * size) * x**3 * s + size * x - time
+        slope = along * x * (1.0 - z * s) + (1.0 - alpha * size) * x * x * c + size  # the distance
+        bend = along * (1.0 - z * c) + (1.0 - alpha * size) * x * (1.0 - z * s)
+        step = 5.0 * error / (slope + sqrt(abs(16.0 * slope * slope - 20.0 * error * bend)))
+        best = x - step
+        if abs(step) <= 1e-15 * abs(best) or best == x:
+            break
+        x = best
+    return best
+
+
+def _first_guess(time: float, size: float, along: float, alpha: float) -> float:
+    """A first anomaly of an orbit that is not closed."""
+    sign = 1.0 if time > 0.0 else -1.0
+    if alpha * size > -1e-6:
+        root: float = abs(time) ** (1.0 / 3.0)
+        return sign * root
+    a = 1.0 / alpha
+    ratio = -2.0 * alpha * time / (along + sign * sqrt(-a) * (1.0 - size * alpha))
+    return sign * sqrt(-a) * max(log(max(ratio, 1.0)), 1e-3)
+
+
+def period(mu: float, position: Floats, velocity: Floats) -> float:
+    """Period (s) of the orbit; infinite of a parabola or hyperbola."""
+    alpha = 2.0 / float(np.linalg.norm(position)) - float(velocity @ velocity) / mu
+    return 2.0 * pi / (alpha * sqrt(mu * alpha)) if alpha > 0.0 else float("inf")
+
+
+def gradient_of_gravity(mu: float, position: Floats) -> Floats:
+    """(..., 3, 3) derivative of gravity by the position (..., 3), 1/s2."""
+    square = np.sum(position * position, axis=-1)
+    direction = position / np.sqrt(square)[..., None]
+    outer = 3.0 * direction[..., :, None] * direction[..., None, :] - np.eye(3)
+    result: Floats = (mu / square**1.5)[..., None, None] * outer
+    return result

@@ -1,0 +1,230 @@
+"""Gravity of a central body on every mass, in a frame on a Kepler orbit: closed forms, and sums over points."""
+
+import numpy as np
+import pytest
+from long_runs import slow_but
+from oracles.modal_example import Particles
+from scipy.special import ellipk
+
+import femb
+from femb import Attachment, Beam, Load, ModelError, Orbit, PointMass, RigidBody, Section, simulate
+from femb.analysis.mass_properties import mass_properties
+from femb.elements import ExactBeam, FlexibleBody, Ground, JointEnd, Revolute
+from femb.numerics import kepler, rotations
+from femb.system.system import System
+
+MU, RADIUS = 3.986004418e14, 7e6
+SPEED = np.sqrt(MU / RADIUS)
+RATE = SPEED / RADIUS
+CIRCULAR = Orbit("earth", position=(RADIUS, 0.0, 0.0), velocity=(0.0, SPEED, 0.0))
+INERTIA = np.array([30.0, 100.0, 80.0])
+
+
+def model_of(*items, orbit=CIRCULAR):
+    model = femb.Model("in orbit")
+    for item in (*items, orbit):
+        model.add(item)
+    return model
+
+
+def tube(**words):
+    return Section(
+        "tube", area=1e-4, second_moments=(2e-9, 1e-9), torsion_constant=3e-9, density=1600.0, youngs_modulus=1e11,
+        shear_modulus=4e10, **words,
+    )  # fmt: skip
+
+
+def gravity(position):
+    return -MU * position / np.linalg.norm(position, axis=-1, keepdims=True) ** 3
+
+
+def resultant(system, q, orbit=CIRCULAR, t=0.0):
+    """Force and moment (6,) of the field about the frame's origin, in a state."""
+    u, still = system.inputs_at(t, q, 0.0 * system.v0)[None], np.zeros((1, system.n_v))
+    (batch,) = (batch for batch in system.batches if type(batch).__name__ == "OrbitBatch")
+    out = np.zeros((1, system.n_v))
+    batch.residual(u, q[None], still, still, out)
+    return -system.rigid_velocities(q) @ out[0]
+
+
+def bent(item):
+    """A hub with an item, in some attitude and shape."""
+    hub = RigidBody(
+        "hub", 20.0, (2.0, 3.0, 1.5), center_of_mass=(0.2, -0.1, 0.3), position=(3.0, -5.0, 4.0),
+        quaternion=rotations.exponential(np.array([0.4, -0.9, 1.3])),
+    )  # fmt: skip
+    system = System(model_of(hub, item(hub)))
+    shift = 0.05 * np.random.default_rng(1).standard_normal((1, system.n_v))
+    q = system.q0 + system.rates(system.q0[None], shift)[0]
+    system.normalise(q)
+    return system, q
+
+
+ITEMS = {
+    "body": lambda hub: PointMass("tip", 2.0, on=hub.at((0.0, 5.0, 1.0))),
+    "beam": lambda hub: Beam(
+        "boom", tube(), 4.0, 3, start=hub.at((0.3, 0.0, 0.1), direction=(1, 2, 0)), curvature=(0.1, 0.2, 0.0)
+    ),
+    "exact beam": lambda hub: ExactBeam(
+        "boom", tube(), length=4.0, elements=3, start=hub.at((0.3, 0.0, 0.1), direction=(1, 2, 0))
+    ),
+    "flexible body": lambda hub: FlexibleBody(
+        "panel", Particles(interfaces=2).reduced(consistent=True), start=Attachment("hub", (0.2, 0.0, 0.1))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_resultants_are_those_of_the_mass_and_its_moments(name):
+    """Force m g at the mass centre, and moment 3 n2 u x J u about it, of any structure in any shape."""
+    system, q = bent(ITEMS[name])
+    force, moment = resultant(system, q).reshape(2, 3)
+    mass, centre, inertia = mass_properties(system.starting_at(q, system.v0))
+    at = np.array([RADIUS, 0.0, 0.0]) + centre
+    u = at / np.linalg.norm(at)
+    # the next terms are smaller by the size over the radius
+    small = 20.0 * mass * RATE**2 * 6.0**2 / RADIUS
+    np.testing.assert_allclose(force, mass * (gravity(at) - gravity(CIRCULAR.position)), rtol=0.0, atol=small)
+    couple = 3.0 * MU / np.linalg.norm(at) ** 3 * np.cross(u, inertia @ u)
+    np.testing.assert_allclose(moment - np.cross(centre, force), couple, rtol=0.0, atol=10.0 * small)
+    assert np.linalg.norm(couple) > 1e3 * small
+
+
+def test_points_move_as_on_orbits_of_their_own():
+    """Also far apart, on an eccentric orbit, and where the model has an origin of its own."""
+    orbit = Orbit("earth", position=(RADIUS, 1e5, 0.0), velocity=(300.0, 8500.0, 1000.0))
+    offsets = {"near": ((0.3, -0.2, 0.4), (0.01, 0.02, -0.01)), "far": ((2e3, 5e3, -3e3), (1.0, -2.0, 3.0))}
+    for several in (("near",), ("far",), ("near", "far")):
+        points = [PointMass(name, 1.0, position=offsets[name][0], velocity=offsets[name][1]) for name in several]
+        results = simulate(model_of(*points, orbit=orbit), duration=3000.0, output_interval=1000.0, rtol=1e-10)
+        for name in several:
+            offset, speed = map(np.array, offsets[name])
+            for k, t in enumerate(results.time):
+                wanted = kepler.motion(MU, orbit.position + offset, orbit.velocity + speed, t)[0] - orbit.position_at(t)
+                distance = np.linalg.norm(wanted)
+                np.testing.assert_allclose(results.bodies[name].position[k], wanted, atol=2e-8 + 1e-8 * distance)
+
+
+# pitch, the exact period of a pendulum in twice the angle
+AMPLITUDE = 0.2
+PERIOD = 4.0 * ellipk(np.sin(AMPLITUDE) ** 2) / (RATE * np.sqrt(3.0 * (INERTIA[1] - INERTIA[0]) / INERTIA[2]))
+FORMULATIONS = (
+    ("velocity", "radau"), ("velocity", "bdf"), ("velocity", "rk"), ("quaternion", "radau"), ("reduced", "rk"),
+    ("hamiltonian", "rk"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("formulation", "method"), slow_but((FORMULATIONS[0], *FORMULATIONS[3:]), FORMULATIONS))
+def test_libration_of_a_rigid_satellite(formulation, method):
+    """A quarter of the period after the largest pitch the satellite is upright, whatever the formulation."""
+    body = RigidBody("body", 200.0, INERTIA, euler_angles=(0, 0, AMPLITUDE), angular_velocity=(0, 0, RATE))
+    options = {"formulation": formulation, "method": method, "rtol": 1e-9}
+    results = simulate(model_of(body), duration=1.25 * PERIOD, output_interval=PERIOD / 4.0, **options)
+    pitch = np.unwrap(results.bodies["body"].euler_angles("xyz")[:, 2]) - RATE * results.time
+    rate = 2.0 * np.pi / PERIOD * AMPLITUDE
+    assert abs(pitch[[1, 3, 5]]).max() / rate < 1e-4 * PERIOD
+    np.testing.assert_allclose(pitch[[2, 4]], [-AMPLITUDE, AMPLITUDE], atol=1e-5)
+    assert np.abs(results.audit.energy_error).max() < 1e-7 * results.audit.kinetic_energy[0]
+    earth = results.loads["earth"]
+    velocity, position = (
+        getattr(earth, word) + getattr(results.bodies["body"], word) for word in ("velocity", "position")
+    )
+    energy = 0.5 * np.sum(velocity**2, axis=1) - MU / np.linalg.norm(position, axis=1)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-12)
+
+
+def hinged():
+    """A hub, an arm on a hinge and a free point: several structures."""
+    hub = RigidBody("hub", 40.0, (2.0, 3.0, 1.5), angular_velocity=(0.01, 0.02, 0.03), position=(0.0, 3.0, 0.0))
+    arm = RigidBody("arm", 5.0, (0.2, 4.0, 4.0), center_of_mass=(5.0, 0.0, 0.0))
+    hinge = Revolute("hinge", JointEnd("hub", at=(0.5, 0, 0), axis=(0, 0, 1)), JointEnd("arm", axis=(0, 0, 1)))
+    return hub, arm, hinge
+
+
+def test_formulations_agree_on_several_bodies():
+    slow = Orbit("body", position=(1e5, 0.0, 0.0), velocity=(0.0, 1e4, 0.0), mu=1e13)  # 0.1 rad/s
+    ends = []
+    for formulation in ("velocity", "reduced", "hamiltonian"):
+        options = {"formulation": formulation, "method": "rk", "rtol": 1e-10}
+        results = simulate(model_of(*hinged(), orbit=slow), duration=20.0, output_interval=20.0, **options)
+        ends.append((results.bodies["hub"].position[-1], results.bodies["arm"].quaternion[-1]))
+    for position, quaternion in ends[1:]:
+        np.testing.assert_allclose(position, ends[0][0], rtol=0.0, atol=1e-7)
+        np.testing.assert_allclose(quaternion, ends[0][1], rtol=0.0, atol=1e-8)
+    free = simulate(model_of(*hinged(), orbit=Orbit("body", (1e9, 0, 0), (0, 1.0, 0), 1.0)), duration=20.0, method="rk")
+    assert np.linalg.norm(free.bodies["hub"].position[-1] - ends[0][0]) > 0.1
+
+
+@pytest.mark.parametrize("kind", [Beam, ExactBeam])
+def test_tension_of_an_upright_boom(kind):
+    """3 n2 times the moment of the mass above a section about the frame's origin, in the middle of elements too."""
+    hub = RigidBody("hub", 1e5, 1e4, angular_velocity=(0, 0, RATE))
+    words = {"length": 8.0, "elements": 2, "start": hub.at((0.0, 0, 0), direction=(1, 0, 0))}
+    boom = kind("boom", section=tube(damping=0.1), **words)
+    model = model_of(hub, boom, PointMass("tip", 3.0, on=boom.at(-1)))
+    results = simulate(model, duration=20.0, output_interval=20.0, max_step=1.0)
+    line, length = 0.16, 8.0
+
+    def tension(x):
+        return 3.0 * RATE**2 * (3.0 * length + line * (length**2 - x**2) / 2.0)
+
+    force, middle = results.beams["boom"].section_force[-1, :, :, 0], results.beams["boom"].midpoint_force[-1, :, 0]
+    # the mass centre of the model is above the origin, with which the hub moves
+    np.testing.assert_allclose(force, tension(np.array([[0.0, 4.0], [4.0, 8.0]])), rtol=2e-3)
+    np.testing.assert_allclose(middle, tension(np.array([2.0, 6.0])), rtol=2e-3)
+    root = results.appendages["boom"].force[-1]
+    np.testing.assert_allclose(root[0], tension(0.0), rtol=2e-3)
+
+
+def test_a_structure_far_away_has_an_origin_of_its_own():
+    """10 km from the origin of the frame, beams are as exact as at it."""
+
+    def tip(at):
+        hub = RigidBody("hub", 20.0, 2.0, position=at, angular_velocity=(0.1, 0.2, 0.3))
+        boom = Beam("boom", tube(), 4.0, 2, start=hub.at((0.3, 0.0, 0.1), direction=(1, 2, 0)))
+        push = Load("push", body="hub", torque=(1.0, 0.0, 2.0))
+        results = simulate(model_of(hub, boom, push), duration=0.5, output_interval=0.5)
+        return results.statistics["steps"], results.beams["boom"].deflection
+
+    (steps, near), (steps_far, far) = tip((0.0, 0.0, 0.0)), tip((0.0, 1e4, 0.0))
+    assert abs(steps_far - steps) <= 0.02 * steps
+    np.testing.assert_allclose(far, near, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ((Orbit("moon", (RADIUS, 0, 0), (0, 1.0, 0)),), "loads.moon: is a second orbit beside 'earth'"),
+        ((Beam("b", tube(), 1.0, 1, start=Attachment("ground", direction=(1, 0, 0))),), "'ground' is fixed in it"),
+        ((Ground("site", position=(1.0, 0, 0)),), "'site' is fixed in it"),
+        ((PointMass("lost", 1.0, position=(RADIUS, 0, 0)),), "relative to the point that moves on the orbit"),
+    ],
+)
+def test_refused(items, message):
+    model = femb.Model("refused")
+    for item in (RigidBody("hub", 1.0, 1.0), CIRCULAR, *items):
+        model.add(item)
+    with pytest.raises(ModelError) as raised:
+        System(model)
+    assert message in str(raised.value)
+
+
+def test_it_has_no_equilibrium_and_is_no_input_of_linear_models():
+    model = model_of(RigidBody("hub", 1.0, 1.0))
+    with pytest.raises(ModelError, match=r"loads\.earth: gravity on an orbit turns .* no equilibrium"):
+        femb.static(model)
+    assert femb.linearize(model).inputs == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"mu": -1.0}, "loads.earth.mu"),
+        ({"position": (0, 0, 0)}, "is the centre of the body"),
+        ({"velocity": (3.0, 0, 0)}, "falls into the centre"),
+    ],
+)
+def test_refused_orbits(words, message):
+    with pytest.raises(ModelError) as raised:
+        Orbit("earth", **({"position": (1.0, 0, 0), "velocity": (0, 1.0, 0)} | words))
+    assert message in str(raised.value)
