@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.base.brief import Brief
 from femb.base.checks import Checks
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import Row
@@ -42,7 +43,7 @@ class StartMotion:
     alone: bool = False
 
 
-class Item:
+class Item(Brief):
     """Base class of all descriptions.
 
     table : its table in a case file. kind : its word there. name : unique within the table.

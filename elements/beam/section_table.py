@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.beam.section import Section
@@ -10,7 +11,7 @@ from femb.elements.beam.section_files import read_matrices
 
 
 @dataclass(frozen=True, eq=False)
-class SectionTable:
+class SectionTable(Brief):
     """Sections along a beam: stations (k,) m from its start, and the k sections there.
 
     For a beam: ``ExactBeam("blade", sections=table.sections, stations=table.stations, length=table.stations[-1])`` and

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import read_arrays, write_arrays
 from femb.analysis.completion import system_of
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats
 from femb.base.values import as_numbers, given_numbers, shown
@@ -31,7 +32,7 @@ NAMES = ("names", "velocities", "inputs")
 
 
 @dataclass(frozen=True, eq=False)
-class ModalModel:
+class ModalModel(Brief):
     """(M + D p) x' + G x x + C x + K p = F u with speeds x (m,) of any size and small elastic coordinates p (m,).
 
     names (m,) : of the speeds. The first six of a free structure are the velocity and the angular velocity of the

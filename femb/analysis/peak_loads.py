@@ -14,6 +14,7 @@ import numpy as np
 
 from femb.analysis.array_file import Arrays, write_arrays
 from femb.base.errors import ResultError
+from femb.base.html import Tabled
 from femb.base.types import Bools, Floats
 from femb.results.arrays import listing
 from femb.results.beam import Beam
@@ -76,7 +77,7 @@ class BeamEnvelope:
 
 
 @dataclass(frozen=True, eq=False)
-class PeakLoads:
+class PeakLoads(Tabled):
     """The peak loads of a run, and the envelopes along its beams by their names."""
 
     title: str

@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from femb.analysis.completion import system_of
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.options import Run
 from femb.base.types import Floats
@@ -21,7 +22,7 @@ from femb.results.results import Results
 
 
 @dataclass(frozen=True, eq=False)
-class RelativeState:
+class RelativeState(Brief):
     """Result of ``RelativeKinematics.evaluate``: kinematics and equations of motion at a state.
 
     Vectors are in inertial axes, of the n bodies (and beam nodes) in ``names``.
@@ -60,6 +61,9 @@ class RelativeKinematics(RelativeEquations):
 
     It is also a formulation for explicit steppers (docs/howto/add_a_stepper.md).
     """
+
+    def __repr__(self) -> str:
+        return f"<RelativeKinematics of {self.model!r}: {len(self.coordinates)} coordinates, {len(self.speeds)} speeds>"
 
     def evaluate(self, q: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0) -> RelativeState:
         """Kinematics and dynamics at coordinates q (n_q,), speeds u (n_v,), by default the start, and time t (s).

@@ -17,7 +17,7 @@ from femb.analysis.static_equations import WEIGHT
 from femb.analysis.static_results import StaticResults, mode_arrays, static_frame
 from femb.analysis.statics import Statics
 from femb.base.errors import ModelError, SolveError
-from femb.base.progress import Reporter
+from femb.base.progress import LoadProgress, Reporter, reporting
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.model.model import Model
@@ -42,7 +42,7 @@ def static(
     assemble: bool = False,
     out: str | Path | None = None,
     case_text: str = "",
-    progress: Reporter | None = None,
+    progress: Reporter | bool | None = None,
 ) -> StaticResults:
     """Equilibria of a model as its load factor grows from zero to ``factor``, in equal ``steps``.
 
@@ -82,7 +82,10 @@ def static(
     began, cpu = clock.perf_counter(), clock.process_time()
     states: list[Equilibrium] = []
     found: list[Critical] = []
-    with Recording(system, "static", out, case_text) as recording:
+    with (
+        reporting(progress, abs(factor), LoadProgress) as reporter,
+        Recording(system, "static", out, case_text) as recording,
+    ):
         try:
             for state in _states(path, factor, steps, arc_length):
                 if len(states) == 1:
@@ -91,8 +94,8 @@ def static(
                     found += critical_between(path, states[-1], state)
                 states.append(state)
                 recording.add(*static_frame(path.statics, system, len(states) - 1, state))
-                if progress is not None:
-                    progress.update(abs(state.load))
+                if reporter is not None:
+                    reporter.update(abs(state.load))
                 if critical and len(found) >= critical:
                     break
         except SolveError as error:

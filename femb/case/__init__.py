@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run, StartState
 from femb.case.compose import Composition, composed, locate_files
@@ -23,7 +24,7 @@ __all__ = ["Case", "CaseError", "load_case"]
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Brief):
     """The content of a case file.
 
     text : of the file, with the files that it includes and the options --set of the command line as comments at its

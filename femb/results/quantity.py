@@ -152,9 +152,6 @@ class Groups(ByName[GroupType]):
             raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}{self._selected}")
         return self._groups[name]
 
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self._groups)
-
     def get(self, name: str, default: Any = None) -> Any:
         """The group of that name, or ``default``."""
         return self._groups.get(name, default)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.results.sweep import Sweep
 
@@ -23,7 +24,7 @@ FEWEST = 8
 
 
 @dataclass(frozen=True, eq=False)
-class SobolIndices:
+class SobolIndices(Tabled):
     """First-order and total indices (d,) of one output, their intervals (d, 2), and the number of samples."""
 
     output: str

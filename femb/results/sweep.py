@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from femb.base import html
 from femb.base.errors import ResultError
 from femb.base.types import Bools, Floats
 from femb.base.values import numbered
@@ -167,6 +168,12 @@ class Sweep:
         """The name of a variable or an output, with its unit where it is known."""
         unit = self.units.get(name, "")
         return f"{name} ({unit})" if unit else name
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.variables, *self.outputs]
+
+    def _repr_html_(self) -> str:
+        return html.text(self.summary())
 
     def __repr__(self) -> str:
         names = listing({**self.variables, **self.outputs})

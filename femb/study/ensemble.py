@@ -16,6 +16,7 @@ from femb.analysis.completion import system_of
 from femb.analysis.method_choice import with_method
 from femb.analysis.simulate import simulate, started, tolerance_notes
 from femb.analysis.time_loop import RunSummary, integrate
+from femb.base.brief import Brief
 from femb.base.errors import FembError, ModelError, Problem, ResultError, SolveError
 from femb.base.methods import AUTO
 from femb.base.options import Run
@@ -25,11 +26,11 @@ from femb.layout.element import TrialError
 from femb.model.model import Model
 from femb.results.file import MemoryWriter
 from femb.results.frames import Frames
+from femb.results.history import history
 from femb.results.instants import evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.steppers import make_stepper
-from femb.study.quantities import history
 from femb.system.stacked_system import StackedSystem, refused
 from femb.system.system import System
 
@@ -39,7 +40,7 @@ TOGETHER = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class Ensemble(Brief):
     """What the members of an ensemble gave, in their order.
 
     results : of each member, None of one that has not begun. messages : why a member failed, "" of the others.

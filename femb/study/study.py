@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from femb.base.brief import Brief
 from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError
 from femb.base.options import Run
@@ -30,7 +31,7 @@ RESERVED = ("run", "status", "message")
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Brief):
     """Many runs of one case.
 
     case : the path of a case file; in Python also a function of the variables that returns a femb.Model.

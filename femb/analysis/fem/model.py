@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, Sparse
 
@@ -22,7 +23,7 @@ class StressStiffness(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class MeshInterface:
+class MeshInterface(Brief):
     """A frame of the body that can be connected, and the nodes that carry it.
 
     nodes (m,) : numbers of rows of the nodes of the model. kind : "rigid", the nodes move as one rigid body with the
@@ -38,7 +39,7 @@ class MeshInterface:
 
 
 @dataclass(frozen=True, eq=False)
-class FeModel:
+class FeModel(Brief):
     """A linear finite element model at rest, without supports; SI units, one set of axes for all nodes.
 
     nodes (N, 3) m. node_of (n,) and component (n,) : node and component of each degree of freedom: 0 to 2

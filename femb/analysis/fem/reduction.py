@@ -18,6 +18,7 @@ from femb.analysis.fem.stiffening import acceleration_fields, stiffening
 from femb.analysis.fem.ties import Tied, tied
 from femb.analysis.fem.turned import turned_arrays
 from femb.base.errors import ModelError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.mass_moments import symmetric
@@ -46,7 +47,7 @@ class Keep:
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class Reduction(Tabled):
     """A reduced body and the account of it.
 
     interfaces : name, kind, position (3,) m, number of nodes. held (m,) Hz : kept modes with all interfaces held. free

@@ -17,6 +17,7 @@ import numpy as np
 from femb.analysis.handover.effectors import HingedPanel, SlidingMass
 from femb.analysis.modes.hybrid import UNITS, HybridCoordinates
 from femb.analysis.modes.participation import Participation
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 
@@ -29,7 +30,7 @@ Selection: TypeAlias = "int | Mapping[str, Sequence[int]]"
 
 
 @dataclass(frozen=True, eq=False)
-class MechanicalModel:
+class MechanicalModel(Brief):
     """A rigid hub with sliding masses or hinged panels, about the hub's origin and along its axes.
 
     hub : its name. mass (6, 6) : of the hub, with all mass that neither slides nor turns. effectors : what does.

@@ -19,6 +19,7 @@ from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
 from femb.analysis.time_loop import RunSummary, integrate
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Run, Tolerances
 from femb.base.types import Complexes, Floats
@@ -36,7 +37,7 @@ NODES, WEIGHTS, STAGES = GAUSS[3]
 
 
 @dataclass(frozen=True, eq=False)
-class Periodic:
+class Periodic(Brief):
     """A periodic motion.
 
     point : its start. period : s. monodromy (n, n) : Phi; states (n,) : names of its rows and columns. error : the

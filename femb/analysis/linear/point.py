@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from femb.analysis.linear.feedback import check_differentiable, feedback
+from femb.base.brief import Brief
 from femb.base.types import Floats, Sparse
 from femb.layout.element import Batch
 from femb.system.reaction_stiffness import reaction_stiffness
@@ -17,7 +18,7 @@ STILL = 1e-9  # m/s or rad/s: largest velocity at rest
 
 
 @dataclass(frozen=True, eq=False)
-class OperatingPoint:
+class OperatingPoint(Brief):
     """A state q (n_q,), v (n_v,) of a System at time t (s), with its accelerations and reactions.
 
     u (n_u,) : inputs. a (n_v,) : accelerations. multipliers (n_c,) : of the constraints.

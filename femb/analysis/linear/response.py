@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import Arrays, write_arrays
+from femb.base import html
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, shown
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyResponse:
+class FrequencyResponse(Brief):
     """Transfer matrices (f, p, m), complex, at frequencies (f,) in Hz; names of the p outputs and the m inputs.
 
     rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None.
@@ -55,9 +57,15 @@ class FrequencyResponse:
 
     def draw(self, path: str | Path, what: str = "bode", *, dpi: int = 150) -> Path:
         """Draw to a picture file; what : "bode", "nichols" or "singular-values". Raises ResultError."""
+        from femb.export.drawing import save
         from femb.export.plots.frequency import draw_response
 
-        return draw_response(path, what, self.frequencies, self.values, self.outputs, self.inputs, dpi)
+        return save(draw_response(what, self.frequencies, self.values, self.outputs, self.inputs), Path(path), dpi)
+
+    def _repr_html_(self) -> str:
+        from femb.analysis.linear.glance import html_of_response
+
+        return html_of_response(self) or html.text(repr(self))
 
 
 def checked_frequencies(frequencies: ArrayLike) -> Floats:

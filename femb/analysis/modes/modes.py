@@ -4,6 +4,7 @@ Source: docs/theory/modes.md.
 """
 
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from femb.analysis.modes.modal_damping import ratios_of
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.shapes import ModeShapes
 from femb.analysis.modes.solution import Solution, leading, solution
+from femb.base.html import Tabled, columns
 from femb.base.types import Floats
 from femb.base.values import numbered, without_rounding
 from femb.elements.spring.modal_damping import RATIO
@@ -31,7 +33,7 @@ DAMPING: float = RATIO  # of every mode where nothing else is given
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(Tabled):
     """The k lowest modes of a state.
 
     state : "unloaded", "loaded" or "spinning". held : the body that is held, or None.
@@ -99,6 +101,18 @@ class Modes:
         for part in self.appendages:
             lines += ["", part.table()]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        summary, *_ = self.table().splitlines()
+        heading: tuple[str, ...] = ("mode", "frequency Hz", "damping", "moves most")
+        rows = [
+            (str(k + 1), f"{frequency:.6g}", f"{ratio:.3g}", label)
+            for k, (frequency, ratio, label) in enumerate(
+                zip(self.frequencies, without_rounding(self.damping, 1.0), self.labels, strict=True)
+            )
+        ]
+        parts = "".join(part._repr_html_() for part in self.appendages)
+        return f"<div><strong>{escape(summary)}</strong>{columns(heading, rows)}{parts}</div>"
 
     def results(self, scale: float = 1.0) -> Results:
         """Results whose times count the modes: the unloaded structure at 0, mode k at its largest displacement at k.

@@ -15,6 +15,7 @@ from femb.analysis.array_file import write_arrays
 from femb.analysis.modes.assurance import aligned, nearer
 from femb.analysis.modes.solution import Solution, solution
 from femb.base.errors import ModelError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import numbered
 from femb.model.model import Model
@@ -29,7 +30,7 @@ SPARE = 4
 
 
 @dataclass(frozen=True, eq=False)
-class ModeSweep:
+class ModeSweep(Tabled):
     """Frequencies (v, k) Hz and damping ratios (v, k) of k modes at the values (v,) of a parameter.
 
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.

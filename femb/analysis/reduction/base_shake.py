@@ -21,6 +21,7 @@ from femb.analysis.reduction.density import Density, gauss
 from femb.analysis.reduction.model import linear_model
 from femb.analysis.reduction.orders import state_space_of
 from femb.base.errors import ModelError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import shown, without_rounding
 from femb.model.model import Model
@@ -32,7 +33,7 @@ EQUAL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Shaken:
+class Shaken(Tabled):
     """The response of outputs (p,) to the acceleration of the base along one axis.
 
     span : first and last frequency, Hz. response : to unit acceleration, (f, p, 1). space : the linear model.
@@ -106,16 +107,13 @@ class Shaken:
 
     def draw(self, path: str | Path, *, dpi: int = 150) -> Path:
         """Draw the densities of a random shake, or the gain of a sine, to a picture file; its path."""
+        from femb.export.drawing import save
         from femb.export.plots.frequency import draw_densities
 
-        f, names = self.response.frequencies, self.response.outputs
+        values, unit = np.abs(self.response.values[:, :, 0]), "amplitude by unit acceleration"
         if self.output_density is not None:
-            return draw_densities(
-                path, f, self.output_density, names, "power spectral density, SI units squared/Hz", dpi
-            )
-        return draw_densities(
-            path, f, np.abs(self.response.values[:, :, 0]), names, "amplitude by unit acceleration", dpi
-        )
+            values, unit = self.output_density, "power spectral density, SI units squared/Hz"
+        return save(draw_densities(self.response.frequencies, values, self.response.outputs, unit), Path(path), dpi)
 
 
 def shake(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import given_numbers, shown
@@ -29,7 +30,7 @@ LINEARISABLE = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch
 
 
 @dataclass(frozen=True, eq=False)
-class EnergyMatrix:
+class EnergyMatrix(Brief):
     """T = 1/2 q'^T A q': A (N, N) at the joint coordinates q (n,), and names (N,) of the rates q'.
 
     Rates are those of joint coordinates, 'joint.angle'. For a free base six precede them: its angular velocity (rad/s)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
@@ -72,7 +73,7 @@ class Implicit:
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedMatrices:
+class ReducedMatrices(Brief):
     """M v' + Phi_q^T lambda = Q of a model whose joints form trees, and v = H2 u, at a state.
 
     velocities (N,), speeds (P,), rows (L,) : names of v, u and lambda. coordinates : names of q. q, u : the state.
