@@ -52,6 +52,9 @@ class Item(Brief):
     resists_flight : whether its force depends on the inertial velocity of one host, as in air.
     slow_to_compile : whether two processes share the compilation of its kernels at the first use.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
+
+    Arguments of the methods: model, the model; layout, the numbering of its unknowns; placement, the poses at the
+    start; system, its equations; check, the collection of the problems of the item.
     """
 
     table: ClassVar[str]

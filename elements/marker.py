@@ -18,7 +18,7 @@ class Marker(Brief):
     """Base of all markers: ``at`` a point (m) in the axes of a ``body``, or of a ``beam``'s section at a ``node``.
 
     Nodes count from the start, 0 to the number of elements; negative numbers count from the end. Subclasses add
-    fields; ``directions`` names the two fields that orient the axes, if there are any.
+    fields; ``directions`` names the two fields that orient the axes, if there are any. Methods add problems to check.
     """
 
     wanted: ClassVar[str]  # for messages

@@ -93,9 +93,15 @@ def _bar(**words: Any) -> Any:
 
 
 @contextlib.contextmanager
-def counted(quiet: bool, unit: str = "file") -> Iterator[Callable[[int, int], None]]:
-    """Progress bar of countable work; yields a function of the number done and of the total."""
-    with _bar(file=sys.stderr, unit=unit, disable=True if quiet else None) as bar:
+def counted(quiet: bool, unit: str = "file", always: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Progress bar of countable work; yields a function of the number done and of the total.
+
+    always : also without a terminal.
+    """
+    if quiet:
+        yield lambda done, total: None
+        return
+    with _bar(file=sys.stderr, unit=unit, disable=False if always else None) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.total = total

@@ -16,7 +16,11 @@ def refused(text: str) -> ModelError:
 
 
 class Transformed:
-    """Base of formulations with their own coordinates q and speeds, rates or momenta v."""
+    """Base of formulations with their own coordinates q (n_q,) and speeds, rates or momenta v (n_v,), m, rad and s.
+
+    Methods take these arrays, the inputs u (n_u,) of loads and drivers, the multipliers (n_c,), N and N m, and the
+    time t, s. See `femb.formulations.contract` for what each of them does.
+    """
 
     def __init__(self, system: System) -> None:
         self.system, self.model, self.layout = system, system.model, system.layout

@@ -9,7 +9,18 @@ from numpy.typing import ArrayLike
 from femb.base import html
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
-from femb.elements import CATALOGUE, Attachment, FlexibleBody, Ground, Interface, Load, PointMass, RigidBody, Section
+from femb.elements import (
+    CATALOGUE,
+    Attachment,
+    FlexibleBody,
+    Ground,
+    Interface,
+    Load,
+    ModalDamping,
+    PointMass,
+    RigidBody,
+    Section,
+)
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
@@ -122,6 +133,11 @@ class Model:
     def springs(self) -> dict[str, Any]:
         """Springs and dashpots, by name."""
         return self.tables["springs"]
+
+    @property
+    def modal_damping(self) -> dict[str, ModalDamping]:
+        """Damping by modes, by name."""
+        return self.tables["modal_damping"]
 
     def items(self) -> Iterator[Item]:
         """Every item, without figures, table by table in the order of the catalogue."""

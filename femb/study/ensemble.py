@@ -20,6 +20,7 @@ from femb.base.brief import Brief
 from femb.base.errors import FembError, ModelError, Problem, ResultError, SolveError
 from femb.base.methods import AUTO
 from femb.base.options import Run
+from femb.base.progress import counted
 from femb.base.types import Bools, Floats
 from femb.base.values import shown, whole_number
 from femb.layout.element import TrialError
@@ -74,7 +75,7 @@ def simulate_ensemble(
     run: Run | None = None,
     *,
     together: int = TOGETHER,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> Ensemble:
     """Integrate many models in time, in groups that take the same steps; one core.
@@ -82,7 +83,7 @@ def simulate_ensemble(
     models : of bodies, point masses, beams, and loads that depend on time, under one gravity. They may differ in any
     number. run, or its fields as keyword options, as of ``femb.simulate``; in velocity coordinates. together : members
     of a group; the results of a member depend on the others of its group within the tolerance of the run.
-    progress : called as ``progress(done, total)`` after every group.
+    progress : True for a bar; or called as ``progress(done, total)`` after every group.
 
     The results of members have no audit, and ``statistics`` of their group. A member that fails, also one whose model
     is wrong, has its message, and the others go on. Raises ModelError for options, and for models that cannot be
@@ -105,12 +106,13 @@ def simulate_ensemble(
         raise ModelError.at(("run", "method"), f"got {run.method!r}, wanted one of {', '.join(METHODS)} in an ensemble")
     results: list[Results | None] = [None] * len(members)
     messages = [""] * len(members)
-    for first in range(0, len(members), together):
-        group = _Group(run, results, messages)
-        numbers = range(first, min(first + together, len(members)))
-        group.carry_out([k for k in numbers if group.built(k, members[k])])
-        if progress is not None:
-            progress(numbers[-1] + 1, len(members))
+    with counted(quiet=progress is not True, unit="run", always=True) as bar:
+        tell = progress if callable(progress) else bar
+        for first in range(0, len(members), together):
+            group = _Group(run, results, messages)
+            numbers = range(first, min(first + together, len(members)))
+            group.carry_out([k for k in numbers if group.built(k, members[k])])
+            tell(numbers[-1] + 1, len(members))
     return Ensemble(tuple(results), tuple(messages))
 
 

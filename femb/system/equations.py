@@ -30,6 +30,9 @@ ROUNDINGS = 8.0
 class Equations(NumberedModel):
     """The equations of motion of the elements and constraints of a model.
 
+    q (n_q,) are positions, m, and quaternions of all frames and internal coordinates; v (n_v,) velocities, m/s, angular
+    velocities, rad/s, and internal rates, a (n_v,) their rates; u (n_u,) the inputs of loads and drivers; multipliers
+    (n_c,) the forces of constraints, N and N m; t the time, s.
     Arrays q (s, n_q), v, a (s, n_v), u (s, n_u), multipliers (s, n_c) are of s states where a method says so. Matrices
     are block data of ``pattern``, with n = n_v + n_c rows and columns: velocities, then multipliers.
     """
