@@ -25,7 +25,7 @@ class SectionTable(Brief):
 def read_sections(
     path: str | os.PathLike[str], format: str | None = None, *, name: str = "section", length: float | None = None
 ) -> SectionTable:
-    """The sections in a file.
+    """The sections in the file at ``path``.
 
     format : "vabs", the output file with the Timoshenko stiffness and the mass matrix of one section; "becas", a text
     of twelve rows of six numbers, the stiffness and the mass matrix of one section; "beamdyn", a blade file, with

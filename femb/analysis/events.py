@@ -29,7 +29,9 @@ from femb.system.system import System
 
 @dataclass(frozen=True)
 class Event:
-    """An event: a zero of a function of (t, state); with ``direction`` 1 or -1, only a rising or a falling one.
+    """An event: a zero of a function of (t, state), t in s; with ``direction`` 1 or -1, only a rising or a falling one.
+
+    name : in ``results.events``. latch : number of the latch that it switches; -1 for events of users.
 
     A terminal event ends the run. Two zeros within an eighth of a step may be missed: limit ``max_step``.
     """

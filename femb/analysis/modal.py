@@ -105,7 +105,7 @@ class ModalModel(Brief):
 
     @classmethod
     def read(cls, path: str | Path) -> "ModalModel":
-        """Read a .npz written by ``write``. Raises ResultError."""
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
         arrays = [field.name for field in fields(cls) if field.name not in NAMES]
         return cls(**read_arrays(path, arrays, NAMES, "modal model"))
 

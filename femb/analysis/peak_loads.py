@@ -1,7 +1,6 @@
 """Peak loads of a run: the largest and smallest value of every load, when and where; envelopes along beams.
 
-Root loads of appendages, section loads and stresses of beams, reactions of joints, forces of springs. Source:
-docs/howto/loads.md.
+Root loads of appendages, loads and stresses of beams, reactions, forces of springs. Source: docs/howto/loads.md.
 """
 
 import csv
@@ -78,7 +77,7 @@ class BeamEnvelope:
 
 @dataclass(frozen=True, eq=False)
 class PeakLoads(Tabled):
-    """The peak loads of a run, and the envelopes along its beams by their names."""
+    """The peak loads of a run: its title, peaks, envelopes of beams by name, time_unit "s", or "" where times count."""
 
     title: str
     peaks: tuple[PeakLoad, ...]

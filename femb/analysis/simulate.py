@@ -44,7 +44,7 @@ def simulate(
     model : or a System of one, which gives the start, as ``StaticResults.start`` does; or the path of a case file,
     whose run counts then. run, or its fields as keyword options (duration, method,
     rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
-    out : an HDF5 file to write to while it runs.
+    out : an HDF5 file to write to while it runs. case_text : text of the case, for the results.
     events : zeros of functions of time and state. progress : True for a bar, in terminals and notebooks; or an
     object with ``message(text)`` and ``update(t)``.
     resume : continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun

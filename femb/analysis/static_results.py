@@ -31,7 +31,7 @@ class StaticResults(Results):
 
     @classmethod
     def of(cls, results: Results, system: System, states: list[Equilibrium]) -> Self:
-        """Results with the states they are of."""
+        """Results with the ``states`` of the ``system`` that they are of."""
         found = cls(results.series, results.static, results.attributes)
         found._system, found._states = system, states
         return found
@@ -86,7 +86,8 @@ class StaticResults(Results):
         return f"<StaticResults: {self.status}, {factors.size} states, {span}>"
 
     def mode(self, k: int, item: str) -> tuple[Floats, Floats]:
-        """Translations and rotations of a mode, inertial axes: (3,) each of "bodies/NAME", (n, 3) of "beams/NAME"."""
+        """Translations and rotations of mode ``k``, counted from 0, in inertial axes and relative to each other, m and
+        rad: of the ``item`` "bodies/NAME" (3,) each, of "beams/NAME" (n, 3)."""
         path = f"static/modes/{item}"
         return self.arrays[f"{path}/translation"][k], self.arrays[f"{path}/rotation"][k]
 

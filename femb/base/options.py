@@ -94,12 +94,12 @@ class Run:
     than the step, else 5.
     formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
     joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
-    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
-    to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
-    motion that the start velocities describe, with the beams strained accordingly; or the last state of another run,
-    ``{ results = "out/deploy" }``. first_step, max_step : s.
-    max_steps : largest number of steps, by default a million with error control and no limit with fixed steps.
-    output : what is recorded, by default all, and how it is stored.
+    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error, relative and absolute. start :
+    "as_given"; "assembled" to close joints and drivers that are open in the positions given; or "equilibrium" to begin
+    in the state of steady motion that the start velocities describe, with the beams strained accordingly; or the last
+    state of another run, ``{ results = "out/deploy" }``. first_step, max_step : s. max_steps : largest number of steps,
+    by default a million with error control and no limit with fixed steps. output : what is recorded, by default all,
+    and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """

@@ -56,7 +56,7 @@ class Case(Brief):
 
 
 def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
-    """Read a case file (TOML), or a Python script where the name ends in ``.py``.
+    """Read the case file at ``path`` (TOML), or a Python script where the name ends in ``.py``.
 
     overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; for a Python case
     those of ``run``, and arguments of ``build`` as ``"build.links=4"``. Raises CaseError with all problems and their

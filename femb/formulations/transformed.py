@@ -55,7 +55,8 @@ class Transformed:
         return system.inputs_at(t, *(array[0] for array in self.to_system(q[None], v[None])))
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Test the states of a step for singular configurations; see ``Formulation``."""
+        """Test the states q (s, n_q), v (s, n_v) of a step up to the time t, s, for singular configurations; ``last``,
+        whether the run ends with it; see ``Formulation``."""
         self.system.check_singularities(t, *self.to_system(q, v), last)
 
     def with_discrete(self, discrete: DiscreteState) -> Self:

@@ -39,7 +39,7 @@ class Model:
     title : for reports. gravity : uniform, inertial axes, (3,) m/s2.
 
     ``add`` refuses a second item of the same name; ``problems`` lists errors between items, such as a beam on an
-    unknown body. The order of adding does not matter.
+    unknown body. The order of adding does not matter. Raises ModelError: a title or gravity of another type.
     """
 
     def __init__(self, title: str = "", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:

@@ -43,9 +43,9 @@ class Results(ByQuantity):
     Parameters
     ----------
     series : mapping of path to (T, ...) array
-        Arrays over time, with the T rows of ``"time"``.
+        Arrays over time in SI units, with the T rows of ``"time"``, s.
     static : mapping of path to array
-        Constant arrays: start shapes, modes, matrices.
+        Constant arrays, such as (3,) or (n, 3): start shapes, modes, matrices, in SI units.
     attributes : mapping of group path to attributes
         ``""`` is the root: femb_version, case, method, status, message.
 

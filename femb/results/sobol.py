@@ -25,7 +25,10 @@ FEWEST = 8
 
 @dataclass(frozen=True, eq=False)
 class SobolIndices(Tabled):
-    """First-order and total indices (d,) of one output, their intervals (d, 2), and the number of samples."""
+    """Sobol indices of one output over d ``variables``: shares of its variance, and the number of samples.
+
+    first, total (d,) : of first order, and total. first_interval, total_interval (d, 2) : 95 % intervals of the
+    shares."""
 
     output: str
     variables: Sequence[str]
@@ -47,7 +50,8 @@ class SobolIndices(Tabled):
 
 
 def sobol_indices(sweep: Sweep, output: str) -> SobolIndices:
-    """The indices of an output of a study with the design "saltelli", with 95 % intervals by bootstrapping its samples.
+    """The indices of an output of a ``sweep``, the table of a study with the design "saltelli", with 95 % intervals by
+    bootstrapping its samples.
 
     Raises ResultError: an unknown output, another design, too few complete samples, an output without variance.
     """

@@ -31,9 +31,9 @@ LISTED = 10
 class Sweep:
     """The runs of a study, in the order of its design.
 
-    variables : by name, the values of all runs; texts and lists as Python objects. outputs : by name (runs,) numbers,
-    NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it. units : of the outputs.
-    design, samples : of the study, and the number of its samples.
+    title : of the study. variables : by name, the values of all runs; texts and lists as Python objects. outputs : by
+    name (runs,) numbers, NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it.
+    units : of the outputs. design, samples : of the study, and the number of its samples.
     """
 
     variables: Mapping[str, Sequence[Any]]
@@ -114,7 +114,7 @@ class Sweep:
 
     @classmethod
     def read(cls, path: str | Path) -> Sweep:
-        """Read a file that `write` wrote. Raises ResultError."""
+        """Read the file at ``path``, which `write` wrote. Raises ResultError."""
         return cls.of(Results.read(path))
 
     @classmethod

@@ -41,8 +41,9 @@ class Study(Brief):
     variables, for Sobol indices.
     runs : number of samples of a random design. seed : of a random design, a whole number.
     keep : whether the results of every run are written. title : text for reports.
-    overrides : entries of the case for all runs, as of ``load_case``. run : a femb.Run, or its fields, for a case that
-    is a function; else that of the case file. file : path and text of the study file, for messages.
+    rows : the values of the variables of each run. overrides : entries of the case for all runs, as of ``load_case``.
+    run : a femb.Run, or its fields, for a case that is a function; else that of the case file. file : path and text of
+    the study file, for messages.
 
     Raises ModelError with every problem.
     """

@@ -32,6 +32,7 @@ UNIT = re.compile(
     r"\b(?:ratios?|factors?|shares?|fractions?|numbers?|relative|count|quaternions?|indices|index|percent|amplitudes?|"
     r"scale|directions?|axis|axes|exponent|instants?|rotation matri\w+|parts?|coefficients?|probability)\b"
 )
+REFERENCE = re.compile(r"\bas (?:of|in)\b|\bsee\b")  # to another text, which says it
 ERRORS = ("ModelError", "ResultError", "SolveError", "CaseError", "FembError", "ContinuationError")
 
 
@@ -85,14 +86,19 @@ def text_of(thing):
     return "\n\n".join(inspect.cleandoc(vars(base)["__doc__"]) for base in bases_of(thing) if vars(base).get("__doc__"))
 
 
-def context_of(thing, owner):
-    """What is said of a member elsewhere: in the methods that it overrides, and in the classes."""
+def overridden_text(thing, owner):
+    """What is said of a member in the classes that have it too."""
     if owner is None:
         return ""
     word = function_of(thing).__name__
     overridden = [vars(base)[word] for base in bases_of(owner) if word in vars(base)]
     overridden = [each.__func__ if isinstance(each, staticmethod | classmethod) else each for each in overridden]
-    return "\n\n".join([*map(text_of, overridden), text_of(owner)])
+    return "\n\n".join(map(text_of, overridden)).strip()
+
+
+def context_of(thing, owner):
+    """What is said of a member elsewhere: in the methods that it overrides, and in the class."""
+    return "" if owner is None else f"{overridden_text(thing, owner)}\n\n{text_of(owner)}"
 
 
 def hints_of(thing):
@@ -146,6 +152,7 @@ def raised_by(thing):
 def problems_of(thing, owner=None):
     """What the text of a public thing does not say."""
     text, context = text_of(thing), context_of(thing, owner)
+    text = text or overridden_text(thing, owner)
     if not text:
         return ["no docstring"]
     problems = []
@@ -158,9 +165,9 @@ def problems_of(thing, owner=None):
         if not said:
             problems.append(f"{word} is not mentioned")
             continue
-        if ARRAY.search(hint) and not any(SHAPE.search(part) for part in said):
+        if ARRAY.search(hint) and not any(SHAPE.search(part) or REFERENCE.search(part) for part in said):
             problems.append(f"{word}, an array, has no shape")
-        if NUMBER.search(hint) and not any(UNIT.search(part) for part in said):
+        if NUMBER.search(hint) and not any(UNIT.search(part) or REFERENCE.search(part) for part in said):
             problems.append(f"{word}, a number, has no unit")
     whole = f"{text}\n\n{context}"
     if not inspect.isclass(thing):

@@ -89,6 +89,6 @@ class CraigBampton(Brief):
 
     @classmethod
     def read(cls, path: str | Path) -> "CraigBampton":
-        """Read a .npz written by ``write``. Raises ResultError."""
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
         found = read_arrays(path, ("point", "axes", *MATRICES), ("name", "dofs"), "Craig-Bampton model")
         return cls(**{**found, "name": found["name"][0]})

@@ -89,7 +89,7 @@ class MechanicalModel(Brief):
 
 
 def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
-    """Modes as point masses that slide on springs.
+    """The ``modes`` of a ``plant`` as point masses that slide on springs.
 
     Raises ModelError: a mode that moves no mass centre or is a screw, an unknown mode, or a hub whose mass or inertia
     becomes negative.
@@ -112,7 +112,8 @@ def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> Mechanical
 
 
 def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
-    """Modes as rigid panels on hinges at the roots of their appendages, whose mass they share by effective mass.
+    """The ``modes`` of a ``plant`` as rigid panels on hinges at the roots of their appendages, whose mass they share by
+    effective mass.
 
     Raises ModelError: a mode that does not turn its mass centre about the root, an unknown mode, or a hub whose mass or
     inertia becomes negative.

@@ -56,7 +56,7 @@ def linearize(
     """The state space of small changes about a state of a model, or of a System of it; by default about its start.
 
     model : or an OperatingPoint of ``trim`` or ``operating_point``. The state is given by q (n_q,), v (n_v,),
-    coordinates and velocities of the System, or by start, at_rest, state, trim, vary as of ``operating_point``, the
+    coordinates and velocities of the System, or by start, at_rest, trim, vary and state as of ``operating_point``, the
     options of ``femb linearize``. t : s. outputs : names (femb.analysis.linear.outputs), by default the motion of all
     bodies and joints. inputs : names (femb.analysis.linear.inputs), by default the factors of loads and motors, and the
     motion of every driver, its rate and its acceleration.

@@ -78,7 +78,8 @@ def periodic(
     """A periodic motion of given period (s) near the start of a model, or of a System of it.
 
     vary : names of states, as in `linearize`, that may change; by default all. intervals : of the period, for the
-    linearised motion. rtol, atol : of the integration. Angles of joints are periodic modulo 2 pi.
+    linearised motion. rtol, atol : relative and absolute tolerances of the integration. Angles of joints are periodic
+    modulo 2 pi.
 
     Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where the iteration does
     not converge, or the motion cannot be integrated.

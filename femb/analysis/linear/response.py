@@ -16,7 +16,9 @@ from femb.base.values import nearest, shown
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse(Brief):
-    """Transfer matrices (f, p, m), complex, at frequencies (f,) in Hz; names of the p outputs and the m inputs.
+    """Transfer matrices, complex ``values`` (f, p, m) in SI units, at frequencies (f,) in Hz.
+
+    outputs (p,), inputs (m,) : their names.
 
     rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None.
     """
@@ -28,7 +30,7 @@ class FrequencyResponse(Brief):
     rounding: Floats | None = None
 
     def between(self, output: str, input_: str) -> Complexes:
-        """(f,) the response of one output to one input. Raises ModelError: an unknown name."""
+        """(f,) in SI units: the response of an output to the input ``input_``. Raises ModelError: an unknown name."""
         for name, names in ((output, self.outputs), (input_, self.inputs)):
             if name not in names:
                 raise ModelError(
@@ -56,7 +58,8 @@ class FrequencyResponse(Brief):
         return write_arrays(path, arrays, (".npz", ".h5"), group="response")
 
     def draw(self, path: str | Path, what: str = "bode", *, dpi: int = 150) -> Path:
-        """Draw to a picture file; what : "bode", "nichols" or "singular-values". Raises ResultError."""
+        """Draw to the picture file ``path``; what : "bode", "nichols" or "singular-values"; dpi : dots per inch. Raises
+        ResultError."""
         from femb.export.drawing import save
         from femb.export.plots.frequency import draw_response
 

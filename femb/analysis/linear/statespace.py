@@ -116,7 +116,7 @@ class StateSpace(Brief):
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
-        """Read a .npz written by ``write``. Raises ResultError."""
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
         return cls(**read_arrays(path, "ABCD", NAMES, "state space"))
 
     @classmethod

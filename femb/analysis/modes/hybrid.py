@@ -201,7 +201,7 @@ class HybridCoordinates(Brief):
 
     @classmethod
     def read(cls, path: str | Path) -> "HybridCoordinates":
-        """Read what ``write`` wrote. Raises ResultError."""
+        """Read the file at ``path``, which ``write`` wrote. Raises ResultError."""
         try:
             if Path(path).suffix == ".h5":
                 from femb.results.results import Results

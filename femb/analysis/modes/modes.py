@@ -42,7 +42,7 @@ class Modes(Tabled):
     the axes of the structure: two translations and the tilt of its axis. spins (g,) rad/s : of these structures.
     eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
-    order, phi^H M phi = 1 (kg m2). energy (k, items) : share of each item in ``items`` of the kinetic energy.
+    order, phi^H M phi = 1 (kg m2). energy (k, i) : share of each item in ``items`` of the kinetic energy.
     root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
     motion : the shapes as motions, for films and meshes.
     """

@@ -28,7 +28,7 @@ METHODS = ("acceleration", "displacement")
 class ModalMotion(Brief):
     """Modal coordinates (T, k), sqrt(kg) m, their rates and accelerations, under an acceleration (T, 6) of the root.
 
-    time (T,) s; empty of a quasi-static motion.
+    part : whose modes these are. time (T,) s; empty of a quasi-static motion.
     """
 
     part: Participation

@@ -134,6 +134,7 @@ def shake(
     ``femb.linear_model``; accelerations are those of the whole motion, displacements relative to the base. One of
     density : of a random shake, a Density or frequencies (Hz) and values ((m/s2)2/Hz, or (rad/s2)2/Hz); and sine :
     first and last frequency, Hz. modes : kept ones, with the static share of the others. damping : ratio of each.
+    start : as of ``femb.linear_model``.
 
     Raises ModelError: neither or both of density and sine, an unknown axis or output, nothing that is held.
     """

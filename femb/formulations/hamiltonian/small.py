@@ -28,7 +28,8 @@ Law = Callable[[float, float], tuple[float, float, float]]
 class SmallMotion(Brief):
     """mass theta'' + damping theta' + stiffness theta = force, (k, k) and (k,), at given s and constant s'.
 
-    damping includes gyroscopic and Coriolis terms, stiffness centrifugal ones; neither is symmetric in general.
+    names (k,) : of theta, rad or m; in SI units. damping includes gyroscopic and Coriolis terms, stiffness centrifugal
+    ones; neither is symmetric in general.
     """
 
     names: tuple[str, ...]
