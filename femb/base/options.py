@@ -154,7 +154,7 @@ class Run:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
             if "order" not in check.bad:
                 check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
-            known = self.method != AUTO and not {"method", "tableau", "step"} & check.bad
+            known = not {"method", "tableau", "step"} & check.bad and self.method != AUTO
             if known and self.step is None and self.stepper.fixed:
                 name = f"the tableau {self.tableau}" if "tableau" in self.stepper.options else self.method
                 check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from femb.base.arguments import check_text
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.results.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, read_only, shapes_of
@@ -146,6 +147,7 @@ class Results(ByQuantity):
 
         Raises ResultError for an unknown frame.
         """
+        check_text("frame", frame, "the name of a body, or of a beam's node as 'NAME[NODE]'", ResultError)
         return self if frame == INERTIAL else Results(*seen_from(self, frame))
 
     @classmethod

@@ -35,7 +35,7 @@ def spectrum_of(time: Floats, values: Floats, kind: SpectrumKind, name: str) -> 
     """The spectrum of values (T, ...) at the times (T,) s; ``name`` is for messages. See ``Results.spectrum``."""
     from scipy import signal
 
-    if kind not in ("psd", "amplitude"):
+    if not isinstance(kind, str) or kind not in ("psd", "amplitude"):
         raise ResultError(f"kind: got {shown(kind)}, wanted 'psd' or 'amplitude'")
     if time.size < FEWEST:
         raise ResultError(f"{name}: a spectrum needs at least {FEWEST} output times, there are {time.size}")

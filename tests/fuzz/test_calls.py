@@ -19,7 +19,7 @@ from seeds import SEED
 
 import femb
 from femb import profiles
-from femb.analysis.completion import check_figures_of
+from femb.analysis.completion import check_figures_of, completed
 from femb.base.options import Tolerances
 from femb.elements import CATALOGUE
 
@@ -67,13 +67,13 @@ CALLS = {
     femb.Planar: {"name": "pin", **PIN},
     femb.Parallel: {"name": "pin", **PIN},
     femb.PointOnLine: {"name": "pin", **PIN},
-    femb.Components: {"name": "pin", **PIN, "directions": ("x", "y")},
+    femb.Components: {"name": "pin", **PIN, "directions": [(1, 0, 0), (0, 1, 0)]},
     femb.Fixed: {"name": "pin", **PIN},
-    femb.Distance: {"name": "rod", "first": HUB, "second": femb.Place("wheel"), "length": 0.5},
+    femb.Distance: {"name": "rod", "first": HUB, "second": femb.Place("other"), "length": 0.5},
     femb.Perpendicular: {"name": "square", **PIN, "angle": 1.0},
     femb.PointOnPlane: {"name": "plane", **PIN},
     femb.PositionDriver: {"name": "lift", "first": GROUND, "second": femb.Place("wheel"), "z": RISE},
-    femb.DistanceDriver: {"name": "strut", "first": HUB, "second": femb.Place("wheel"), "motion": STILL},
+    femb.DistanceDriver: {"name": "strut", "first": HUB, "second": femb.Place("other"), "motion": STILL},
     femb.OrientationDriver: {"name": "turn", "first": GROUND, "second": femb.Place("wheel"), "first_angle": RISE},
     femb.JointDriver: {"name": "motor", "joint": "axle", "motion": RISE},
     femb.JointMotor: {"name": "motor", "joint": "axle", "force": 1.0},
@@ -81,7 +81,7 @@ CALLS = {
     femb.JointFriction: {"name": "friction", "joint": "axle", "coulomb": 1.0, "transition_rate": 0.1},
     femb.JointStops: {"name": "stops", "joint": "axle", "stiffness": 10.0, "upper": 1.0},
     femb.Latch: {"name": "lock", "joint": "axle", "at": 0.1, "direction": 1},
-    femb.ModalDamping: {"name": "damping", "held": "hub", "ratio": 0.01, "modes": 2},
+    femb.ModalDamping: {"name": "damping", "held": "hub", "ratio": 0.01, "modes": 2, "appendage": "boom"},
     femb.Figure: {"name": "tips", "what": ["tips", "hub.euler_angles"], "items": ["boom"], "times": (0, 1)},
     femb.Event: {"name": "zero", "function": lambda t, state: t - 5e-4, "direction": 1},
     femb.Airload: {"force": np.ones(3), "torque": np.zeros(3), "by_velocity": np.zeros((6, 3)),
@@ -124,7 +124,8 @@ WAYS = {name: (call, words) for call, words in CALLS.items() for name in [call._
 MORE = [None, *NUMBERS, *VALUES, lambda *_: 1.0, object(), np.zeros((3, 3)), np.eye(3), np.array(1.0),
         np.array([1 + 1j, 0, 0]), b"x", (1, 2, 3), {1, 2}, HUB, TIP, PIN["first"], ENDS["end"], RISE, float, range(3),
         femb.Attachment("hub"), "wheel", "axle", "bar", "boom", "body", -(10**30), PUSH, BODY, femb.Ply(**PLY), [RISE],
-        [RISE, 3], {"tube": [1, 2]}, {"circle": 1e-3}, "steel 304", ["thick", "bar"], "10 mm", femb.Place("boom")]  # fmt: skip
+        [RISE, 3], {"tube": [1, 2]}, {"circle": 1e-3}, "steel 304", ["thick", "bar"], "10 mm",
+        femb.Place("boom")]  # fmt: skip
 
 
 def model(**words):
@@ -150,14 +151,15 @@ def earlier():
 
 def used(call, words):
     """What a call makes, used."""
-    run = femb.Run(duration=0.1)
+    # lengths that the start need not have
+    run = femb.Run(duration=0.1, start="assembled" if call in (femb.Distance, femb.DistanceDriver) else "as_given")
     if call is femb.Model:
         return first_step(model(**words), run)
     if call is femb.Run:
         return first_step(model(), femb.Run(**words))
     if call is femb.simulate:
         return femb.simulate(model(), **words)
-    if call is femb.StartState and words.get("results") == "earlier.h5":
+    if call is femb.StartState and isinstance(words["results"], str) and words["results"] == "earlier.h5":
         words["results"] = str(earlier())
     item, made = call(**words), model()
     if call is Tolerances:
@@ -187,7 +189,7 @@ def used(call, words):
     if isinstance(item, femb.Section):
         made.add(femb.Beam("mast", item.name, 1.0, 1, start=femb.Attachment("hub", direction=(0, 0, 1))))
     check_figures_of(made)
-    first_step(made, run)
+    first_step(completed(made), run)
     return repr(item)
 
 

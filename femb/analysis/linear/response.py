@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import Arrays, write_arrays
 from femb.base import html
+from femb.base.arguments import numbers_of
 from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
@@ -73,7 +74,7 @@ class FrequencyResponse(Brief):
 
 def checked_frequencies(frequencies: ArrayLike) -> Floats:
     """(f,) Hz. Raises ModelError: none, or any that is not positive and finite."""
-    found = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)) or np.min(found) <= 0.0:
+    found = numbers_of("frequencies", frequencies, "Hz, all positive")
+    if np.min(found) <= 0.0:
         raise ModelError(f"frequencies: got {shown(frequencies)}, wanted positive numbers in Hz")
     return found

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from femb.base.arguments import names_of
 from femb.base.errors import ResultError
 from femb.base.values import shown
 from femb.export.animation import animate
@@ -121,8 +122,10 @@ def _drawn(
     times: Span | None,
     spectrum: SpectrumKind | None,
 ) -> "Drawn":
-    if spectrum is not None and spectrum not in SPECTRA:
+    if spectrum is not None and (not isinstance(spectrum, str) or spectrum not in SPECTRA):
         raise ResultError(f"spectrum: got {shown(spectrum)}, wanted 'psd' or 'amplitude'")
+    if what is not None and not isinstance(what, str):
+        what = names_of("what", what, ResultError)
     if what is None and results.method in DRAWINGS:
         what = results.method
     if results.method == METHOD:
