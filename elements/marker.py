@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from femb.base.brief import Brief
 from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.base.values import shown
@@ -13,11 +14,11 @@ from femb.base.values import shown
 LEAST_SINE = 1e-6
 
 
-class Marker:
+class Marker(Brief):
     """Base of all markers: ``at`` a point (m) in the axes of a ``body``, or of a ``beam``'s section at a ``node``.
 
     Nodes count from the start, 0 to the number of elements; negative numbers count from the end. Subclasses add
-    fields; ``directions`` names the two fields that orient the axes, if there are any.
+    fields; ``directions`` names the two fields that orient the axes, if there are any. Methods add problems to check.
     """
 
     wanted: ClassVar[str]  # for messages

@@ -49,7 +49,10 @@ def complete(section: CompletedFields, check: Checks) -> None:
         _set(section, "torsion_constant", shape.torsion_constant)
         if not own_torsion:
             _set(section, "torsion_modulus", shape.torsion_modulus)
-    if section.material is not None and "material" not in check.bad:
+    if section.material is not None and not isinstance(section.material, str | Material):
+        check.fail("material", f"got {shown(section.material)}, wanted the name of a material or a femb.Material")
+        check.bad.update(MATERIAL[-2:], ("density",))
+    elif section.material is not None and "material" not in check.bad:
         try:
             named = section.material
             values = (material_named(named) if isinstance(named, str) else named).values()

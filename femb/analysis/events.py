@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from femb.base.errors import FembError, SolveError
+from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.types import Floats
-from femb.base.values import as_numbers, shown
+from femb.base.values import as_numbers, shown, whole_number
 from femb.formulations.contract import Formulation
 from femb.layout.element import raised
 from femb.layout.layout import LatchLayout
@@ -30,9 +30,13 @@ from femb.system.system import System
 
 @dataclass(frozen=True)
 class Event:
-    """An event: a zero of a function of (t, state); with ``direction`` 1 or -1, only a rising or a falling one.
+    """An event: a zero of a function of (t, state), t in s; with ``direction`` 1 or -1, only a rising or a falling one.
+
+    name : in ``results.events``. latch : number of the latch that it switches; -1 for events of users.
 
     A terminal event ends the run. Two zeros within an eighth of a step may be missed: limit ``max_step``.
+
+    Raises ModelError: a name that is no text, a function that cannot be called, an unknown direction.
     """
 
     name: str
@@ -40,6 +44,19 @@ class Event:
     terminal: bool = True
     direction: int = 0
     latch: int = -1
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.name, str) or not self.name:
+            problems.append(("name", f"got {shown(self.name)}, wanted text"))
+        if not callable(self.function):
+            problems.append(("function", f"got {shown(self.function)}, wanted a function of time and state"))
+        if not isinstance(self.terminal, bool):
+            problems.append(("terminal", f"got {shown(self.terminal)}, wanted True or False"))
+        if not whole_number(self.direction) or self.direction not in (-1, 0, 1):
+            problems.append(("direction", f"got {shown(self.direction)}, must be -1, 0 or 1"))
+        if problems:
+            raise ModelError(*(Problem(("event", word), text) for word, text in problems))
 
     def value(self, t: float, state: State) -> float:
         """The function at an instant. Raises SolveError where it fails or does not return a number."""

@@ -94,12 +94,12 @@ class Run:
     beam's section has no damping, since higher orders are unstable for undamped vibrations faster than the step; or 5.
     formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
     joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
-    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
-    to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
-    motion that the start velocities describe, with the beams strained accordingly; or the last state of another run,
-    ``{ results = "out/deploy" }``. first_step, max_step : s.
-    max_steps : largest number of steps, by default a million with error control and no limit with fixed steps.
-    output : what is recorded, by default all, and how it is stored.
+    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error, relative and absolute. start :
+    "as_given"; "assembled" to close joints and drivers that are open in the positions given; or "equilibrium" to begin
+    in the state of steady motion that the start velocities describe, with the beams strained accordingly; or the last
+    state of another run, ``{ results = "out/deploy" }``. first_step, max_step : s. max_steps : largest number of steps,
+    by default a million with error control and no limit with fixed steps. output : what is recorded, by default all,
+    and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -154,7 +154,7 @@ class Run:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
             if "order" not in check.bad:
                 check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
-            known = self.method != AUTO and not {"method", "tableau", "step"} & check.bad
+            known = not {"method", "tableau", "step"} & check.bad and self.method != AUTO
             if known and self.step is None and self.stepper.fixed:
                 name = f"the tableau {self.tableau}" if "tableau" in self.stepper.options else self.method
                 check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")

@@ -21,6 +21,9 @@ from femb.profiles import PROFILES, Profile
 
 MISSING = "is missing"
 
+Walked = tuple[Any, dict[Path, str]]
+"""A value made of that of a key, and its problems by path in it."""
+
 
 @cache
 def keys_of(kind: type) -> Mapping[str, Any]:
@@ -51,6 +54,24 @@ def table_kind(hint: Any, value: Any) -> type | None:
         if dataclasses.is_dataclass(choice):
             return cast(type, choice)
     return None
+
+
+def walked(
+    hint: Any,
+    value: Any,
+    of_table: Callable[[type, dict[str, Any]], Walked],
+    of_other: Callable[[Any], Walked],
+) -> Walked:
+    """The value of a key with ``of_table`` of each table in it, also in lists of tables, and ``of_other`` of all else;
+    and their problems by path in the value."""
+    if nested := table_kind(hint, value):
+        return of_table(nested, value)
+    entries = [get_args(option)[0] for option in choices(hint) if get_origin(option) is list]
+    if not isinstance(value, list) or not entries or not any(isinstance(entry, dict) for entry in value):
+        return of_other(value)
+    made = [walked(entries[0], entry, of_table, of_other) for entry in value]
+    problems = {(str(k), *path): text for k, (_, of_entry) in enumerate(made) for path, text in of_entry.items()}
+    return [entry for entry, _ in made], problems
 
 
 def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[Path, str]:

@@ -18,7 +18,11 @@ def refused(text: str) -> ModelError:
 
 
 class Transformed:
-    """Base of formulations with their own coordinates q and speeds, rates or momenta v."""
+    """Base of formulations with their own coordinates q (n_q,) and speeds, rates or momenta v (n_v,), m, rad and s.
+
+    Methods take these arrays, the inputs u (n_u,) of loads and drivers, the multipliers (n_c,), N and N m, and the
+    time t, s. See `femb.formulations.contract` for what each of them does.
+    """
 
     def __init__(self, system: System) -> None:
         self.system, self.model, self.layout = system, system.model, system.layout
@@ -63,7 +67,8 @@ class Transformed:
         return system.inputs_at(t, *(array[0] for array in self.to_system(q[None], v[None])))
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Test the states of a step for singular configurations; see ``Formulation``."""
+        """Test the states q (s, n_q), v (s, n_v) of a step up to the time t, s, for singular configurations; ``last``,
+        whether the run ends with it; see ``Formulation``."""
         self.system.check_singularities(t, *self.to_system(q, v), last)
 
     def with_discrete(self, discrete: DiscreteState) -> Self:

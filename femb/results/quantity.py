@@ -154,9 +154,6 @@ class Groups(ByName[GroupType]):
             self._made[name] = self._make(name)
         return self._made[name]
 
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
-
     def get(self, name: str, default: Any = None) -> Any:
         """The group of that name, or ``default``."""
         return default if name not in self._names else self[name]

@@ -31,12 +31,12 @@ ROUNDINGS = 8.0
 class Equations(NumberedModel):
     """The equations of motion of the elements and constraints of a model.
 
-    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u), multipliers (s, n_c) are of s states where a method says so. Matrices
-    are block data of ``pattern``, with n = n_v + n_c rows and columns: velocities, then multipliers.
+    q (n_q,) m, - : coordinates. v (n_v,) m/s, rad/s : velocities, a (n_v,) their rates. u (n_u,) : inputs, in their
+    units. multipliers (n_c,) N, N m. t : s. Of s states they are (s, n_q) and so on. Matrices are block data of
+    ``pattern`` with n = n_v + n_c rows and columns: velocities, then multipliers.
     """
 
-    # whether output instants have the unbalanced forces of the audit
-    audited = True
+    audited = True  # whether output instants have the unbalanced forces of the audit
 
     def without_rows(self, rows: Bools) -> Self:
         """The same system, with these rows of constraints (n_c,) bool left out of every solution.
@@ -49,7 +49,7 @@ class Equations(NumberedModel):
         return other
 
     def with_gravity(self, gravity: Floats) -> Self:
-        """The same equations with another uniform acceleration of weight (3,), m/s2, inertial axes."""
+        """The same equations with another uniform acceleration of weight, gravity (3,), m/s2, inertial axes."""
         other = copy(self)
         other.batches = [batch.weighed(gravity) for batch in self.batches]
         other.__dict__.pop("rigid", None)
@@ -61,7 +61,7 @@ class Equations(NumberedModel):
         return RigidBodies.of(self)
 
     def with_own_strains(self, q: Floats, own: list[Floats]) -> Self:
-        """The same equations, of which ``tangent`` at q takes the stresses of these strains, a list by batch."""
+        """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch."""
         other = copy(self)
         other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
         return other
@@ -223,7 +223,7 @@ class Equations(NumberedModel):
         return rates
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
-        """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
+        """q (n_q,), v (n_v,) on the constraints, by ``factors`` where given; see ``femb.system.constraints``."""
         if factors is None and self.n_c and self.rigid is not None:
             found = self.rigid.projected(self, q, v)
             if found is not None:

@@ -147,7 +147,7 @@ class NumberedModel(VelocityCoordinates):
         return sorted({t for input_ in self.inputs for t in input_.breakpoints})
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies, beams and joints at an instant."""
+        """The named bodies, beams and joints at the time t, s, with the state q, v."""
         return State(self.layout, t, q, v, self.joint_motion)
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:

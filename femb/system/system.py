@@ -44,6 +44,9 @@ class System(Equations):
             v = v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
         self.q0, self.v0 = q, v
 
+    def __repr__(self) -> str:
+        return f"<System of {self.model!r}: {self.n_v} velocities, {self.n_c} constraint equations>"
+
     def starting_at(self, q: Floats, v: Floats) -> Self:
         """The same system with another start."""
         other = copy(self)

@@ -96,7 +96,8 @@ class VelocityCoordinates:
         return out
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
-        """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
+        """Arguments of ``kinematics.error_norm`` before the error, for q and for v, by ``rtol``, a ratio, and
+        ``atol``."""
         position, quaternion, _ = atol.values(rtol)
         internal, angles = self.layout.internal_tolerances(atol, rtol)
         result = []
