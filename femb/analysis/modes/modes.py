@@ -133,6 +133,7 @@ class Modes:
             "items": self.items,
             "energy": self.energy,
             "state": (self.state,),
+            "held": (self.held or "",),
             "free_motions": np.array([self.rigid, self.joint]),
             "motions_across": np.array([self.across]),
             "spins": self.spins,

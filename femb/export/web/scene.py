@@ -14,6 +14,7 @@ from femb.export import geometry
 from femb.export.parts import FlexibleMesh, flexible_meshes
 from femb.export.picture import THINNEST
 from femb.export.web.beams import QUANTITIES, BeamMotion
+from femb.export.web.carriers import carriers_of
 from femb.export.web.packing import Packing, Reference
 from femb.results.groups import Body
 from femb.results.results import Results
@@ -53,8 +54,11 @@ def at_times(results: Results, chosen: Ints) -> Results:
     return Results({"time": results.time[chosen], **series}, static, results.attributes)
 
 
-def scene_of(results: Results, packing: Packing, frames: int = FRAMES) -> dict[str, Any] | None:
-    """The scene of results; None where nothing moves or nothing is recorded."""
+def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str = "") -> dict[str, Any] | None:
+    """The scene of results; None where nothing moves or nothing is recorded.
+
+    kind : by default that of the analysis: "modes", "states" or "time"; or "buckling", of ``modal.buckling_of``.
+    """
     if not results.time.size or not (results.bodies or results.beams):
         return None
     chosen = chosen_frames(results, frames)
@@ -72,7 +76,7 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES) -> dict[s
     extent = float(np.max(np.median(high - low, axis=0))) or _size_of_shapes(list(bodies.values()))
     numbers = {name: number for number, name in enumerate(bodies)}
     return {
-        "kind": {"modes": "modes", "static": "states"}.get(results.method, "time"),
+        "kind": kind or {"modes": "modes", "static": "states"}.get(results.method, "time"),
         "frame": results.frame,
         "times": [float(t) for t in seen.time],
         "outputs": int(results.time.size),
@@ -81,6 +85,7 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES) -> dict[s
         "bodies": [_body(body, path, extent, packing) for body in bodies.values()],
         "beams": [beam.packed(path, numbers, extent, packing) for beam in beams],
         "links": _links(bodies),
+        "carriers": carriers_of(seen, bodies, {beam.beam.name: beam.beam for beam in beams}),
         "quantities": _ranges(beams, [_largest_deflection(body) for body in bodies.values()]),
     }
 
