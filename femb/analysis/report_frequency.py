@@ -38,7 +38,7 @@ def _linear(space: StateSpace) -> Frequency:
         for name, part in zip(names, (space.states, space.inputs, space.outputs), strict=True)
     )
     stable = "unstable" if np.any(poles.real > 1e-6 * np.max(np.abs(poles), initial=0.0)) else "no unstable pole"
-    note = f"{counts}; {stable}" + (f"; {rigid} poles of rigid motions" if rigid else "")
+    note = f"{counts}; {stable}" + (f"; {rigid} poles at zero, of rigid motions" if rigid else "")
     return Frequency(
         frequencies, responses(space, frequencies), space.outputs, space.inputs,
         poles=poles, gains=gains, hankel=_hankel(space, poles), note=note,
@@ -85,10 +85,13 @@ def _shake(results: Results) -> Frequency:
             ]
             columns[word] = values if word == "peak_frequency" else without_rounding(values, sizes)
     rows = [
-        {"output": name, "unit": unit if unit in UNITS else ""}
+        {"output": name, "unit": unit if unit in UNITS.values() else ""}
         | {word: float(values[k]) if np.isfinite(values[k]) else None for word, values in columns.items()}
         for k, (name, unit) in enumerate(zip(outputs, units, strict=True))
     ]
+    for row in rows:
+        if not row["peak"] and "miles" in row:
+            row["miles"] = None
     random = "density" in arrays
     return Frequency(
         np.asarray(arrays["frequencies"], dtype=float),

@@ -136,9 +136,10 @@ class Curves {
     return plot;
   }
 
-  /** The largest value of all histories of a unit. */
+  /** The largest value of all histories of a unit; of angles at least a right one. */
   largestOf(unit) {
-    return this.histories.entries.reduce((most, each) => (each.unit === unit ? Math.max(most, each.largest) : most), 0);
+    const least = { deg: 90, rad: Math.PI / 2 }[unit] || 0;
+    return this.histories.entries.reduce((most, each) => (each.unit === unit ? Math.max(most, each.largest) : most), least);
   }
 
   /** The divisor and the unit of an entry, with a prefix where numbers would be long. */

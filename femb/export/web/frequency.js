@@ -20,6 +20,9 @@ class Responses {
     const hint = element("p", { className: "hint" }, "Drag across a plot to enlarge a span of frequencies; double-click shows all.");
     this.place = element("div", {}, element("div", { className: "options" }, choices), this.stack, hint);
     new ResizeObserver(() => this.resize()).observe(this.stack);
+    // begin with an output that the shake moves
+    const first = data.shaken.findIndex((row) => row.peak);
+    if (first > 0 && first < data.outputs.length) this.output.value = String(first);
     this.draw();
   }
 
@@ -27,11 +30,18 @@ class Responses {
     for (const plot of this.plots) plot.destroy();
     this.stack.replaceChildren();
     const k = Number(this.output.value) * this.data.inputs.length + Number(this.input.value);
+    const row = this.data.shaken[Number(this.output.value)];
+    if (row && !row.peak) {
+      this.plots = [];
+      this.stack.append(element("p", {}, "This output is zero: the shake does not move it."));
+      return;
+    }
     const amplitude = columnOf(this.gain, k).map((x) => (x === null ? null : 10 ** (x / 20)));
     this.plots = [this.drawn("gain", amplitude, true, 260)];
     if (this.density) {
       const values = columnOf(this.density, Number(this.output.value)).map((x) => (x === null ? null : 10 ** (x / 10)));
-      this.plots.push(this.drawn("density, SI units squared/Hz", values, true, 260));
+      const unit = row && row.unit ? (row.unit.length > 1 ? `(${row.unit})²/Hz` : `${row.unit}²/Hz`) : "SI units squared/Hz";
+      this.plots.push(this.drawn(`density, ${unit}`, values, true, 260));
     }
     this.plots.push(this.drawn("phase (deg)", columnOf(this.phase, k), false, 170));
   }
@@ -39,20 +49,23 @@ class Responses {
   drawn(title, values, logarithmic, height) {
     const positive = values.filter((x) => x !== null && x > 0);
     const log = logarithmic && positive.length > 0;
+    // near one: uPlot divides logarithmic axes by rounding
+    const unit = log ? 10 ** Math.round(Math.log10(Math.max(...positive))) : 1;
+    const x = { time: false, distr: 3, range: (_, low, high) => [low, high] };
     const side = { size: 66, label: title, labelSize: 18, labelFont: "12px system-ui, sans-serif" };
     const degrees = { ...side, incrs: [15, 30, 45, 90, 180, 360, 720, 1440] };
     const options = {
       width: this.width(), height, cursor: { sync: { key: "femb-frequency" }, drag: { x: true, y: false } },
-      scales: { x: { time: false, distr: 3 }, y: log ? { distr: 3 } : {} },
-      axes: [logarithmicAxis({ size: 28 }), log ? logarithmicAxis(side) : plotAxis(degrees)],
+      scales: { x, y: log ? { distr: 3 } : {} },
+      axes: [logarithmicAxis({ size: 28 }), log ? logarithmicAxis(side, unit) : plotAxis(degrees)],
       series: [
-        { label: "frequency (Hz)", value: (_, x) => shortNumber(x, 5) },
-        { label: title, stroke: PALETTE[0], width: 1.5, points: { show: false }, value: (_, x) => shortNumber(x, 5) },
+        { label: "frequency (Hz)", value: (_, f) => shortNumber(f, 5) },
+        { label: title, stroke: PALETTE[0], width: 1.5, points: { show: false }, value: (_, y) => (y === null ? "–" : shortNumber(y * unit, 5)) },
       ],
     };
     const box = element("div", { className: "plot" });
     this.stack.append(box);
-    return new libraries.uPlot(options, [this.frequencies, values], box);
+    return new libraries.uPlot(options, [this.frequencies, values.map((y) => (y === null ? null : y / unit))], box);
   }
 
   width() {
@@ -80,8 +93,8 @@ function responseTables(data) {
   if (data.poles.length) {
     const columns = [
       { title: "frequency (Hz)", text: (row) => shortNumber(row.frequency, 6), key: (row) => row.frequency, number: true },
-      { title: "damping (%)", text: (row) => (row.damping === null ? "–" : shortNumber(100 * row.damping, 4)), key: (row) => row.damping, number: true },
-      { title: "real (1/s)", text: (row) => shortNumber(row.real, 5), key: (row) => row.real, number: true },
+      { title: "damping (%)", text: (row) => (row.damping === null ? "–" : Math.abs(row.damping) < 1e-9 ? "0" : shortNumber(100 * row.damping, 4)), key: (row) => row.damping, number: true },
+      { title: "real (1/s)", text: (row) => (Math.abs(row.damping) < 1e-9 ? "0" : shortNumber(row.real, 5)), key: (row) => row.real, number: true },
       { title: "imaginary (1/s)", text: (row) => shortNumber(row.imaginary, 6), key: (row) => row.imaginary, number: true },
     ];
     parts.push(element("h3", {}, "Poles"), element("p", { className: "hint" }, "One row for each conjugate pair."), table(columns, data.poles));

@@ -9,6 +9,7 @@ import numpy as np
 from femb.base.types import Complexes, Floats
 from femb.export.web.modal import number
 from femb.export.web.packing import FINE, Packing
+from femb.numerics.resonances import RIGID
 
 VALUES = 300_000  # numbers of all responses; outputs beyond are left out
 LISTED = 2000  # rows of a table
@@ -64,8 +65,8 @@ class Frequency:
 
 
 def _poles(poles: Complexes) -> list[dict[str, Any]]:
-    """Rows of poles, one of each conjugate pair, by frequency."""
-    upper = poles[poles.imag >= 0.0]
+    """Rows of poles, one of each conjugate pair, by frequency; without those of rigid motions."""
+    upper = poles[(poles.imag >= 0.0) & (np.abs(poles) > RIGID * np.max(np.abs(poles), initial=0.0))]
     rows = []
     for pole in upper[np.argsort(np.abs(upper), kind="stable")][:LISTED]:
         size = float(abs(pole))

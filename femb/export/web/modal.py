@@ -91,7 +91,7 @@ def buckling_of(results: Results) -> tuple[Results, list[dict[str, Any]], list[i
         return None
     rows = np.repeat(states, 2)
     series = {path: np.array(results.series[path][rows]) for path in results.series if path.startswith(MOVING)}
-    points = [series[f"{item}/position"].reshape(len(rows), -1, 3) for item in items]
+    points = [array.reshape(len(rows), -1, 3) for path, array in series.items() if path.endswith("/position")]
     extent = float(np.max(np.ptp(np.concatenate(points, axis=1), axis=1))) or 1.0
     for k in range(len(states)):
         motions = [[arrays[f"static/modes/{item}/{word}"][k] for word in ("translation", "rotation")] for item in items]

@@ -11,8 +11,8 @@ function plotAxis(options = {}) {
   };
 }
 
-/** A logarithmic axis: numbers at powers of ten, and at 2 and 5 where there are few of these. */
-function logarithmicAxis(options = {}) {
+/** A logarithmic axis: numbers at powers of ten, and at 2 and 5 where there are few of these; unit: of the values. */
+function logarithmicAxis(options = {}, unit = 1) {
   const values = (plot, ticks) => {
     const decades = Math.log10(ticks.at(-1) / ticks[0]);
     const every = decades > 14 ? 4 : decades > 7 ? 2 : 1;
@@ -21,10 +21,16 @@ function logarithmicAxis(options = {}) {
       const power = Math.floor(Math.log10(tick) + 1e-9);
       const digit = Math.round(tick / 10 ** power);
       const shown = digit === 1 ? power % every === 0 : decades < 2.5 && (digit === 2 || digit === 5);
-      return shown ? shortNumber(tick, 2) : "";
+      return shown ? shortNumber(tick * unit, 2) : "";
     });
   };
-  return plotAxis({ values, filter: (_, splits) => splits, ...options });
+  const axis = plotAxis({ values, filter: (_, splits) => splits, ...options });
+  // of many decades no lines between the powers of ten
+  const powers = (_, splits) => {
+    const many = Math.log10(splits.at(-1) / splits[0]) > 5;
+    return splits.map((tick) => (many && Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) > 1e-6 ? null : tick));
+  };
+  return { ...axis, grid: { ...axis.grid, filter: powers }, ticks: { ...axis.ticks, filter: powers } };
 }
 
 /** The numbers of an array's column, null where there is none. */

@@ -45,10 +45,10 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
             facts[kind] = ", ".join(names[:8]) + more
     facts["modal damping"] = "; ".join(group.description for group in results.modal_damping.values())
     facts["events"] = ", ".join(f"{event.name} at {event.time:.6g} s" for event in results.events[:12])
-    facts["made with"] = f"femb {root.get('femb_version', '?')}"
+    facts["made with"] = f"femb {root['femb_version']}" if "femb_version" in root else ""
     facts["report"] = f"femb {__version__}, {time.strftime('%Y-%m-%d %H:%M')}"
     return {
-        "title": results.title or name or "Results",
+        "title": results.title or (linear.capitalize() if linear in LINEAR.values() else name or "Results"),
         "status": results.status,
         "message": results.message,
         "events": [{"time": event.time, "name": event.name} for event in results.events],
