@@ -129,6 +129,7 @@ def test_modes_swing_and_static_states_are_stepped_through(browser, tmp_path):
     opened(browser, femb.static(column, steps=4, critical=1), tmp_path)
     assert browser.value("femb.data.buckling.modes[0].factor") == pytest.approx(np.pi**2 / 16.0, rel=1e-4)
     assert browser.value("document.querySelectorAll('.view canvas').length") == 2
+    browser.value("document.querySelectorAll('.view')[1].scrollIntoView()")
     begin = browser.value("femb.buckling.phase")
     browser.wait(f"femb.buckling.phase !== {begin}")
 
