@@ -1,15 +1,13 @@
 """Reports: one page of HTML for browsers with all that results contain, moving; in notebooks the same page inline."""
 
 import html
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
-from femb.analysis.peak_loads import NOISE, PeakLoad, peak_loads
 from femb.analysis.report_frequency import frequency_of
+from femb.analysis.report_loads import loads_of
 from femb.base.errors import ResultError
 from femb.export.web.page import page_of, write_page
 from femb.export.web.scene import FRAMES
@@ -81,26 +79,14 @@ def show(results: Results | Tabled, *, height: int = HEIGHT, frames: int = FRAME
     return Shown(_page(results, frames, ""), height)
 
 
-def _rows(peaks: Sequence[PeakLoad]) -> list[dict[str, Any]]:
-    """Rows of the page's table; loads that are rounding errors, as in the table of ``femb loads``, as zero."""
-    sizes: dict[str, float] = {}
-    for peak in peaks:
-        sizes[peak.unit] = max(sizes.get(peak.unit, 0.0), peak.largest)
-    rows = [asdict(peak) for peak in peaks]
-    for row in rows:
-        for word in ("maximum", "minimum"):
-            if not np.isfinite(row[word]):
-                row[word] = None
-            elif abs(row[word]) <= NOISE * sizes[row["unit"]]:
-                row[word] = 0.0
-    return rows
-
-
 def _page(shown: Results | Tabled, frames: int, name: str, beside: Mapping[str, Results | Tabled] = NOTHING) -> str:
     results = shown if isinstance(shown, Results) else shown.results()
-    try:
-        peaks = _rows(peak_loads(results).peaks) if results.method != "modes" else []
-    except ResultError:  # without loads, or without output times
-        peaks = []
+    peaks, envelopes = loads_of(results)
     others = {label: other if isinstance(other, Results) else other.results() for label, other in beside.items()}
-    return page_of(results, name=name, frames=frames, peaks=peaks, frequency=frequency_of(results), others=others)
+    words: dict[str, Any] = {
+        "peaks": peaks,
+        "envelopes": envelopes,
+        "frequency": frequency_of(results),
+        "others": others,
+    }
+    return page_of(results, name=name, frames=frames, **words)

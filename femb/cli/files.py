@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from femb.case import Case
     from femb.results.results import Results
 
-TABLES = ("loads.h5", "modal.h5")  # files beside results, which are none
+TABLES = ("loads.h5", "modal.h5")  # files beside results, which do not stand for their folder
 
 
 def folder_of(case: Path, out: Path | None) -> Path:

@@ -204,3 +204,21 @@ def test_the_folder_of_one_file_of_results_stands_for_it(tmp_path):
     said = CliRunner().invoke(cli, ["report", str(tmp_path)])
     assert said.exit_code == 2
     assert f"name one of {tmp_path / 'static.h5'}, {tmp_path / 'sweep.h5'}" in said.output
+
+
+def test_envelopes_are_of_a_run_or_of_its_file_of_loads(tmp_path):
+    block, static, attributes = satellite()
+    for name in ("right", "left"):
+        force = block[f"beams/{name}/section_force"]
+        block[f"beams/{name}/midpoint_force"] = force.mean(axis=2)
+        block[f"beams/{name}/midpoint_moment"] = 0.0 * force[:, :, 0]
+    results = Results(block, static, attributes)
+    page = page_of(results, tmp_path)
+    right = next(each for each in page.data["envelopes"] if each["beam"] == "right")
+    (axial,) = right["loads"]  # the others are zero
+    assert (axial["load"], axial["unit"]) == ("axial force", "N")
+    np.testing.assert_allclose(axial["maximum"], right["position"], atol=1e-4)  # the distance from the start
+    again = page_of(Results.read(femb.peak_loads(results).write(tmp_path / "loads.h5")), tmp_path)
+    first, second = (sorted(each.data["envelopes"], key=lambda envelope: envelope["beam"]) for each in (page, again))
+    assert first == second
+    assert again.data["peaks"] == page.data["peaks"]

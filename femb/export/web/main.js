@@ -113,7 +113,9 @@ async function start() {
     curves.show(curves.chosen());
     if (player && player.kind !== "modes") player.listeners.push((time) => curves.at(time));
   }
-  if (data.peaks.length) page.append(section("Peak loads", peakTable(data.peaks, seek, data.static ? "state " : "")));
+  if (data.peaks.length) page.append(section("Peak loads", peakTable(data.peaks, player && seek, data.static ? "state " : "")));
+  const envelopes = data.envelopes.filter((each) => each.loads.length);
+  if (envelopes.length) page.append(section("Envelopes along beams", envelopeChart(envelopes)));
   if (data.case) page.append(section("", element("details", {}, element("summary", {}, "Case"), element("pre", {}, data.case))));
   page.append(element("footer", {}, "Made by femb, with three.js and uPlot (MIT licence)."));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {

@@ -22,7 +22,7 @@ NO_RESULTS: Mapping[str, Results] = {}
 FORMAT = 1  # of the data; see schema.json
 SCRIPTS = (
     *("arrays", "colours", "beams", "carriers", "structure", "viewer", "player", "plots", "curves"),
-    *("chart", "tables", "modes", "frequency", "study", "main"),
+    *("chart", "tables", "envelopes", "modes", "frequency", "study", "main"),
 )
 """The scripts of the page, parts of one, in this order."""
 FEWEST, MOST = 2, 20_000
@@ -35,14 +35,16 @@ def page_of(
     name: str = "",
     frames: int = FRAMES,
     peaks: Sequence[Mapping[str, Any]] = (),
+    envelopes: Sequence[Mapping[str, Any]] = (),
     frequency: Frequency | None = None,
     others: Mapping[str, Results] = NO_RESULTS,
 ) -> str:
     """The text of the page.
 
-    name : of the result file. frames : largest number of output times of the animation. peaks : rows of the peak-load
-    table, see schema.json. frequency : the responses of a linear model or a base shake. others : results by name, whose
-    histories are drawn beside those of the same paths. Raises ResultError: results without anything to show.
+    name : of the result file. frames : largest number of output times of the animation. peaks, envelopes : rows of the
+    peak-load table, and envelopes of beams, see schema.json. frequency : the responses of a linear model or a base
+    shake. others : results by name, whose histories are drawn beside those of the same paths. Raises ResultError:
+    results without anything to show.
     """
     if not FEWEST <= frames <= MOST:
         raise ResultError(f"frames is {frames}; an animation has {FEWEST} to {MOST} output times")
@@ -54,6 +56,7 @@ def page_of(
         "scene": scene_of(results, packing, frames),
         "histories": histories_of(results, packing),
         "peaks": list(peaks),
+        "envelopes": list(envelopes),
         "modes": modal.modes_of(results),
         "participation": modal.participation_of(results),
         "static": summary.states_of(results),
@@ -63,11 +66,11 @@ def page_of(
         "case": results.case,
     }
     data["others"] = _others(others, data["histories"], packing)
-    shown = results.time.size or data["study"] or data["frequency"]
+    shown = results.time.size or data["study"] or data["frequency"] or data["peaks"]
     if not shown and results.status not in UNFINISHED:
         raise ResultError(
-            "these results have neither output times nor the table of a study nor a linear model, so that a page has "
-            f"nothing to show: {results!r}"
+            "these results have neither output times nor loads, a linear model or the table of a study, so that a page "
+            f"has nothing to show: {results!r}"
         )
     return _filled(data, packing.text())
 

@@ -16,7 +16,7 @@ from femb.results.verdicts import verdicts
 STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "newton_iterations")
 LISTED = 5000  # rows of a table
 ANALYSES = {"modes": "natural modes", "static": "static equilibria", SWEEP: "study of many runs"}
-LINEAR = {"linear/A": "linear model", "shake/real": "base shake"}
+LINEAR = {"linear/A": "linear model", "shake/real": "base shake", "loads/peaks/item": "peak loads"}
 
 
 def head_of(results: Results, name: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
         if word in statistics:
             facts[word.replace("_", " ")] = f"{float(statistics[word]):.3g} s"
     for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads"):
-        if groups := getattr(results, kind):
+        if (groups := getattr(results, kind)) and linear not in LINEAR.values():
             names = list(groups)
             more = f", ... ({len(names)})" if len(names) > 8 else ""
             facts[kind] = ", ".join(names[:8]) + more

@@ -57,8 +57,8 @@ function peakTable(peaks, seek, state) {
   const cell = (value, time, where, unit) => {
     const [factor, prefix] = unit === "Pa" ? [1e6, "M"] : [1, ""];
     if (!value) return shortNumber(value);
-    const shown = element("a", { href: "#view", title: "Show this instant" }, `${shortNumber(value / factor, 5)} ${prefix}${unit}`);
-    shown.onclick = () => seek(time);
+    const text = `${shortNumber(value / factor, 5)} ${prefix}${unit}`;
+    const shown = seek ? element("a", { href: "#view", title: "Show this instant", onclick: () => seek(time) }, text) : text;
     return element("span", {}, shown, when(time, where));
   };
   const columns = [
