@@ -1,5 +1,6 @@
 """Named arrays of results: quantities with shape, unit and meaning, and the groups that contain them."""
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -100,6 +101,13 @@ class Group:
     def quantities(cls) -> dict[str, Quantity]:
         """The quantities of this kind of group, by name."""
         return {name: var for name, var in vars(cls).items() if isinstance(var, Quantity)}
+
+    @property
+    def attachments(self) -> dict[str, dict[str, Any]]:
+        """Where the item attaches, by its field, as ``first`` of a joint: the ``body``, or the ``beam`` and its
+        ``node`` from 0, and the point ``at`` (m) in the axes of the body or section; empty in files before femb 0.2."""
+        result: dict[str, dict[str, Any]] = json.loads(str(self.attributes.get("attachments", "{}")))
+        return result
 
     def at(self, k: int) -> dict[str, np.ndarray]:
         """Its arrays at output time k, and its constant arrays."""

@@ -20,7 +20,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
 # Attributes in JSON, and the type of their content.
-STRUCTURED = {"shape": dict, "names": list}
+STRUCTURED = {"shape": dict, "names": list, "attachments": dict}
 
 
 def part_of(path: Path) -> Path:

@@ -14,6 +14,7 @@ from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.elements.records import Records
 from femb.results.arrays import NOTHING
+from femb.results.attachments import attachments
 from femb.results.audit import AuditWatch
 from femb.results.frames import Frames
 from femb.results.groups import GROUPS
@@ -116,6 +117,8 @@ class Recorder:
             result[""]["output"] = self.selection.text
         for record in self.records:
             result |= record.attributes
+        for path, words in attachments(self.system).items():
+            result[path] = result.get(path, {}) | words
         return result | self.root_loads.attributes()
 
     def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:

@@ -147,6 +147,7 @@ class Modes(Tabled):
             "items": self.items,
             "energy": self.energy,
             "state": (self.state,),
+            "held": (self.held or "",),
             "free_motions": np.array([self.rigid, self.joint]),
             "motions_across": np.array([self.across]),
             "spins": self.spins,
