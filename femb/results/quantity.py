@@ -150,8 +150,9 @@ class Groups(ByName[GroupType]):
         for path in attributes:
             if path.startswith(kind + "/"):
                 paths.setdefault(path.split("/")[1], [])
+        self._paths, self._make, self._arrays = paths, make, arrays
+        self._attributes, self._series = attributes, series
         # made on first use, since few are asked for in a large model
-        self._make = lambda name: make(f"{kind}/{name}", Chosen(paths[name], arrays), attributes, series)
         self._made: dict[str, GroupType] = {}
         super().__init__(paths)
 
@@ -159,7 +160,8 @@ class Groups(ByName[GroupType]):
         if name not in self._names:
             raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self)}{self._selected}")
         if name not in self._made:
-            self._made[name] = self._make(name)
+            chosen = Chosen(self._paths[name], self._arrays)
+            self._made[name] = self._make(f"{self._kind}/{name}", chosen, self._attributes, self._series)
         return self._made[name]
 
     def get(self, name: str, default: Any = None) -> Any:

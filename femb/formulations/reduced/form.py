@@ -9,6 +9,7 @@ not formed where a sweep over the tree is sufficient. Source: docs/theory/reduce
 Thompson, AIAA 2011-6277, equations (13) to (18).
 """
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
