@@ -69,7 +69,8 @@ def complete(section: CompletedFields, check: Checks) -> None:
 
 def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None:
     """Set stiffness and inertia of a laminated tube."""
-    if not plies or not all(isinstance(ply, Ply) for ply in plies):
+    given_list = isinstance(plies, list | tuple) and len(plies) > 0
+    if not given_list or not all(isinstance(ply, Ply) for ply in plies):
         check.fail("plies", f"got {shown(plies)}, wanted a list of plies, from inside to outside")
         return
     shape, wall = section.shape, sum(ply.thickness for ply in plies)
