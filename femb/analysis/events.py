@@ -55,6 +55,8 @@ class Event:
             problems.append(("terminal", f"got {shown(self.terminal)}, wanted True or False"))
         if not whole_number(self.direction) or self.direction not in (-1, 0, 1):
             problems.append(("direction", f"got {shown(self.direction)}, must be -1, 0 or 1"))
+        if not whole_number(self.latch):
+            problems.append(("latch", f"got {shown(self.latch)}, leave it out: it is the program's"))
         if problems:
             raise ModelError(*(Problem(("event", word), text) for word, text in problems))
 

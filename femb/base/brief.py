@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 FEW = 4  # numbers of an array, and entries of a tuple, that are written out
-LONG = 60  # characters of the text of one value
+LONG, NESTED = 60, 200  # characters of the text of one value, and of one that prints briefly itself
 
 
 class Brief:
@@ -36,7 +36,7 @@ def brief(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"({', '.join(map(brief, value))})"
     text = repr(value)
-    if isinstance(value, Brief) or len(text) <= LONG:
+    if len(text) <= (NESTED if isinstance(value, Brief) else LONG):
         return text
     return f"{text[:LONG]}..." if isinstance(value, str) else f"<{type(value).__name__}>"
 

@@ -66,7 +66,7 @@ def test_an_interrupted_call_keeps_its_results_in_memory():
     results = caught.value.results
     assert (results.status, results.message) == ("failed", "interrupted")
     assert 0.5 < results.time[-1] < 1.0
-    np.testing.assert_allclose(results["top.angular_velocity.z"], 1.0, rtol=1e-12)
+    np.testing.assert_allclose(results["top.angular_velocity.z"], 1.0, rtol=1e-6)  # that of the run
 
 
 def test_results_tell_how_they_were_made():
