@@ -222,3 +222,16 @@ def test_envelopes_are_of_a_run_or_of_its_file_of_loads(tmp_path):
     first, second = (sorted(each.data["envelopes"], key=lambda envelope: envelope["beam"]) for each in (page, again))
     assert first == second
     assert again.data["peaks"] == page.data["peaks"]
+
+
+def test_bodies_without_a_shape_are_rods_to_their_joints(tmp_path):
+    block, static, attributes = satellite()
+    ends = {"first": {"body": "hub", "at": [0.0, 1.5, 0.0]}, "second": {"beam": "left", "node": 0, "at": [0, 0, 0]}}
+    words = {"bodies/hub": {}, "joints/hinge": {"attachments": json.dumps(ends)}}
+    page = page_of(Results(block, static, attributes | words), tmp_path)
+    (hub,) = page.data["scene"]["bodies"]
+    _, rod = hub["meshes"]
+    points, triangles = page.array(rod["points"]), page.array(rod["triangles"]).astype(int)
+    np.testing.assert_allclose([points[:, 1].min(), points[:, 1].max()], [0.0, 1.5], atol=1e-4)
+    assert len(triangles) == 12
+    assert triangles.max() == len(points) - 1
