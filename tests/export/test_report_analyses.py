@@ -71,8 +71,15 @@ def test_parts_are_carried_in_an_open_chain():
     }
     attributes |= {path: {"attachments": json.dumps(words)} for path, words in more.items()}
     right, left = carriers(attributes, block, static)
+    # the joint closes a loop: what it carries stays where it is
     assert right == {"part": 1, "on": 0, "at": None, "by": 0}
-    assert left == {"part": 2, "on": 0, "at": None, "by": 2}  # by the joint; its clamp on the other boom opens the loop
+    assert left == {"part": 2, "on": 0, "at": None, "by": None}
+    del attributes["joints/loop"]
+    assert carriers(attributes, block, static)[1] == {"part": 2, "on": 1, "at": 2, "by": 0}
+    # a loop of clamps has compatible deflections
+    more["beams/left"]["end"] = {"body": "hub", "at": [0, 0, 0]}
+    attributes["beams/left"] = {"attachments": json.dumps(more["beams/left"])}
+    assert [row["by"] for row in carriers(attributes, block, static)] == [0, 2]
 
 
 def test_interfaces_are_carried_by_their_flexible_body():
