@@ -71,8 +71,15 @@ def test_parts_are_carried_in_an_open_chain():
     }
     attributes |= {path: {"attachments": json.dumps(words)} for path, words in more.items()}
     right, left = carriers(attributes, block, static)
+    # the joint closes a loop: what it carries stays where it is
     assert right == {"part": 1, "on": 0, "at": None, "by": 0}
-    assert left == {"part": 2, "on": 0, "at": None, "by": 2}  # by the joint; its clamp on the other boom opens the loop
+    assert left == {"part": 2, "on": 0, "at": None, "by": None}
+    del attributes["joints/loop"]
+    assert carriers(attributes, block, static)[1] == {"part": 2, "on": 1, "at": 2, "by": 0}
+    # a loop of clamps has compatible deflections
+    more["beams/left"]["end"] = {"body": "hub", "at": [0, 0, 0]}
+    attributes["beams/left"] = {"attachments": json.dumps(more["beams/left"])}
+    assert [row["by"] for row in carriers(attributes, block, static)] == [0, 2]
 
 
 def test_interfaces_are_carried_by_their_flexible_body():
@@ -222,3 +229,16 @@ def test_envelopes_are_of_a_run_or_of_its_file_of_loads(tmp_path):
     first, second = (sorted(each.data["envelopes"], key=lambda envelope: envelope["beam"]) for each in (page, again))
     assert first == second
     assert again.data["peaks"] == page.data["peaks"]
+
+
+def test_bodies_without_a_shape_are_rods_to_their_joints(tmp_path):
+    block, static, attributes = satellite()
+    ends = {"first": {"body": "hub", "at": [0.0, 1.5, 0.0]}, "second": {"beam": "left", "node": 0, "at": [0, 0, 0]}}
+    words = {"bodies/hub": {}, "joints/hinge": {"attachments": json.dumps(ends)}}
+    page = page_of(Results(block, static, attributes | words), tmp_path)
+    (hub,) = page.data["scene"]["bodies"]
+    _, rod = hub["meshes"]
+    points, triangles = page.array(rod["points"]), page.array(rod["triangles"]).astype(int)
+    np.testing.assert_allclose([points[:, 1].min(), points[:, 1].max()], [0.0, 1.5], atol=1e-4)
+    assert len(triangles) == 12
+    assert triangles.max() == len(points) - 1

@@ -31,6 +31,7 @@ function participationTable(part, player) {
   const footer = (word, values) => element(
     "tr", {}, element("td", { colSpan: 2 }, word), values.map((value, d) => element("td", { className: "number" }, cell(value, part.rigid[d]))),
   );
+  if (rows.length <= 20) made.style.maxHeight = "none";
   made.querySelector("table").append(element("tfoot", {}, footer("sum of these modes", sums), footer("rigid, about the root", part.rigid)));
   return made;
 }

@@ -165,7 +165,7 @@ class Player {
       const group = labelled(label, scale, shown);
       group.title = this.kind === "modes"
         ? "A mode has no size: this one is chosen for the eye."
-        : "Enlarges the deflection of each beam and flexible body from its own undeformed shape. What it carries moves with it; the joints keep their angles and strokes. Of a closed loop one joint opens.";
+        : "Enlarges the deflection of each beam and flexible body from its own undeformed shape. What it carries moves with it, except by the joints of closed loops, which seem to open.";
       found.push(group);
     }
     const view = (text, along, title) => element("button", { type: "button", title, onclick: () => this.viewer.fit(along) }, text);

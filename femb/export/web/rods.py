@@ -25,7 +25,8 @@ def attached_points(results: Results) -> dict[str, list[Floats]]:
 def rods(points: Iterable[Floats], radius: float) -> tuple[Floats, Ints] | None:
     """Corners (n, 3) and triangles (j, 3) of rods from the origin to points farther away than the radius; or None."""
     angle = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
-    corners, triangles = [], []
+    corners: list[Floats] = []
+    triangles: list[Ints] = []
     known: list[Floats] = []
     for point in points:
         length = float(np.linalg.norm(point))
