@@ -160,7 +160,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         if bound is not None and bound.batches is form.system.batches:
             residual: Callable[[], Floats] = bound
         else:
-            residual = partial(form.equations, *at_end[:4], multipliers)
+            residual = partial(form.equations, at_end[0], at_end[1], at_end[2], at_end[3], multipliers)
         kinematics, of_state, solve = form.coordinates, form.inputs_of_state, self._factored.solve  # type: ignore[union-attr]
         weights = (self.alpha_m, self.alpha_f, self.gamma, self.beta)
         move = partial(states, *kinematics, weights, h, self.q, self.v, self.a, old_A, at, q, v, A, work[0][0])
