@@ -75,8 +75,8 @@ def make_row(
             more["first_axis"] = UNIT_VECTORS[axis]
         else:
             more[field] = (first if field == "first_axis" else second).axes[:, axis]
-    points = {"first_point": first.offset, "second_point": second.offset}
-    return Row(number, primitive.code, first.frame, second.frame, constant=constant, **points, **more)
+    ends = (first.frame, second.frame, first.offset)
+    return Row(number, primitive.code, *ends, second_point=second.offset, constant=constant, **more)
 
 
 def component_rows(

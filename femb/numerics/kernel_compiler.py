@@ -37,6 +37,7 @@ def _known() -> bool:
         from numba.core.compiler import Compiler
         from numba.core.compiler_lock import global_compiler_lock
         from numba.core.registry import CPUDispatcher
+        from numba.core.types.containers import BaseTuple
         from numba.np.numpy_support import from_dtype, map_layout
     except ImportError:
         return False
@@ -46,7 +47,7 @@ def _known() -> bool:
         (CPUDispatcher, "_compile_for_args"),
         (CPUDispatcher, "_compilation_chain_init_hook"),
         (CPUDispatcher, "typeof_pyval"),
-        (types.BaseTuple, "from_types"),
+        (BaseTuple, "from_types"),
     )
     functions = (global_compiler_lock, from_dtype, map_layout)
     return all(map(callable, functions)) and all(hasattr(kind, name) for kind, name in names)
@@ -80,6 +81,7 @@ if KNOWN:
     from numba.core.compiler import Compiler
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import CPUDispatcher
+    from numba.core.types.containers import BaseTuple
     from numba.np.numpy_support import from_dtype, map_layout
 
     _overloads: dict[Any, Any] = {}
@@ -138,7 +140,7 @@ if KNOWN:
             return types.Array(from_dtype(value.dtype), value.ndim, layout, readonly=readonly)
         if type(value) is tuple and value:
             parts = [numba.typeof(part) if type(part) in (int, float) else _type_of(part) for part in value]
-            return None if None in parts else types.BaseTuple.from_types(parts)
+            return None if None in parts else BaseTuple.from_types(parts)
         return None
 
     class InnerKernel(Kernel):

@@ -150,19 +150,22 @@ class Groups(ByName[GroupType]):
         for path in attributes:
             if path.startswith(kind + "/"):
                 paths.setdefault(path.split("/")[1], [])
-        self._paths, self._make, self._arrays = paths, make, arrays
-        self._attributes, self._series = attributes, series
         # made on first use, since few are asked for in a large model
         self._made: dict[str, GroupType] = {}
+        self._make, self._paths, self._of = make, paths, (arrays, attributes, series)
         super().__init__(paths)
 
     def __getitem__(self, name: str) -> GroupType:
         if name not in self._names:
             raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self)}{self._selected}")
         if name not in self._made:
-            chosen = Chosen(self._paths[name], self._arrays)
-            self._made[name] = self._make(f"{self._kind}/{name}", chosen, self._attributes, self._series)
+            arrays, attributes, series = self._of
+            of_group = Chosen(self._paths[name], arrays)
+            self._made[name] = self._make(f"{self._kind}/{name}", of_group, attributes, series)
         return self._made[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_made": dict(self), "_of": ({}, {}, ())}
 
     def get(self, name: str, default: Any = None) -> Any:
         """The group of that name, or ``default``."""
