@@ -177,7 +177,7 @@ def constraints(index, data, u, q, v, fixed, position, gamma):
 
 @kernel
 def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
-    """As ``constraints``; also add J and J^T to block data (s, size). The diagonal of a row not in force becomes one."""
+    """As ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in force."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         for n in range(index.shape[0]):

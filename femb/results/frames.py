@@ -47,7 +47,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class SystemsAt:
-    """The Systems of k states: ``systems`` whose joint coordinates are unwrapped from ``angles`` (k, m)."""
+    """The Systems of k states: ``systems``, whose joint coordinates are unwrapped from ``angles`` (k, m)."""
 
     systems: list[System]
     angles: Floats
@@ -65,6 +65,13 @@ class SystemsAt:
 
     def __getitem__(self, some: slice) -> "SystemsAt":
         return SystemsAt(self.systems[some], self.angles[some])
+
+    @property
+    def latched_alike(self) -> bool:
+        """Whether no latch switched between the states."""
+        first = self.systems[0].discrete
+        states = [system.discrete for system in dict.fromkeys(self.systems)]
+        return all(state.engaged is first.engaged and state.latched is first.latched for state in states)
 
     def at(self, k: int) -> System:
         """The System at one state."""
@@ -126,8 +133,8 @@ def frames_of(
 def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats:
     """u (k, n_u) at times and states."""
     system = systems.systems[0]
-    if system.inputs_of_time:
-        together = system.inputs_of_times(times)
+    if not system.inputs_of_state and systems.latched_alike:
+        together = system.inputs_of_times(times, systems.angles)
         if together is not None:
             return together
     u = np.empty((len(times), system.n_u))

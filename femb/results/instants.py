@@ -43,8 +43,8 @@ TOGETHER = 1 << 16
 class Instants:
     """Consecutive output instants inside a step from start to end (s), interpolated and not corrected yet.
 
-    systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates of the
-    System.
+    systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates
+    of the System.
     """
 
     systems: SystemsAt

@@ -196,7 +196,7 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
 
 def _solved(A: Floats, b: Floats) -> Floats:
     """The x of least norm of A x = b, A positive semidefinite: by Cholesky factors where A is regular."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
     size = np.sqrt(np.diag(A))
     if np.all(size > 0.0):
@@ -206,4 +206,5 @@ def _solved(A: Floats, b: Floats) -> Floats:
                 return np.asarray((cho_solve(factors, (b.T / size).T).T / size).T, dtype=float)
         except LinAlgError:
             pass
-    return np.asarray(np.linalg.lstsq(A, b, rcond=RANK)[0], dtype=float)
+    # by pivoted QR factors, in a fifth of the time of singular values
+    return np.asarray(lstsq(A, b, cond=RANK, lapack_driver="gelsy")[0], dtype=float)

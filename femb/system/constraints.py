@@ -44,6 +44,10 @@ def projected(
     """
     if not system.n_c:
         return q, v
+    if factors is None and system.rigid is not None:
+        found = system.rigid.projected(system, q, v)
+        if found is not None:
+            return found
     try:
         return _projected(system, u, q, v, factors, DEPENDENT)
     except TrialError:

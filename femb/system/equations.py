@@ -21,7 +21,6 @@ from femb.system.constraints import projected, singular_mass
 from femb.system.linear_solver import Factors, Matrix
 from femb.system.low_rank_solver import WithLowRank
 from femb.system.numbered_model import NumberedModel
-from femb.system.rigid import RigidBodies
 from femb.system.stacked import StackedFactors
 
 # Number of roundings of a position in a constraint equation.
@@ -54,11 +53,6 @@ class Equations(NumberedModel):
         other.batches = [batch.weighed(gravity) for batch in self.batches]
         other.__dict__.pop("rigid", None)
         return other
-
-    @cached_property
-    def rigid(self) -> RigidBodies | None:
-        """Compiled steps, if there are only rigid bodies, point masses and joints without inputs."""
-        return RigidBodies.of(self)
 
     def with_own_strains(self, q: Floats, own: list[Floats]) -> Self:
         """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch."""
@@ -175,7 +169,7 @@ class Equations(NumberedModel):
         for batch in self.batches:
             batch.mass_each(q, data)
         if self.n_c:
-            x[:, self.n_v :] = self.add_jacobians(u, q, v, data)[1]
+            x[:, self.n_v :] = self.constraints(u, q, v, data)[1]
         try:
             StackedFactors(self.solver, data).solve(x)
         except SingularError as error:
@@ -188,22 +182,16 @@ class Equations(NumberedModel):
     @cached_property
     def resolution(self) -> float:
         """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
-        return (
-            ROUNDINGS
-            * float(np.finfo(float).eps)
-            * max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
-        )
+        farthest = max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
+        return ROUNDINGS * float(np.finfo(float).eps) * farthest
 
-    def constraints(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Phi and gamma (s, n_c), where J v' = gamma."""
+    def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:
+        """Phi and gamma (s, n_c), where J v' = gamma; J and J^T are added to block data (s, size)."""
         position, gamma = np.zeros((2, len(q), self.n_c))
-        self.constraint_set.constraints(u, q, v, position, gamma)
-        return position, gamma
-
-    def add_jacobians(self, u: Floats, q: Floats, v: Floats, data: Floats) -> tuple[Floats, Floats]:
-        """Add J and J^T of s states to block data (s, size); Phi and gamma (s, n_c), as of ``constraints``."""
-        position, gamma = np.zeros((2, len(q), self.n_c))
-        self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
+        if data is None:
+            self.constraint_set.constraints(u, q, v, position, gamma)
+        else:
+            self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
         return position, gamma
 
     def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
@@ -224,10 +212,6 @@ class Equations(NumberedModel):
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) on the constraints, by ``factors`` where given; see ``femb.system.constraints``."""
-        if factors is None and self.n_c and self.rigid is not None:
-            found = self.rigid.projected(self, q, v)
-            if found is not None:
-                return found
         return projected(self, u, q, v, factors)
 
     def jacobian(self, u: Floats, q: Floats) -> Sparse:

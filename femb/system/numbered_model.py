@@ -27,6 +27,7 @@ from femb.model.placement import Placement
 from femb.system.block_lu import LinearSolver
 from femb.system.low_rank_solver import LowRankSolver
 from femb.system.pattern import Pattern
+from femb.system.rigid import RigidBodies
 from femb.system.velocity_coordinates import VelocityCoordinates
 
 
@@ -120,9 +121,15 @@ class NumberedModel(VelocityCoordinates):
             (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
         ]
         self.inputs_of_state = any(input_.of_state for input_ in inputs)
-        self.inputs_of_time = not any(input_.of_state or input_.of_discrete for input_ in inputs)
+        self.inputs_of_discrete = any(input_.of_discrete for input_ in inputs)
         self._functions_of_time = [input_.function for input_ in inputs]
-        self._numbers_of_time = self.inputs_of_time and all(input_.width == 1 for input_ in inputs)
+        of_time = not any(input_.of_state or input_.of_discrete for input_ in inputs)
+        self._numbers_of_time = of_time and all(input_.width == 1 for input_ in inputs)
+
+    @cached_property
+    def rigid(self) -> RigidBodies | None:
+        """Compiled steps, if there are only rigid bodies, point masses and joints, without inputs."""
+        return RigidBodies.of(self)
 
     @cached_property
     def switches(self) -> bool:
@@ -192,13 +199,16 @@ class NumberedModel(VelocityCoordinates):
         except Exception:
             return None
 
-    def inputs_of_times(self, times: Floats) -> Floats | None:
-        """u (s, n_u) at s times of inputs that depend on time alone; None if one fails, as ``inputs_at`` will tell."""
+    def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
+        """u (s, n_u) at s times with the joint coordinates ``angles`` (s, m) in the discrete state, of inputs that do
+        not depend on the state; None if one fails, as ``inputs_at`` will tell."""
         u = np.empty((len(times), self.n_u))
-        instants = times.tolist()
+        instants, engaged, latched = times.tolist(), self.discrete.engaged, self.discrete.latched
+        discrete = [DiscreteState(row, engaged, latched) for row in angles] if self.inputs_of_discrete else []
         for input_, part in self.parts_of_inputs:
             try:
-                values = np.array([input_.function(t) for t in instants], dtype=float)
+                arguments = discrete if input_.of_discrete else instants
+                values = np.array([input_.function(each) for each in arguments], dtype=float)
                 u[:, part] = values.reshape(len(times), input_.width)
             except Exception:
                 return None

@@ -13,6 +13,7 @@ from femb.system.rigid_kernels import project, stages
 
 if TYPE_CHECKING:
     from femb.system.equations import Equations
+    from femb.system.numbered_model import NumberedModel
 
 
 class RigidBodies:
@@ -21,7 +22,7 @@ class RigidBodies:
     Results are those of ``Equations.forward`` and ``femb.system.constraints``, without Python between their parts.
     """
 
-    def __init__(self, system: "Equations") -> None:
+    def __init__(self, system: "NumberedModel") -> None:
         pattern = system.pattern
         self._sizes = system.n_q, system.n_v, system.n_c
         self._parts = _bodies(system.batches), _points(system.batches), _rows(system)
@@ -30,17 +31,16 @@ class RigidBodies:
         self._still, self._u = np.zeros((1, system.n_v)), np.zeros((1, 0))
 
     @staticmethod
-    def of(system: "Equations") -> "RigidBodies | None":
+    def of(system: "NumberedModel") -> "RigidBodies | None":
         """None for systems with other elements, or with inputs."""
         bodies = [batch for batch in system.batches if type(batch) is MassBatch]
         weights = {tuple(batch.gravity.tolist()) for batch in bodies}
-        if not system.n_v or system.n_u or len(weights) > 1 or not all(type(batch) in (MassBatch, PointBatch) for batch in system.batches):
+        alone = all(type(batch) in (MassBatch, PointBatch) for batch in system.batches)
+        if not alone or not system.n_v or system.n_u or len(weights) > 1:
             return None
         return RigidBodies(system)
 
-    def stages(
-        self, system: "Equations", A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats
-    ) -> Floats:
+    def stages(self, system: "Equations", A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
         """Stages of an explicit step; see ``femb.formulations.contract.WithStages``. Raises TrialError."""
         y = np.empty_like(y0)
         n_q, n_v, _ = self._sizes
@@ -81,8 +81,8 @@ def _bodies(batches: list[Batch]) -> tuple[Any, ...] | None:
     found = [batch for batch in batches if isinstance(batch, MassBatch)]
     if not found:
         return None
-    tables = (np.concatenate([getattr(batch, word) for batch in found]) for word in ("index", "data", "offset", "stride"))
-    return (*tables, found[0].gravity)
+    words = ("index", "data", "offset", "stride")
+    return (*(np.concatenate([getattr(batch, word) for batch in found]) for word in words), found[0].gravity)
 
 
 def _points(batches: list[Batch]) -> tuple[Any, ...] | None:
@@ -94,6 +94,6 @@ def _points(batches: list[Batch]) -> tuple[Any, ...] | None:
     )
 
 
-def _rows(system: "Equations") -> tuple[Any, ...] | None:
+def _rows(system: "NumberedModel") -> tuple[Any, ...] | None:
     rows = system.constraint_set
     return (rows.index, rows.data, rows.offset, rows.stride, rows.fixed) if system.n_c else None

@@ -4,7 +4,7 @@ The equations are those of ``femb.system.equations`` and ``femb.system.constrain
 of one state q (1, n_q), v (1, n_v) at a time. bodies : index, data, offset, stride of
 ``femb.elements.body.mass_kernels``, and gravity; None for none. points : for the components of point masses the indices
 in v, masses, weights (N) and offsets in block data; None for none. rows : index, data, offset, stride and fixed frames
-of ``femb.elements.joint.constraint_kernels``; None for none. matrix : ``Pattern.structure`` and ``targets``. scale (n,) :
+of ``femb.elements.joint.constraint_kernels``; None for none. matrix : ``Pattern.structure``, ``targets``. scale (n,) :
 ``diagonal_scale`` of ``femb.numerics.block_kernels.factor`` on entry; None without rows. coordinates : as
 ``femb.numerics.kinematics`` takes them. work : arrays for block data (1, size), pivots (n,), ranks (B,), the diagonal
 scale (n,) or None, a solution (n,), Phi, gamma and J v + Phi_t (1, n_c).
@@ -50,11 +50,13 @@ def solved(matrix, work):
 
 
 @kernel
-def stages(bodies, points, rows, matrix, scale, dependent, coordinates, work, still, u, A, first, last, h, n_q, y0, K, y):
+def stages(
+    bodies, points, rows, matrix, scale, dependent, coordinates, work, still, u, A, first, last, h, n_q, y0, K, y
+):
     """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, v, work).
 
-    still (1, n_v) : zeros. A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m]; K (stages, n_y) are the
-    rates, y (n_y,) is the last of these states. Returns the singular block of the matrix, or -1.
+    still (1, n_v) : zeros. A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m];
+    K (stages, n_y) are the rates, y (n_y,) is the last of these states. Returns the singular block, or -1.
     """
     n_v, x, gamma = matrix[1], work[4], work[6]
     linear_q, linear_v, quaternion_q, omega_v = coordinates
@@ -107,8 +109,8 @@ def is_closed(count, size, previous, change, limit, settled, open_rows):
 def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, q, v):
     """Project q and v on the constraints, in place, by the metric of the mass; returns whether it succeeded.
 
-    spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the largest Phi, the largest J v + Phi_t for v = 0, the change and the gap of dependent rows that end the
-    iteration, and the number of iterations.
+    spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the largest Phi, the largest J v + Phi_t for
+    v = 0, the change and the gap of dependent rows that end the iteration, and the number of iterations.
     """
     n_v, x, position, rates = matrix[1], work[4], work[5], work[7]
     linear_q, linear_v, quaternion_q, omega_v = coordinates

@@ -93,7 +93,7 @@ class StackedMatrices:
         for batch in system.batches:
             batch.matrices_each(u, q, v, mass, damping, stiffness)
         if system.n_c:
-            system.add_jacobians(u, q, v, damping)
+            system.constraints(u, q, v, damping)
         reach = 1.0 / mu[:, None]
         self.factors: EachFactors = StackedFactors(system.solver, mu[:, None] * mass + damping + reach * stiffness)
         self._stiff: Floats = damping + stiffness / mu[:, None]
@@ -166,7 +166,7 @@ def least_multipliers(system: "Equations", u: Floats, q: Floats, multipliers: Fl
     if not system.n_c or not system.layout.has_loops:
         return multipliers
     data, J = np.zeros((2, len(q), system.pattern.size))
-    system.add_jacobians(u, q, np.zeros((len(q), system.n_v)), J)
+    system.constraints(u, q, np.zeros((len(q), system.n_v)), J)
     for batch in system.batches:
         batch.mass_each(q, data)
     return StackedFactors(system.solver, data + J).least_norm(J, multipliers.copy())

@@ -248,8 +248,3 @@ class ReducedForm(TreeCoordinates, TreeForm):
         if not self.system.coordinates_of_joints.count:
             return self.system
         return self.system.with_discrete(replace(self.system.discrete, angles=self.joint_angles(q[None])[0]))
-
-    def joint_angles(self, q: Floats) -> Floats:
-        """The joint coordinates (s, m) that q (s, n_q) counts, and of the others those of the last step."""
-        index = self.tree.coordinate_index
-        return np.where(index >= 0, q[:, index], self.system.discrete.angles)
