@@ -1,12 +1,12 @@
 """Results of elements: the arrays that they write, and the data of a run from which they compute them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.element import Batch
@@ -72,12 +72,38 @@ def inertial_motion_of(
     return motion
 
 
-def motions_of(
-    layout: Layout, stations: list[Station], frames: OutputStates, accelerations: bool = True
-) -> dict[str, Floats]:
-    """The arrays (k, n, 3 or 4) of n stations by name; positions and velocities are relative to ``layout.origin``."""
-    motions = zip(*(motion_of(layout, station, frames, accelerations) for station in stations), strict=True)
-    return {word: np.stack(of_stations, axis=1) for word, of_stations in zip(MOTION, motions, strict=False)}
+class StationMotions:
+    """The motion of n stations, such as the nodes of a beam, computed together where they coincide with their frames.
+
+    Positions and velocities are relative to ``layout.origin``.
+    """
+
+    def __init__(self, layout: Layout, stations: Sequence[Station]) -> None:
+        self.layout, self.count = layout, len(stations)
+        moving = np.array([layout.frames[station.frame].freedom == 6 for station in stations])
+        offset = np.array([station.offset for station in stations])
+        rotation = np.array([station.rotation for station in stations])
+        on_frame = moving & ~offset.any(axis=1) & np.all(rotation == (1.0, 0.0, 0.0, 0.0), axis=1)
+        self.on_frame: Ints = np.flatnonzero(on_frame)
+        self.others = [(k, stations[k]) for k in np.flatnonzero(~on_frame).tolist()]
+        frames = [stations[k].frame for k in self.on_frame.tolist()]
+        i, j = layout.frame_q[frames][:, None], layout.frame_v[frames][:, None]
+        # of their positions and quaternions in q; of their linear and angular velocities in v
+        self.in_q: tuple[Ints, ...] = (i + np.arange(3), i + np.arange(3, 7))
+        self.in_v: tuple[Ints, ...] = (j + np.arange(3), j + np.arange(3, 6))
+
+    def at(self, frames: OutputStates, accelerations: bool = True) -> dict[str, Floats]:
+        """The arrays (k, n, 3 or 4) of ``MOTION`` by name, with accelerations or without."""
+        pairs = [(frames.q, at) for at in self.in_q] + [(frames.v, at) for at in self.in_v]
+        if accelerations:
+            pairs += [(frames.a, at) for at in self.in_v]
+        result = [np.empty((len(x), self.count, at.shape[1])) for x, at in pairs]
+        for out, (x, at) in zip(result, pairs, strict=True):
+            out[:, self.on_frame] = x[:, at]
+        for k, station in self.others:
+            for out, values in zip(result, motion_of(self.layout, station, frames, accelerations), strict=True):
+                out[:, k] = values
+        return dict(zip(MOTION, result, strict=False))
 
 
 def load_factors(batch: Batch, frames: OutputStates) -> dict[str, Floats]:

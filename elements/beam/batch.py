@@ -10,19 +10,19 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.beam import columns as columns
 from femb.elements.beam import tangent as beam_tangent
+from femb.elements.beam.end_rows import QUATERNION, end_rows
 from femb.elements.beam.energy import energy_momentum
 from femb.elements.beam.force import forces
 from femb.elements.beam.matrices import matrices
 from femb.elements.beam.midpoint import midpoint_loads
 from femb.elements.beam.own_strain import linearised_strains
-from femb.elements.beam.shape import IDENTITY, reference_strains
+from femb.elements.beam.shape import reference_strains
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
-from femb.layout.layout import Layout, Station
+from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.newton import LARGEST_ROTATION
-from femb.numerics.rotations import multiply, rotation_matrix
 
 NO_SECTION = np.empty((0, 0, 0, 0))
 # Columns of ``index`` with the indices of velocities, and of coordinates: frame and strain of one end, then the other.
@@ -40,29 +40,29 @@ class BeamBatch(Batch):
     largest_rotation = LARGEST_ROTATION
 
     def __init__(self, beams: list[Any], layout: Layout, model: ModelView) -> None:
-        index: list[Floats] = []
+        index: list[Ints] = []
         ends: list[Floats] = []
         data: list[Floats] = []
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:
             entry = layout.beams[beam.name]
-            self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
-            shape, row = beam.shape, element_data(model.section_of(beam), beam.strain == "source")
-            ends.extend(_end_rows(entry.stations, shape.corners))
-            for k in range(beam.elements):
-                frames = [entry.stations[k].frame, entry.stations[k + 1].frame]
-                strains = entry.internal["strain"][k]
-                of_frames = (layout.frame_q[frames], layout.frame_v[frames])
-                index.append(np.concatenate([*of_frames, layout.internal_q[strains], layout.internal_v[strains]]))
-                data.append(row.copy())
-                data[-1][columns.LENGTH] = shape.lengths[k]
-                if not shape.straight:
-                    data[-1][columns.REFERENCE :] = reference_strains(data[-1], *shape.element(k))
-                self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
-        self.index: Ints = np.array(index, dtype=np.int64)
-        self.ends: Floats = np.array(ends, dtype=float)
-        self.data: Floats = np.array(data, dtype=float)
+            start, count, shape = len(self.labels), beam.elements, beam.shape
+            self.slices[beam.name] = slice(start, start + count)
+            self.labels += [f"beams.{beam.name}, element {k + 1} of {count}" for k in range(count)]
+            frames, strains = entry.frames_of_elements, entry.internal["strain"]
+            of_frames = (layout.frame_q[frames], layout.frame_v[frames])
+            index.append(np.hstack([*of_frames, layout.internal_q[strains], layout.internal_v[strains]]))
+            ends.append(end_rows(entry.stations, shape.corners)[..., :QUATERNION])
+            rows = np.tile(element_data(model.section_of(beam), beam.strain == "source"), (count, 1))
+            rows[:, columns.LENGTH] = shape.lengths
+            if not shape.straight:
+                for k, row in enumerate(rows):
+                    row[columns.REFERENCE :] = reference_strains(row, *shape.element(k))
+            data.append(rows)
+        self.index: Ints = np.concatenate(index)
+        self.ends: Floats = np.concatenate(ends)
+        self.data: Floats = np.concatenate(data)
         # True or None, since numba compiles separate code for None
         self.has_mass_offset = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
         self.undamped = not np.all(self.data[:, columns.DAMPING])
@@ -214,15 +214,3 @@ def element_data(section: Any, source: bool) -> Floats:
     row[columns.STIFFNESS : columns.STIFFNESS + 16] = section.stiffness().ravel()
     row[columns.OFFSET : columns.OFFSET + 2] = section.offset()
     return row
-
-
-def _end_rows(stations: list[Station], corners: Floats) -> Floats:
-    """(e, 2, 13) rows of ``ends``; corners (e, 4) : rotation from the first node's section to the element's."""
-    offsets = np.array([station.offset for station in stations])
-    quaternions = np.array([station.rotation for station in stations])
-    first, turned = quaternions[:-1].copy(), np.any(corners != IDENTITY, axis=1)
-    first[turned] = multiply(first[turned], corners[turned])
-    offset = np.stack([offsets[:-1], offsets[1:]], axis=1)
-    rotation = np.stack([first, quaternions[1:]], axis=1)
-    has_offset = np.any(offset != 0.0, axis=-1) | np.any(rotation != IDENTITY, axis=-1)
-    return np.concatenate([has_offset[..., None], offset, rotation_matrix(rotation).reshape(-1, 2, 9)], axis=-1)

@@ -3,11 +3,9 @@
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from femb.base.types import Floats
 from femb.elements.beam.recovery import recovery_points, stress_section
-from femb.elements.records import RecordedSystem, Records, motions_of
+from femb.elements.records import RecordedSystem, Records, StationMotions
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.layout.views import OutputStates
@@ -54,8 +52,8 @@ class _BeamRecorder:
 
     def __init__(self, beam: Any, layout: Layout) -> None:
         self.layout, self.beam = layout, layout.beams[beam.name]
-        poses = [layout.pose(station) for station in self.beam.stations]
-        self.position, self.quaternion = np.array([r for r, _ in poses]), np.array([p for _, p in poses])
+        self.position, self.quaternion = layout.poses(self.beam.stations)
+        self.motions = StationMotions(layout, self.beam.stations)
         start, end = beam.attached
         clamp = start if start is not None else end
         self.carrier, self.deflection_body = self.beam.stations[0], None
@@ -67,7 +65,7 @@ class _BeamRecorder:
 
     def series(self, frames: OutputStates, accelerations: bool) -> dict[str, Floats]:
         """Arrays (k, n, ...) by name, with accelerations or without."""
-        result = motions_of(self.layout, self.beam.stations, frames, accelerations)
+        result = self.motions.at(frames, accelerations)
         nodes = result["position"]
         result["position"], result["velocity"] = self.layout.to_inertial(frames.time, nodes, result["velocity"])
         for word, numbers in self.beam.internal.items():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.numerics import rotations
 
 # Samples per element of a function of the length, which a spline of degree 5 interpolates.
@@ -38,17 +38,18 @@ class Shape:
     @property
     def corner_nodes(self) -> set[int]:
         """Nodes at which the beam has a corner."""
-        return {k for k, corner in enumerate(self.corners) if np.any(corner != IDENTITY)}
+        return set(np.flatnonzero(np.any(self.corners != IDENTITY, axis=1)).tolist())
 
-    def element(self, k: int) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Position and quaternion of both ends of an element."""
+    def element(self, k: int | Ints) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Position and quaternion of both ends of an element, or of elements k (m,)."""
         start = rotations.multiply(self.quaternions[k], self.corners[k])
         return (self.positions[k], start), (self.positions[k + 1], self.quaternions[k + 1])
 
-    def curvature(self, k: int) -> Floats:
-        """Mean twist and curvatures (3,) of an element, 1/m, from the rotation between its ends."""
+    def curvature(self, k: int | Ints) -> Floats:
+        """Mean twist and curvatures (..., 3) of an element or elements, 1/m, from the rotation between its ends."""
         (_, start), (_, end) = self.element(k)
-        result: Floats = rotations.logarithm(rotations.multiply(rotations.conjugate(start), end)) / self.lengths[k]
+        turn = rotations.logarithm(rotations.multiply(rotations.conjugate(start), end))
+        result: Floats = turn / self.lengths[k, None]
         return result
 
 

@@ -46,27 +46,26 @@ class ExactBatch(Batch):
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:
-            stations = layout.beams[beam.name].stations
-            self.slices[beam.name] = slice(len(index), len(index) + beam.elements)
-            rows = beam.rows(stations, model)
-            for k in range(beam.elements):
-                frames = [stations[k].frame, stations[k + 1].frame]
-                index.append(np.concatenate([layout.frame_q[frames], layout.frame_v[frames]]))
-                self.labels.append(f"beams.{beam.name}, element {k + 1} of {beam.elements}")
-            ends.extend(rows[0])
-            data.extend(rows[1])
-        self.index: Ints = np.array(index, dtype=np.int64)
-        self.ends: Floats = np.array(ends)
+            entry, start, count = layout.beams[beam.name], len(self.labels), beam.elements
+            self.slices[beam.name] = slice(start, start + count)
+            self.labels += [f"beams.{beam.name}, element {k + 1} of {count}" for k in range(count)]
+            frames = entry.frames_of_elements
+            index.append(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
+            rows = beam.rows(entry.stations, model)
+            ends.append(rows[0])
+            data.append(rows[1])
+        self.index: Ints = np.concatenate(index)
+        self.ends: Floats = np.concatenate(ends)
         # rows without the last columns where another beam has them
-        width = max(len(row) for row in data)
-        self.data: Floats = np.array([np.pad(row, (0, width - len(row))) for row in data])
-        self.own: Floats = np.full((len(index), 6), np.nan)
+        width = max(rows.shape[1] for rows in data)
+        self.data: Floats = np.concatenate([np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in data])
+        self.own: Floats = np.full((len(self.index), 6), np.nan)
         self.undamped = not np.all(self.data[:, DAMPING])
         self.damped = bool(np.any(self.data[:, DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
-        self._shares: Floats = np.zeros((len(heating), len(index), 6))
+        self._shares: Floats = np.zeros((len(heating), len(self.index), 6))
         for k, load in enumerate(heating):
             beam, rows = model.beams[load.beam], self.slices[load.beam]
             for j, expansion in enumerate(beam.expansions(model)):
@@ -215,7 +214,7 @@ class ExactBatch(Batch):
         """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
         out = np.empty((len(frames.q), *self.own.shape))
         still = np.zeros(frames.v.shape[1])
-        share = np.array([damping_in_the_middle(row) for row in self.data]) if self.damped else np.zeros((0, 6, 6))
+        share = damping_in_the_middle(self.data) if self.damped else np.zeros((0, 6, 6))
         for k, (u, q, v) in enumerate(zip(frames.u, frames.q, frames.v, strict=True)):
             out[k] = self.own_strains(u, q, still)
             if self.damped:

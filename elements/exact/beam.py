@@ -11,6 +11,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Forms, Numbers, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
+from femb.elements.beam.end_rows import end_rows
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_frames import Sections, element_ends, end_sections
@@ -18,7 +19,7 @@ from femb.elements.beam.section_table import sections_of
 from femb.elements.beam.shaped_beam import ShapedBeam
 from femb.elements.exact.element_data import (
     compliances,
-    element_row,
+    element_rows,
     natural_coordinates,
     reference_changes,
     viscous_compliances,
@@ -176,23 +177,19 @@ class ExactBeam(ShapedBeam):
 
     def rows(self, stations: list[Station], model: ModelView) -> tuple[Floats, Floats]:
         """Rows (e, 2, 17) of ends and of data of its elements, in the order of ``femb.elements.exact.columns``."""
-        spanwise, shape = self.spanwise(model), self.shape
-        ends, data = [], []
-        changes, by_direction = reference_changes(shape), spanwise.damped_by_direction
-        for k, s in enumerate(self.middles()):
-            length, corner = float(shape.lengths[k]), shape.corners[k]
-            first, last = (spanwise.compliance(float(s) + sign * GAUSS * length) for sign in (-1.0, 1.0))
-            compliance = compliances(first, last, changes[k], length)
-            reference = natural_coordinates(*shape.element(k))
-            pair = (stations[k], stations[k + 1])
-            damping: Any = float(spanwise.damping(float(s))[0])
-            if by_direction:
-                one, two = (spanwise.viscous_compliance(float(s) + sign * GAUSS * length) for sign in (-1.0, 1.0))
-                damping = viscous_compliances(one, two, changes[k], length)
-            data.append(element_row(length, damping, spanwise.mass(float(s)), reference, compliance, pair, corner))
-            turned = (rotations.multiply(pair[0].rotation, corner), pair[1].rotation)
-            ends.append([_end_row(station, turn) for station, turn in zip(pair, turned, strict=True)])
-        return np.array(ends), np.array(data)
+        spanwise, shape, middles = self.spanwise(model), self.shape, self.middles()
+        lengths, changes = shape.lengths, reference_changes(shape)
+        gauss = [middles + sign * GAUSS * lengths for sign in (-1.0, 1.0)]
+        first, last = map(spanwise.compliance, gauss)
+        compliance = compliances(first, last, changes, lengths)
+        reference = natural_coordinates(*shape.element(np.arange(self.elements)))
+        damping: Floats | tuple[Floats, Floats, Floats] = spanwise.damping(middles)[:, 0]
+        if spanwise.damped_by_direction:
+            first, last = map(spanwise.viscous_compliance, gauss)
+            damping = viscous_compliances(first, last, changes, lengths)
+        mass = spanwise.mass(middles)
+        data = element_rows(lengths, damping, mass, reference, compliance, stations, shape.corners)
+        return end_rows(stations, shape.corners), data
 
     @staticmethod
     def batches(items: list["ExactBeam"], layout: Layout, model: ModelView) -> list[Batch]:
@@ -211,11 +208,6 @@ class ExactBeam(ShapedBeam):
     @staticmethod
     def sections_between(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
         return helix_sections(recorded, xi)
-
-
-def _end_row(station: Station, rotation: Floats) -> Floats:
-    plain = not station.offset.any() and bool(np.all(rotation == (1.0, 0.0, 0.0, 0.0)))
-    return np.array([0.0 if plain else 1.0, *station.offset, *rotations.rotation_matrix(rotation).ravel(), *rotation])
 
 
 def helix_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:

@@ -3,6 +3,8 @@
 Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from femb.base.types import Floats
@@ -25,50 +27,64 @@ from femb.elements.exact.columns import (
 from femb.layout.layout import Station
 from femb.numerics import rotations
 
-E1 = np.array([1.0, 0.0, 0.0])
-
 
 def natural_coordinates(first: tuple[Floats, Floats], last: tuple[Floats, Floats]) -> Floats:
-    """d (6,) of section II in the axes of section I, each a position and a quaternion: equations (3) to (6)."""
+    """d (..., 6) of sections II in the axes of sections I, each positions and quaternions: equations (3) to (6)."""
     theta = rotations.logarithm(rotations.multiply(rotations.conjugate(first[1]), last[1]))
     x = rotations.rotate_back(first[1], last[0] - first[0])
-    angle = float(np.linalg.norm(theta))
-    k0 = 1.0 / 12.0 + angle**2 / 720.0 if angle < 1e-3 else (1.0 - 0.5 * angle / np.tan(0.5 * angle)) / angle**2
-    P = np.eye(3) - 0.5 * rotations.cross_matrix(theta) + k0 * np.linalg.matrix_power(rotations.cross_matrix(theta), 2)
-    return np.concatenate([P @ x, theta])
+    angle = np.linalg.norm(theta, axis=-1)
+    small = angle < 1e-3
+    safe = np.where(small, 1.0, angle)
+    k0 = np.where(small, 1.0 / 12.0 + angle**2 / 720.0, (1.0 - 0.5 * safe / np.tan(0.5 * safe)) / safe**2)
+    tilde = rotations.cross_matrix(theta)
+    P = np.eye(3) - 0.5 * tilde + k0[..., None, None] * (tilde @ tilde)
+    return np.concatenate([_apply(P, x), theta], axis=-1)
 
 
 def adjoint(a: Floats) -> Floats:
-    """ad_a (6, 6): equation (2)."""
-    result = np.zeros((6, 6))
-    result[:3, :3] = result[3:, 3:] = rotations.cross_matrix(a[3:])
-    result[:3, 3:] = rotations.cross_matrix(a[:3])
+    """ad_a (..., 6, 6): equation (2)."""
+    result = np.zeros((*a.shape[:-1], 6, 6))
+    result[..., :3, :3] = result[..., 3:, 3:] = rotations.cross_matrix(a[..., 3:])
+    result[..., :3, 3:] = rotations.cross_matrix(a[..., :3])
     return result
 
 
-def compliances(first: Floats, second: Floats, change: Floats, length: float) -> tuple[Floats, Floats, Floats]:
-    """Fm, Fq and G (6, 6) of compliances (6, 6) at both Gauss points and a change (6,) of the reference strain per
-    length: equation (10)."""
-    P0 = np.eye(6) - length**2 / 12.0 * adjoint(change)
-    mean = P0 @ (0.5 * (first + second)) @ P0.T
+def compliances(first: Floats, second: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
+    """Fm, Fq and G (e, 6, 6) of compliances (e, 6, 6) at both Gauss points and changes (e, 6) of the reference strain
+    per length: equation (10)."""
+    P0 = _middle(changes, lengths)
+    mean = P0 @ (0.5 * (first + second)) @ _transposed(P0)
     return mean, (first + second) / 24.0, (second - first) / (4.0 * np.sqrt(3.0))
 
 
-def viscous_compliances(first: Floats, second: Floats, change: Floats, length: float) -> tuple[Floats, Floats, Floats]:
+def viscous_compliances(
+    first: Floats, second: Floats, changes: Floats, lengths: Floats
+) -> tuple[Floats, Floats, Floats]:
     """The same of viscous compliances, positive semidefinite for any of them: equation (13b)."""
-    P0 = np.eye(6) - length**2 / 12.0 * adjoint(change)
-    return compliances(P0 @ first @ P0.T, P0 @ second @ P0.T, np.zeros(6), length)
+    P0 = _middle(changes, lengths)
+    first, second = (P0 @ compliance @ _transposed(P0) for compliance in (first, second))
+    return compliances(first, second, np.zeros_like(changes), lengths)
 
 
-def damping_in_the_middle(row: Floats) -> Floats:
-    """(6, 6) stress of the damping per rate of stress, s, of an element in its reference shape: section 11."""
-    if row[DAMPING] != BY_DIRECTION:
-        return np.asarray(row[DAMPING] * np.eye(6))
-    ad, parts = adjoint(row[REFERENCE : REFERENCE + 6]), []
-    for at in (MEAN, VISCOUS_MEAN):
-        mean, quadratic, slope = row[at : at + 108].reshape(3, 6, 6)
-        parts.append(mean + ad @ slope + (ad @ quadratic + slope) @ ad.T)
-    return np.asarray(np.linalg.solve(parts[0], parts[1]))
+def _middle(changes: Floats, lengths: Floats) -> Floats:
+    """P0 (e, 6, 6) of equation (10)."""
+    return np.asarray(np.eye(6) - (lengths**2 / 12.0)[:, None, None] * adjoint(changes))
+
+
+def damping_in_the_middle(data: Floats) -> Floats:
+    """(e, 6, 6) stress of the damping per rate of stress, s, of elements in their reference shape: section 11.
+
+    data : their rows of parameters.
+    """
+    result: Floats = data[:, DAMPING, None, None] * np.eye(6)
+    rows = data[data[:, DAMPING] == BY_DIRECTION]
+    if len(rows):
+        ad, parts = adjoint(rows[:, REFERENCE : REFERENCE + 6]), []
+        for at in (MEAN, VISCOUS_MEAN):
+            mean, quadratic, slope = np.moveaxis(rows[:, at : at + 108].reshape(-1, 3, 6, 6), 1, 0)
+            parts.append(mean + ad @ slope + (ad @ quadratic + slope) @ _transposed(ad))
+        result[data[:, DAMPING] == BY_DIRECTION] = np.linalg.solve(*parts)
+    return result
 
 
 def reference_changes(shape: Shape) -> Floats:
@@ -77,50 +93,65 @@ def reference_changes(shape: Shape) -> Floats:
     result = np.zeros((count, 6))
     if shape.straight:
         return result
-    curvatures = np.array([shape.curvature(k) for k in range(count)])
+    element = np.arange(count)
+    curvatures = shape.curvature(element)
     middles = np.cumsum(shape.lengths) - 0.5 * shape.lengths
     corners = shape.corner_nodes
-    for k in range(count):
-        before = k - 1 if k > 0 and k not in corners else k
-        after = k + 1 if k + 1 < count and k + 1 not in corners else k
-        if after > before:
-            result[k, 3:] = (curvatures[after] - curvatures[before]) / (middles[after] - middles[before])
+    # between an element and the one before it: neither the start nor a corner
+    smooth = np.array([0 < k < count and k not in corners for k in range(count + 1)])
+    before, after = element - smooth[:-1], element + smooth[1:]
+    inner = after > before
+    before, after = before[inner], after[inner]
+    result[inner, 3:] = (curvatures[after] - curvatures[before]) / (middles[after] - middles[before])[:, None]
     return result
 
 
-def element_row(
-    length: float,
-    damping: float | tuple[Floats, Floats, Floats],
+def element_rows(
+    lengths: Floats,
+    damping: Floats | tuple[Floats, Floats, Floats],
     mass: Floats,
     reference: Floats,
     compliance: tuple[Floats, Floats, Floats],
-    stations: tuple[Station, Station],
-    corner: Floats,
+    stations: Sequence[Station],
+    corners: Floats,
 ) -> Floats:
-    """The parameters of an element. damping : the coefficient (s), or viscous compliances Fm, Fq and G (6, 6). mass
-    (6, 6) : per length; reference (6,) : d0; corner (4,) : rotation from the
-    first node's section to the element's."""
-    row = np.zeros(ALL_COLUMNS if isinstance(damping, tuple) else COLUMNS)
-    row[LENGTH], row[MASS] = length, length * mass[0, 0]
+    """The parameters (e, 156 or 264) of elements. damping : the coefficients (e,) s, or viscous compliances Fm, Fq and
+    G (e, 6, 6). mass (e, 6, 6) : per length; reference (e, 6) : d0; stations : of the nodes; corners (e, 4) : rotation
+    from the first node's section to the element's."""
+    count, m = len(lengths), mass[:, 0, 0]
+    rows = np.zeros((count, ALL_COLUMNS if isinstance(damping, tuple) else COLUMNS))
+    rows[:, LENGTH], rows[:, MASS] = lengths, lengths * m
     if isinstance(damping, tuple):
-        row[DAMPING], row[VISCOUS_MEAN:] = BY_DIRECTION, np.concatenate([matrix.ravel() for matrix in damping])
+        rows[:, DAMPING], rows[:, VISCOUS_MEAN:] = BY_DIRECTION, np.stack(damping, axis=1).reshape(count, -1)
     else:
-        row[DAMPING] = damping
-    row[REFERENCE : REFERENCE + 6] = reference
+        rows[:, DAMPING] = damping
+    rows[:, REFERENCE : REFERENCE + 6] = reference
     for at, matrix in zip((MEAN, QUADRATIC, SLOPE), compliance, strict=True):
-        row[at : at + 36] = matrix.ravel()
-    m = mass[0, 0]
-    c = np.array([0.0, -mass[0, 5], mass[0, 4]]) / m
-    rotary = mass[3:, 3:] - m * (c @ c * np.eye(3) - np.outer(c, c))
-    half = np.zeros((3, 3))
-    half[0, 0] = rotary[0, 0] / 12.0
-    axes = [stations[0].axes @ rotations.rotation_matrix(corner), stations[1].axes]
-    tangent = reference[:3] / length + rotations.cross(reference[3:] / length, c)
+        rows[:, at : at + 36] = matrix.reshape(count, 36)
+    c = np.column_stack([np.zeros(count), -mass[:, 0, 5], mass[:, 0, 4]]) / m[:, None]
+    square = np.sum(c * c, axis=1)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
+    rotary = mass[:, 3:, 3:] - m[:, None, None] * square
+    half = np.zeros((count, 3, 3))
+    half[:, 0, 0] = rotary[:, 0, 0] / 12.0
+    offsets = np.array([station.offset for station in stations])
+    axes = rotations.rotation_matrix(np.array([station.rotation for station in stations]))
+    C1, C2 = axes[:-1] @ rotations.rotation_matrix(corners), axes[1:]
+    L = lengths[:, None]
+    tangent = reference[:, :3] / L + rotations.cross(reference[:, 3:] / L, c)
     points = []
-    for station, C in zip(stations, axes, strict=True):
-        points += [station.offset + C @ c, length * C @ tangent]
-    row[POINTS : POINTS + 12] = np.concatenate(points)
-    C1, C2 = axes
-    inertias = (C1 @ (0.5 * rotary - half) @ C1.T, C1 @ half @ C2.T, C2 @ (0.5 * rotary - half) @ C2.T)
-    row[ROTARY : ROTARY + 27] = length * np.concatenate([part.ravel() for part in inertias])
-    return row
+    for offset, C in ((offsets[:-1], C1), (offsets[1:], C2)):
+        points += [offset + _apply(C, c), L * _apply(C, tangent)]
+    rows[:, POINTS : POINTS + 12] = np.hstack(points)
+    own = 0.5 * rotary - half
+    inertias = (C1 @ own @ _transposed(C1), C1 @ half @ _transposed(C2), C2 @ own @ _transposed(C2))
+    rows[:, ROTARY : ROTARY + 27] = L * np.stack(inertias, axis=1).reshape(count, 27)
+    return rows
+
+
+def _apply(R: Floats, x: Floats) -> Floats:
+    """Matrices (..., 3, 3) times vectors (..., 3)."""
+    return np.asarray((R @ x[..., None])[..., 0])
+
+
+def _transposed(matrices: Floats) -> Floats:
+    return np.swapaxes(matrices, -1, -2)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.elements.beam.section import UNSHEARED, Section
 
 
@@ -26,65 +26,79 @@ class Spanwise:
         """Whether there is one section."""
         return len(self.sections) == 1
 
-    def _between(self, s: float) -> tuple[int, int, float]:
-        """The numbers of the sections of the stations around s, and the part of the way between them."""
+    def _between(self, s: float | Floats) -> tuple[Ints, Ints, Floats]:
+        """The numbers (...) of the sections of the stations around s (...), and the part of the way between them."""
+        s = np.asarray(s, dtype=float)
         if self.uniform:
-            return 0, 0, 0.0
-        k = int(np.clip(np.searchsorted(self.stations, s) - 1, 0, len(self.sections) - 2))
+            none = np.zeros(s.shape, dtype=np.int64)
+            return none, none, np.zeros(s.shape)
+        k: Ints = np.clip(np.searchsorted(self.stations, s) - 1, 0, len(self.sections) - 2)
         first, last = self.stations[k], self.stations[k + 1]
-        return k, k + 1, float((s - first) / (last - first))
+        return k, k + 1, np.asarray((s - first) / (last - first))
 
     @cached_property
-    def _compliances(self) -> list[Floats]:
-        return [section.compliance() for section in self.sections]
+    def _compliances(self) -> Floats:
+        return np.array([section.compliance() for section in self.sections])
 
     @cached_property
-    def _masses(self) -> list[Floats]:
-        return [section.mass() for section in self.sections]
+    def _masses(self) -> Floats:
+        return np.array([section.mass() for section in self.sections])
 
-    def compliance(self, s: float) -> Floats:
-        """(6, 6) at a length s (m) from the start."""
+    @cached_property
+    def _dampings(self) -> Floats:
+        return np.array([np.broadcast_to(section.damping, 6) for section in self.sections])
+
+    def compliance(self, s: float | Floats) -> Floats:
+        """(..., 6, 6) at lengths s (...) m from the start."""
         k, m, part = self._between(s)
-        first, last = self.sections[k], self.sections[m]
-        if first is last:
-            return self._compliances[k]
-        if first.shears:
-            a, b = np.linalg.inv(self._compliances[k]), np.linalg.inv(self._compliances[m])
-            return np.linalg.inv((1.0 - part) * a + part * b)
-        result = np.zeros((6, 6))
-        stiffness = (1.0 - part) * first.stiffness() + part * last.stiffness()
-        result[np.ix_(UNSHEARED, UNSHEARED)] = np.linalg.inv(stiffness)
+        result: Floats = self._compliances[k]
+        # that of one section is exact
+        names = np.array([id(section) for section in self.sections])
+        mixed = names[k] != names[m]
+        if np.any(mixed):
+            shears = bool(self.sections[0].shears)
+            given = np.linalg.inv(self._compliances) if shears else np.array([x.stiffness() for x in self.sections])
+            k, m, part = k[mixed], m[mixed], part[mixed][:, None, None]
+            inverse = np.linalg.inv((1.0 - part) * given[k] + part * given[m])
+            if not shears:
+                unsheared = np.zeros((len(k), 6, 6))
+                rows, columns = np.ix_(UNSHEARED, UNSHEARED)
+                unsheared[:, rows, columns] = inverse
+                inverse = unsheared
+            result[mixed] = inverse
         return result
 
-    def mass(self, s: float) -> Floats:
-        """(6, 6) per length at a length s (m) from the start."""
+    def mass(self, s: float | Floats) -> Floats:
+        """(..., 6, 6) per length at lengths s (...) m from the start."""
         k, m, part = self._between(s)
-        return (1.0 - part) * self._masses[k] + part * self._masses[m]
+        part = part[..., None, None]
+        return np.asarray((1.0 - part) * self._masses[k] + part * self._masses[m])
 
     @property
     def damped_by_direction(self) -> bool:
         """Whether a section has damping coefficients that differ."""
         return any(section.damped_by_direction for section in self.sections)
 
-    def damping(self, s: float) -> Floats:
-        """(6,) coefficients of damping in proportion to the stiffness, s."""
+    def damping(self, s: float | Floats) -> Floats:
+        """(..., 6) coefficients of damping in proportion to the stiffness, s."""
         k, m, part = self._between(s)
-        a, b = (np.broadcast_to(self.sections[each].damping, 6) for each in (k, m))
-        return np.asarray((1.0 - part) * a + part * b)
+        part = part[..., None]
+        return np.asarray((1.0 - part) * self._dampings[k] + part * self._dampings[m])
 
-    def viscous_compliance(self, s: float) -> Floats:
-        """(6, 6) F V F by the compliance F and the damping matrix V = sqrt(d_i d_j) K_ij at a length s: (13b)."""
+    def viscous_compliance(self, s: float | Floats) -> Floats:
+        """(..., 6, 6) F V F by the compliance F and the damping matrix V = sqrt(d_i d_j) K_ij at lengths s: (13b)."""
         F, root = self.compliance(s), np.sqrt(self.damping(s))
         strains = list(range(6)) if self.sections[0].shears else UNSHEARED
-        stiffness = np.linalg.inv(F[np.ix_(strains, strains)])
-        V = np.zeros((6, 6))
-        V[np.ix_(strains, strains)] = np.outer(root[strains], root[strains]) * stiffness
+        rows, columns = np.ix_(strains, strains)
+        V = np.zeros(F.shape)
+        stiffness = np.linalg.inv(F[..., rows, columns])
+        V[..., rows, columns] = root[..., strains, None] * root[..., None, strains] * stiffness
         return np.asarray(F @ V @ F)
 
     def expansion(self, s: float) -> float | None:
         """Coefficient of thermal expansion, 1/K; None where a section has none."""
         k, m, part = self._between(s)
-        first, last = self.sections[k], self.sections[m]
+        first, last = self.sections[int(k)], self.sections[int(m)]
         if first.expansion is None or last.expansion is None:
             return None
-        return (1.0 - part) * first.expansion + part * last.expansion
+        return float((1.0 - part) * first.expansion + part * last.expansion)

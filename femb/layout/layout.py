@@ -1,6 +1,6 @@
 """Layout: what the elements declare - named items, frames, internal coordinates, constraint rows and couplings."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -48,6 +48,12 @@ class BeamLayout:
     def elements(self) -> int:
         """The number of elements."""
         return len(self.stations) - 1
+
+    @property
+    def frames_of_elements(self) -> Ints:
+        """(e, 2) frames of the first and the last node of every element."""
+        frames = np.array([station.frame for station in self.stations])
+        return np.column_stack([frames[:-1], frames[1:]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,3 +208,11 @@ class Layout(Numbering):
         frame = self.frames[station.frame]
         position = frame.position + rotations.rotate(frame.quaternion, station.offset)
         return position, rotations.multiply(frame.quaternion, station.rotation)
+
+    def poses(self, stations: Sequence[Station]) -> tuple[Floats, Floats]:
+        """Start positions (n, 3) and quaternions (n, 4) of n stations."""
+        frames = [self.frames[station.frame] for station in stations]
+        axes = np.array([frame.quaternion for frame in frames])
+        arms = rotations.rotate(axes, np.array([station.offset for station in stations]))
+        positions = np.array([frame.position for frame in frames]) + arms
+        return positions, rotations.multiply(axes, np.array([station.rotation for station in stations]))

@@ -95,7 +95,7 @@ def test_coefficients_along_the_beam_and_beside_other_beams():
     model.add(ExactBeam("b", None, 1.0, 2, start=START, stations=(0.0, 1.0), sections=ends))
     model.add(ExactBeam("c", full_section(damping=0.002), 1.0, 1, start=START))
     batch = next(each for each in System(model).batches if type(each).__name__ == "ExactBatch")
-    np.testing.assert_allclose(damping_in_the_middle(batch.data[2]), 0.002 * np.eye(6))
+    np.testing.assert_allclose(damping_in_the_middle(batch.data)[2], 0.002 * np.eye(6))
     spanwise = model.beams["b"].spanwise(model)
     np.testing.assert_allclose(spanwise.damping(0.25), 0.75 * 6.0 * SIX + 0.25 * 0.004)
 
@@ -105,5 +105,5 @@ def test_stress_in_the_middle_has_the_damping():
     section = Section("s", axial_stiffness=400.0, torsional_stiffness=0.5, bending_stiffness=(1.0, 0.6),
                       mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3), damping=SIX)  # fmt: skip
     batch = next(each for each in System(cantilever(section, 1)).batches if type(each).__name__ == "ExactBatch")
-    share = damping_in_the_middle(batch.data[0])
+    share = damping_in_the_middle(batch.data)[0]
     np.testing.assert_allclose(share[[0, 3, 4, 5], [0, 3, 4, 5]], SIX[[0, 3, 4, 5]], rtol=1e-9)
