@@ -121,18 +121,22 @@ class BeamBatch(Batch):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        data = self.data.copy()
-        data[:, columns.DAMPING] = 0.0
-        data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
         index = self.index.copy()
         index[:, VELOCITIES] = private.starts
-        elements = (index, self.ends, data, self.has_mass_offset, private.offset, private.stride)
+        elements = (index, self.ends, self.inertial().data, self.has_mass_offset, private.offset, private.stride)
 
         def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
             self._check(beam_tangent.tangent(*elements, q, v, a, self.fixed, np.zeros(3), damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
+
+    def inertial(self) -> Self:
+        other = super().inertial()
+        other.data = self.data.copy()
+        other.data[:, columns.DAMPING] = 0.0
+        other.data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
+        return other
 
     @property
     def _blocks(self) -> tuple[Ints, Ints]:
@@ -167,7 +171,7 @@ class BeamBatch(Batch):
         """Section forces and moments of every beam, including the contributions of loads along beams."""
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:
-            other.add_section_forces(frames.u, frames.q, frames.v, forces)
+            other.add_section_forces(self, frames.u, frames.q, frames.v, forces)
         middle = np.empty((*forces.shape[:2], 6))
         args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
         self._check(midpoint_loads(self.index, self.ends, self.data, *args))

@@ -1,7 +1,7 @@
 """The elements of exact beams, evaluated together."""
 
 from copy import copy
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,14 +25,6 @@ VELOCITIES = slice(2, 4)
 ALL, ELASTIC = (True, True, True), (True, False, False)
 # Compliance of an element whose elastic force vanishes beside all others.
 SOFT = 1e30
-
-
-class LoadsAlong(Protocol):
-    """Loads along exact beams."""
-
-    def add_to_sections(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += their section forces at both ends of all elements."""
-        ...
 
 
 class ExactBatch(Batch):
@@ -71,7 +63,6 @@ class ExactBatch(Batch):
         self.damped = bool(np.any(self.data[:, DAMPING]))
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
-        self.along: list[LoadsAlong] = []
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
         self._shares: Floats = np.zeros((len(heating), len(index), 6))
         for k, load in enumerate(heating):
@@ -134,9 +125,7 @@ class ExactBatch(Batch):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        data = self.data.copy()
-        data[:, DAMPING] = 0.0
-        data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
+        data = self.inertial().data
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
         index = self.index.copy()
         index[:, VELOCITIES] = private.starts
@@ -148,6 +137,13 @@ class ExactBatch(Batch):
             self.check(kernels.tangents(*elements, *state, True, *places, damping, damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
+
+    def inertial(self) -> Self:
+        other = super().inertial()
+        other.data = self.data.copy()
+        other.data[:, DAMPING] = 0.0
+        other.data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
+        return other
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
@@ -185,11 +181,9 @@ class ExactBatch(Batch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
-        section = np.empty((len(frames.q), len(self.index), 2, 6))
-        out = np.zeros(frames.v.shape)
-        self._forces(self.free(frames.u), (frames.q, frames.v, frames.a), ALL, 1.0, out, section)
-        for load in self.along:
-            load.add_to_sections(frames.u, frames.q, frames.v, section)
+        section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
+        for other in batches:
+            other.add_section_forces(self, frames.u, frames.q, frames.v, section)
         middle = self._middle(frames)
         block = load_factors(self, frames)
         for name, rows in self.slices.items():
@@ -198,6 +192,16 @@ class ExactBatch(Batch):
             block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
             block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
         return block
+
+    def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
+        """(s, n, 2, 6) forces and moments of the elements at their ends, section axes, without those of loads.
+
+        u : inputs; None for cold elements.
+        """
+        free = np.zeros((len(q), *self.own.shape)) if u is None else self.free(u)
+        section = np.empty((len(q), len(self.index), 2, 6))
+        self._forces(free, (q, v, a), ALL, 1.0, np.zeros(v.shape), section)
+        return section
 
     def _middle(self, frames: OutputStates) -> Floats:
         """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""

@@ -25,7 +25,6 @@ class ExactLineLoadBatch(Batch):
 
     def __init__(self, loads: list[Any], beams: ExactBatch) -> None:
         self.beams = beams
-        beams.along.append(self)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
         rows = LineLoadRows.of(loads, beams.slices, beams.data[:, LENGTH])
         self.rows: Ints = np.array(rows.elements, dtype=np.int64)
@@ -51,8 +50,9 @@ class ExactLineLoadBatch(Batch):
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self._force(u, q, -1.0, out, NO_SECTION)
 
-    def add_to_sections(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += section forces of the loads at both ends of all elements of ``beams``."""
+    def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if not isinstance(beams, ExactBatch):
+            return
         section = np.zeros((len(q), len(self.index), 2, 6))
         self._force(u, q, 1.0, np.zeros_like(v), section)
         for k, row in enumerate(self.rows):

@@ -54,7 +54,9 @@ class AlongBeams(Batch):
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self.force(u, q, -1.0, out, NO_SECTION)
 
-    def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+    def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if not isinstance(beams, BeamBatch):
+            return
         section = np.zeros((len(q), len(self.index), 2, 6))
         self.force(u, q, 1.0, np.zeros_like(v), section)
         for k, row in enumerate(self.in_model):

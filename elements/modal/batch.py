@@ -1,6 +1,6 @@
 """Evaluation of one flexible body: residual, matrices, energies and results."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -118,11 +118,18 @@ class ModalBatch(Batch):
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         self._matrices(q, v, a, (False, True), stiffness, damping, stiffness)
 
+    def inertial(self) -> Self:
+        other = super().inertial()
+        place, rests, rigid, linear, pairs, quad, psi2 = self.arrays
+        inertial = pairs * np.array([1.0, 0.0, 0.0])[:, None, None]
+        other.arrays = place, rests, rigid, linear, inertial, quad, psi2
+        return other
+
     def _velocities(self) -> int:
         """A length of v that contains all velocities of the body."""
         return int((self._groups[0] + self.sizes).max())
 
-    def _private(self) -> tuple["ModalBatch", PrivateBlocks]:
+    def _private(self) -> tuple[Self, PrivateBlocks]:
         """The body alone, with velocities and block data of its own."""
         from copy import copy
 
@@ -141,11 +148,7 @@ class ModalBatch(Batch):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without gravity and elastic forces, where the residual is M a
-        other, private = self._private()
-        other.gravity = np.zeros(3)
-        place, rests, rigid, linear, pairs, quad, psi2 = self.arrays
-        inertial = pairs * np.array([1.0, 0.0, 0.0])[:, None, None]
-        other.arrays = place, rests, rigid, linear, inertial, quad, psi2
+        other, private = self.inertial()._private()
 
         def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
             other._matrices(q, v, a, (False, True), stiffness, damping, stiffness)

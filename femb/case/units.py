@@ -23,7 +23,8 @@ COORDINATE = ("rad", "m")  # of a joint
 RATE = ("rad/s", "m/s")
 
 UNITS: dict[str, tuple[str, ...]] = {
-    "after": ("", *COORDINATE), "amplitude": ("", *COORDINATE), "anchor": LENGTH, "angle": ANGLE,
+    "after": ("", *COORDINATE), "altitude": LENGTH,
+    "amplitude": ("", *COORDINATE), "anchor": LENGTH, "angle": ANGLE,
     "angular_velocity": ("rad/s",), "area": ("m2",), "at": LENGTH, "axial_stiffness": ("N",), "axis": NO_UNIT,
     "before": ("", *COORDINATE), "bending_stiffness": ("N m2",), "center_of_mass": LENGTH, "coast": TIME,
     "coefficients": EACH_ITS_OWN, "coulomb": ("N m", "N"), "curvature": ("1/m",), "damping_ratio": NO_UNIT,
@@ -35,9 +36,11 @@ UNITS: dict[str, tuple[str, ...]] = {
     "inertia": ("kg m2",), "inertia_about": LENGTH,
     "inertia_per_length": ("kg m",), "length": LENGTH, "lower": COORDINATE, "mass": ("kg",), "mass_axis": LENGTH,
     "mass_matrix": EACH_ITS_OWN, "mass_per_length": ("kg/m",), "max_frequency": ("Hz",), "max_step": TIME,
-    "mean": ("", *COORDINATE), "non_structural_mass": ("kg/m",), "output_interval": TIME, "period": TIME,
+    "mean": ("", *COORDINATE), "mu": ("m3/s2",),
+    "normal": NO_UNIT, "origin": LENGTH, "non_structural_mass": ("kg/m",), "output_interval": TIME, "period": TIME,
     "phase": ANGLE, "points": LENGTH, "poissons_ratio": NO_UNIT, "polar_moment": ("m4",), "position": LENGTH,
-    "quaternion": NO_UNIT, "radius": LENGTH, "rates": RATE, "ratio": NO_UNIT, "recovery_points": LENGTH,
+    "quaternion": NO_UNIT, "radial": NO_UNIT, "radius": LENGTH,
+    "rate": ("rad/s",), "rates": RATE, "ratio": NO_UNIT, "recovery_points": LENGTH,
     "reference": NO_UNIT, "rtol": NO_UNIT, "second_moments": ("m4",), "sequence": NO_UNIT, "shear_modulus": ("Pa",),
     "shear_stiffness": ("N",), "slopes": ("1/s", *RATE), "spectral_radius": NO_UNIT, "start": COORDINATE,
     "static": ("N m", "N"), "stations": LENGTH, "step": TIME, "stiffness": ("N m/rad", "N/m"),

@@ -181,8 +181,8 @@ class Batch:
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
 
-    def add_section_forces(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements."""
+    def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of the batch beams."""
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         """out (s,) += change of the potential energy caused by inputs (for example by thermal strain), counted as
@@ -211,6 +211,10 @@ class Batch:
         other = copy(self)
         other.gravity = gravity
         return other
+
+    def inertial(self) -> Self:
+        """The batch with its inertia alone: without weight, elastic forces and damping."""
+        return self.weighed(np.zeros(3))
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """Strains, or stresses, at one state, changed to first order by displacements x (n_v,); empty for elements that

@@ -113,6 +113,23 @@ SMOOTH = Polynomial((0.0, 0.3, -0.2))
 POINTS = Place("a", at=(0.1, 0.2, 0.3)), Place("b", at=(-0.2, 0.1, 0.0))
 SLOPES = np.array([[-1.0, 0.2, 0.1], [0.0, -0.7, 0.3], [0.4, 0.0, -0.9]])
 
+
+def in_orbit():
+    """Bodies, masses, beams of both kinds and a flexible body in the field of a fast orbit."""
+    return sheared(
+        SECTION,
+        e.Beam("mast", "tube", 1.0, 2, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3))),
+        e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)),
+        e.PointMass("fixed", mass=0.4, on=POINTS[0]),
+        e.FlexibleBody(
+            "panel",
+            Particles(interfaces=2).reduced(),
+            start=Attachment("b", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
+        ),
+        e.GravityGradient("orbit", rate=0.7, radial=(1.0, 2.0, 0.0), normal=(2.0, -1.0, 3.0), origin=(0.2, 0.1, -0.4)),
+    )
+
+
 EXAMPLES = {
     e.RigidBody: lambda: apart(),
     e.PointMass: lambda: apart(
@@ -173,13 +190,14 @@ EXAMPLES[e.FlexibleBody] = lambda: model(
         interfaces={"p1": Attachment("b", (-0.1, 0.2, 0.0), direction=(0.1, 0.8, 0.3))},
     )
 )
+EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}
 EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 
 # Kinds whose forces have directions that are fixed in inertial axes, and so do not turn with everything.
-FIXED_DIRECTIONS: set[type[Item]] = set()
+FIXED_DIRECTIONS: set[type[Item]] = {e.GravityGradient}
 
 every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
 

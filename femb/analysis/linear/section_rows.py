@@ -93,16 +93,16 @@ def _by_loads(point: "OperatingPoint", row: int, end: int, word: str) -> Floats:
     """
     system = point.system
     by_input = np.zeros((3, system.n_u))
-    rows = sum(len(batch.index) for batch in system.batches if isinstance(batch, BeamBatch))
+    beams = [batch for batch in system.batches if isinstance(batch, BeamBatch)]
     part = slice(0, 3) if word == "section_force" else slice(3, 6)
     for batch, k, name in point.input_components():
         if not isinstance(batch, AlongBeams):
             continue
-        section = np.zeros((2, rows, 2, 6))
+        section = np.zeros((2, sum(len(each.index) for each in beams), 2, 6))
         for value, out in zip((0.0, 1.0), section, strict=True):
             u = point.u.copy()
             u[k] = value
-            batch.add_section_forces(u[None], point.q[None], point.v[None], out[None])
+            batch.add_section_forces(beams[0], u[None], point.q[None], point.v[None], out[None])
         by_input[:, k] = (section[1] - section[0])[row, end, part]
         if point.u[k] and np.any(by_input[:, k]):
             raise ModelError(

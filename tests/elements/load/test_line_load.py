@@ -162,7 +162,7 @@ def at_rest(model, elements=None):
     u = system.inputs_at(0.0, q, v)
     forces = system.batches[0].section_forces(q[None], v[None], 0.0 * v[None])
     for batch in system.batches:
-        batch.add_section_forces(u[None], q[None], v[None], forces)
+        batch.add_section_forces(system.batches[0], u[None], q[None], v[None], forces)
     return State(system.layout, 0.0, q, v).beams["b"].nodes, forces[0]
 
 
