@@ -40,8 +40,8 @@ class NumberedModel(VelocityCoordinates):
 
     def __init__(self, model: Model, layout: Layout | None = None) -> None:
         model.check()
-        self.model = model
         placement = Placement(model)
+        model = self.model = placement.model
         layout = Layout() if layout is None else layout
         layout.origin = placement.origin
         self.items: list[Item] = []
