@@ -153,6 +153,12 @@ EXAMPLES = {
     e.DistributedLoad: lambda: beamed(
         e.DistributedLoad("pressure", "boom", force=((1, 2, 3), (2, 0, 1)), torque=(0.1, 0.2, 0.0), frame="body")
     ),
+    e.Drag: lambda: sheared(
+        SECTION,
+        e.Beam("mast", "tube", 1.0, 2, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3))),
+        e.Drag("air", "boom", 1.3, 0.8, coefficient=1.2, tangential_coefficient=0.3, viscous=0.2, wind=(1.0, 2.0, 0.5)),
+        e.Drag("water", "mast", 2.0, 0.5, coefficient=1.1, tangential_coefficient=0.2, profile=SMOOTH),
+    ),
     e.ThermalLoad: lambda: beamed(e.ThermalLoad("sun", "boom", strain=(0.01, 0.1, 0.2, -0.1), profile=SMOOTH)),
     e.JointMotor: lambda: jointed(e.Revolute, e.JointMotor("motor", "joint", force=1.3, profile=SMOOTH)),
     e.AerodynamicLoad: lambda: apart(
@@ -197,7 +203,7 @@ EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 
 # Kinds whose forces have directions that are fixed in inertial axes, and so do not turn with everything.
-FIXED_DIRECTIONS: set[type[Item]] = {e.GravityGradient}
+FIXED_DIRECTIONS: set[type[Item]] = {e.GravityGradient, e.Drag}
 
 every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
 
