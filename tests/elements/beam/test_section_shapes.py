@@ -137,3 +137,17 @@ def test_materials_are_those_of_the_page():
     for name, of in femb.MATERIALS.items():
         row = [of.youngs_modulus / 1e9, of.shear_modulus / 1e9, of.density, of.expansion * 1e6]
         assert f"| `{name}` | {' | '.join(f'{x:.4g}' for x in row)} | {of.source} |" in page
+
+
+def test_the_whole_mass_per_length_gives_the_density():
+    weighed = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material="aluminium 6061-T6", mass_per_length=0.9)
+    plain = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material="aluminium 6061-T6")
+    assert weighed.line_mass() == pytest.approx(0.9, rel=1e-15)
+    np.testing.assert_allclose(weighed.inertia() / 0.9, plain.inertia() / plain.line_mass(), rtol=1e-14)
+    np.testing.assert_array_equal(weighed.stiffness(), plain.stiffness())
+    with pytest.raises(
+        femb.ModelError, match="non_structural_mass: given beside 'mass_per_length', which contains all mass"
+    ):
+        femb.Section("b", shape={"circle": 0.1}, material="steel A36", mass_per_length=0.9, non_structural_mass=0.1)
+    with pytest.raises(femb.ModelError, match="density: given beside 'mass_per_length'"):
+        femb.Section("b", shape={"circle": 0.1}, material="steel A36", mass_per_length=0.9, density=1.0)
