@@ -22,6 +22,7 @@ from femb.elements.beam.batch import BeamBatch
 from femb.elements.exact.batch import ExactBatch
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
+from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.rotations import cross_matrix, normalise, rotate, rotate_back
 
@@ -47,25 +48,34 @@ class GravityGradientBatch(Batch):
         self.extra_q: Floats = layout.fixed[: int(np.sum(~moving))].ravel()
         self.extra_v = 6 * int(np.sum(~moving))
         self.n_v = layout.n_v
+        # of a free model without a given origin, the mass centre is on the orbit
+        self.follows = item.origin is None and not self.extra_v
         self.origin = self._origin()
         self.inputs = (Input(9, self._field, label=f"loads.{item.name}"),)
 
     def _origin(self) -> Floats:
-        """(3,) m, of the field at t = 0, relative to the origin of the layout."""
+        """(3,) m, of the field at t = 0, relative to the origin of the layout; zero if it follows the mass centre."""
         if self.item.origin is not None:
             return np.asarray(self.item.origin) - self.layout.origin
-        q, v = self._with_fixed(self.layout.start_coordinates()[None]), np.zeros((3, self.n_v + self.extra_v))
-        v[:, self.first_v[:, None] + AXES] = np.eye(3)[:, None]
-        out = np.zeros((3, 8))
+        if self.follows:
+            return np.zeros(3)
+        centre: Floats = self._centres(self._with_fixed(self.layout.start_coordinates()[None]))[1][0]
+        return centre
+
+    def _centres(self, q: Floats) -> tuple[float, Floats]:
+        """Mass (kg) and mass centres (s, 3) m, relative to the origin of the layout, of states with fixed frames."""
+        v, out = np.zeros((len(q), 2, self.n_v + self.extra_v)), np.zeros((2 * len(q), 8))
+        v[:, :, self.first_v[:, None] + AXES] = np.eye(3)[:2, None]
         for batch in self.masses:
-            batch.energy_momentum(np.repeat(q, 3, axis=0), v, out)
-        mass, moment = out[0, 2], out[:, 5:8]  # of translations along x, y and z: r x m e
-        return np.array([moment[1, 2], moment[2, 0], moment[0, 1]]) / (mass or 1.0)
+            batch.energy_momentum(np.repeat(q, 2, axis=0), v.reshape(len(out), -1), out)
+        mass, (x, y) = float(out[0, 2]), np.moveaxis(out[:, 5:8].reshape(-1, 2, 3), 1, 0)  # r x m e of translations
+        return mass, np.stack([y[:, 2], -x[:, 2], x[:, 1]], axis=1) / (mass or 1.0)
 
     def _field(self, t: float) -> Floats:
         """(9,) the tensor G, and the acceleration b at the origin of q: the field is G r + b."""
         G = self.item.tensor(t)
-        return np.concatenate([G[UPPER], G @ (self.layout.origin_velocity * t - self.origin)])
+        shift = np.zeros(3) if self.follows else self.layout.origin_velocity * t - self.origin
+        return np.concatenate([G[UPPER], G @ shift])
 
     def _with_fixed(self, q: Floats) -> Floats:
         return np.hstack([q, np.tile(self.extra_q, (len(q), 1))])
@@ -90,7 +100,10 @@ class GravityGradientBatch(Batch):
         velocity = np.cross(e[:, :, None], positions[:, None])
         v[:, :3, self.first_v[:, None] + AXES] = velocity
         a[:, :3, self.first_v[:, None] + AXES] = np.cross(e[:, :, None], velocity)
-        a[:, 3, self.first_v[:, None] + AXES] = given[:, None, 6:]
+        b = given[:, 6:]
+        if self.follows:
+            b = b - np.einsum("sij,sj->si", G, self._centres(whole)[1])
+        a[:, 3, self.first_v[:, None] + AXES] = b[:, None]
         attitudes = normalise(whole[:, self.first_q[self.has_axes, None] + 3 + np.arange(4)])
         turning = rotate_back(attitudes[:, None], e[:, :, None])
         v[:, :3, self.first_v[self.has_axes, None] + 3 + AXES] = turning
@@ -146,6 +159,19 @@ class GravityGradientBatch(Batch):
 
         return blocks(linear, spin) + blocks(angular, own), blocks(linear, spin @ spin)
 
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
+        """By the motion of the mass centre that the field follows: M P G P^T M / m with the translations P."""
+        if not self.follows:
+            return None
+        pattern, given = self.pattern, u[self.first_input : self.first_input + 6]
+        G, P, mass = np.zeros((3, 3)), np.zeros((pattern.n, 3)), np.zeros(pattern.size)
+        G[UPPER] = G.T[UPPER] = given
+        P[self.first_v[:, None] + AXES] = np.eye(3)
+        for batch in self.masses:
+            batch.mass(q, mass)
+        left: Floats = (pattern.to_csc(mass) @ P)[: self.n_v]
+        return LowRank(left, np.zeros_like(left), left @ G / self._centres(q[None])[0])
+
     def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         weights, _, Q, V, A = self._motions(u, q)
         for batch in self.masses:
@@ -158,8 +184,10 @@ class GravityGradientBatch(Batch):
         force = np.zeros_like(frames.v)
         self.nonconservative_force(frames.u, frames.q, frames.v, force)
         own = force[:, self.first_v[self.own_frames][:, None] + AXES]
-        path = frames.time[:, None] * self.layout.origin_velocity
-        arms = frames.q[:, self.first_q[self.own_frames][:, None] + AXES] + (path - self.origin)[:, None]
+        at = self.origin - frames.time[:, None] * self.layout.origin_velocity
+        if self.follows:
+            at = self._centres(frames.q)[1]
+        arms = frames.q[:, self.first_q[self.own_frames][:, None] + AXES] - at[:, None]
         torque = np.cross(arms, own).sum(axis=1)
         turning = self.own_frames[self.has_axes[self.own_frames]]
         attitudes = normalise(frames.q[:, self.first_q[turning, None] + 3 + np.arange(4)])

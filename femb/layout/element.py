@@ -196,7 +196,7 @@ class Batch:
         """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
         self.force_tangent(u, q, v, damping, stiffness)
 
-    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank | None:
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
         """The part of the exact derivatives at one state that couples many frames and has no blocks; None for none."""
         return None
 

@@ -76,7 +76,7 @@ class OperatingPoint:
                     force = csc_array(self.force_of(batch, each.first + k)[:, None])
                     stiffness = stiffness - force @ csr_array(by_pose[None])
                     damping = damping - force @ csr_array(by_velocity[None])
-        low_rank = self.system.low_rank_tangent(self.q, self.v)
+        low_rank = self.system.low_rank_tangent(self.u, self.q, self.v)
         if not low_rank.rank:
             return damping, stiffness
         full = low_rank.sparse()

@@ -58,6 +58,10 @@ def test_the_origin_is_the_mass_centre_by_default():
     system = System(model)
     got = system.rigid_velocities(system.q0)[:3] @ forces(system, system.q0)
     np.testing.assert_allclose(got, 0.0, atol=1e-20)
+    later = system.q0 + 0.1 * np.arange(system.n_q)
+    system.normalise(later)
+    got = system.rigid_velocities(later)[:3] @ forces(system, later)
+    np.testing.assert_allclose(got, 0.0, atol=1e-18)
     assert abs(model.loads["orbit"].orbital_rate - 2.0 * np.pi / 5677.0) < 1e-6  # of 94.6 min
 
 
