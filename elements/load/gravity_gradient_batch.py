@@ -20,6 +20,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.exact.batch import ExactBatch
+from femb.elements.modal.batch import ModalBatch
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.low_rank import LowRank
@@ -178,6 +179,13 @@ class GravityGradientBatch(Batch):
             if isinstance(batch, BeamBatch | ExactBatch) and type(batch) is type(beams):
                 forces = batch.section_forces(Q, V, A)
                 out -= np.einsum("sk,skeij->seij", weights, forces.reshape(len(q), STATES, *forces.shape[1:]))
+
+    def add_interface_forces(self, body: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        for batch in self.masses:
+            if isinstance(batch, ModalBatch) and isinstance(body, ModalBatch) and batch.label == body.label:
+                weights, _, Q, V, A = self._motions(u, q)
+                forces = batch.interface_forces(Q, V, A)
+                out -= np.einsum("sk,skij->sij", weights, forces.reshape(len(q), STATES, *forces.shape[1:]))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force, and torque about the origin of the field, of all moving parts; both in inertial axes."""

@@ -184,6 +184,10 @@ class Batch:
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of the batch beams."""
 
+    def add_interface_forces(self, body: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, k, 6) += what a load on the mass of the batch of a flexible body adds to the forces of its interfaces
+        on the frames that carry them."""
+
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         """out (s,) += change of the potential energy caused by inputs (for example by thermal strain), counted as
         work of the inputs."""

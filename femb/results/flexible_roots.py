@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from femb.base.types import Floats
+from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.numerics import rotations
@@ -21,15 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FlexibleRoot:
-    """A flexible body with interfaces on the parent: their numbers, and the frames that carry them."""
+    """A flexible body with interfaces on the parent: their numbers, and the frames that carry them.
+
+    others : all batches of the system, among them loads on the mass of the body.
+    """
 
     batch: ModalBatch
     numbers: tuple[int, ...]
     frames: tuple[int, ...]
+    others: tuple[Batch, ...]
 
     def about(self, point: Floats, layout: Layout, frames: Frames) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) on the parent at k output instants, inertial axes, about a point (k, 3) m."""
         each = self.batch.interface_forces(frames.q, frames.v, frames.a)
+        for other in self.others:
+            other.add_interface_forces(self.batch, frames.u, frames.q, frames.v, each)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
             position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)
@@ -52,5 +59,6 @@ def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tupl
             stations = bodies[batch.label.partition(".")[2]].stations
             on = [(k, stations[name].frame) for k, name in enumerate(batch.names) if stations[name].frame in held]
             if on:
-                found.append(FlexibleRoot(batch, tuple(k for k, _ in on), tuple(frame for _, frame in on)))
+                numbers, carriers = tuple(k for k, _ in on), tuple(frame for _, frame in on)
+                found.append(FlexibleRoot(batch, numbers, carriers, tuple(system.batches)))
     return tuple(found)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles.modal_example import Particles
 
 import femb
 from femb import Attachment, Beam, GravityGradient, Model, PointMass, RigidBody, Section
@@ -84,6 +85,21 @@ def test_a_clamped_boom_bends_by_the_closed_form(kind):
     np.testing.assert_allclose(abs(force[1]), 0.5 * peak * length, rtol=5e-3)
     steps = results.beams["boom"].section_force[-1, :, :, 0]
     np.testing.assert_allclose(steps[:-1, 1], steps[1:, 0], atol=1e-6 * np.abs(steps).max())
+
+
+def test_a_flexible_body_hands_the_field_on_to_its_root():
+    """m G c and the torque of the field on a panel at rest on the ground."""
+    panel = Particles().reduced()
+    model = Model("panel")
+    model.add(femb.FlexibleBody("panel", panel, start=Attachment("ground", direction=(1.0, 0.0, 0.0))))
+    model.add(GravityGradient("orbit", rate=1e-4, radial=(1.0, 2.0, 2.0), normal=(0.0, 1.0, -1.0), origin=(0, 0, 0)))
+    root = femb.static(model).appendages["panel"]
+    o = np.array([1.0, 2.0, 2.0]) / 3.0
+    about = np.asarray(panel.inertia)
+    np.testing.assert_allclose(
+        root.force[-1], 1e-8 * (3.0 * o * (o @ panel.first_moment) - panel.first_moment), rtol=1e-5
+    )
+    np.testing.assert_allclose(root.torque[-1], 3e-8 * np.cross(o, about @ o), rtol=1e-5)
 
 
 def test_pitch_libration_and_its_audit():
