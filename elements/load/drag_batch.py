@@ -3,7 +3,7 @@
 The batch uses numpy, for all elements of its beam together. Source: docs/theory/beam_loads.md, section 3.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,16 +18,27 @@ from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.vector3 import scatter
 
-if TYPE_CHECKING:
-    from femb.elements.load.drag import Drag
-
 LAW_WIDTH = 21  # inputs of a law at a point: the force, and its derivatives by position and velocity
+
+
+class PointForce(Protocol):
+    """The description of such a load, ``femb.elements.load.drag.Drag``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def beam(self) -> str: ...
+    @property
+    def law(self) -> Any: ...
+    @property
+    def profile(self) -> Any: ...
+    def forces(self, velocity: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]: ...
 
 
 class DragBatch(ForceBatch):
     """A drag times an input; or a law, whose values and derivatives at the points are inputs."""
 
-    def __init__(self, item: "Drag", layout: Layout, model: ModelView) -> None:
+    def __init__(self, item: PointForce, layout: Layout, model: ModelView) -> None:
         self.item, self.layout = item, layout
         beam = model.beams[item.beam]
         batch = next(each for each in type(beam).batches([beam], layout, model) if each.gravity is not None)

@@ -13,7 +13,7 @@ element, with its own distribution of mass, and its exact tangent. Source: docs/
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,18 +27,25 @@ from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.rotations import cross_matrix, normalise, rotate, rotate_back
 
-if TYPE_CHECKING:
-    from femb.elements.load.gravity_gradient import GravityGradient
-
 AXES = np.arange(3)
 UPPER = np.triu_indices(3)  # the tensor as six inputs, which a load factor multiplies; then the field at the origin
 STATES = 4  # three rotations and a translation
 
 
+class TensorField(Protocol):
+    """The description of such a field, ``femb.elements.load.gravity_gradient.GravityGradient``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def origin(self) -> Any: ...
+    def tensor(self, t: float) -> Floats: ...
+
+
 class GravityGradientBatch(Batch):
     """One gravity gradient; ``masses`` are batches of their own of all elements with mass, with their inertia alone."""
 
-    def __init__(self, item: "GravityGradient", layout: Layout, model: ModelView) -> None:
+    def __init__(self, item: TensorField, layout: Layout, model: ModelView) -> None:
         self.item, self.layout = item, layout
         own = _unfixed(layout)
         self.masses = [batch.inertial() for batch in _batches(own, model) if batch.gravity is not None]
