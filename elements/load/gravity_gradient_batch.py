@@ -59,7 +59,7 @@ class GravityGradientBatch(Batch):
         # of a free model without a given origin, the mass centre is on the orbit
         self.follows = item.origin is None and not self.extra_v
         self.origin = self._origin()
-        self.inputs = (Input(9, self._field, label=f"loads.{item.name}"),)
+        self.inputs = (Input(9, self._field, label=f"loads.{item.name}", surroundings=True),)
 
     def _origin(self) -> Floats:
         """(3,) m, of the field at t = 0, relative to the origin of the layout; zero if it follows the mass centre."""

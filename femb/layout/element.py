@@ -55,7 +55,8 @@ class Input:
     of_discrete : it is function(discrete) of the discrete state (femb.layout.discrete), constant within a step.
     differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
-    by_differences : whether linearisation may take differences where there are no derivatives.
+    by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
+    it is of the surroundings, such as gravity, so that linear models do not have it as an input.
     """
 
     width: int
@@ -66,6 +67,7 @@ class Input:
     label: str = "input"
     differentiated: bool = False
     by_differences: bool = False
+    surroundings: bool = False
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":

@@ -98,7 +98,7 @@ class OperatingPoint:
             at = batch.first_input
             for input_ in batch.inputs:
                 indices, at = range(at, at + input_.width), at + input_.width
-                if input_.of_state or input_.of_discrete:
+                if input_.of_state or input_.of_discrete or input_.surroundings:
                     continue
                 for k in indices:
                     yield batch, k, input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}"
