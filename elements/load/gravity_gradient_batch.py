@@ -25,7 +25,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.rotations import cross_matrix, normalise, rotate, rotate_back
+from femb.numerics.rotations import cross_matrix, normalise, rotate, rotate_back, rotation_matrix
 
 AXES = np.arange(3)
 UPPER = np.triu_indices(3)  # the tensor as six inputs, which a load factor multiplies; then the field at the origin
@@ -53,6 +53,8 @@ class GravityGradientBatch(Batch):
         axes = np.array([frame.freedom == 6 for frame in own.frames])
         self.first_q, self.first_v, self.has_axes = own.frame_q, own.frame_v, axes
         self.own_frames = np.flatnonzero(moving)
+        self.positions, self.linear = own.frame_q[:, None] + AXES, own.frame_v[:, None] + AXES
+        self.quaternions, self.angular = own.frame_q[axes, None] + 3 + np.arange(4), self.linear[axes] + 3
         self.extra_q: Floats = layout.fixed[: int(np.sum(~moving))].ravel()
         self.extra_v = 6 * int(np.sum(~moving))
         self.n_v = layout.n_v
@@ -73,7 +75,7 @@ class GravityGradientBatch(Batch):
     def _centres(self, q: Floats) -> tuple[float, Floats]:
         """Mass (kg) and mass centres (s, 3) m, relative to the origin of the layout, of states with fixed frames."""
         v, out = np.zeros((len(q), 2, self.n_v + self.extra_v)), np.zeros((2 * len(q), 8))
-        v[:, :, self.first_v[:, None] + AXES] = np.eye(3)[:2, None]
+        v[:, :, self.linear] = np.eye(3)[:2, None]
         for batch in self.masses:
             batch.energy_momentum(np.repeat(q, 2, axis=0), v.reshape(len(out), -1), out)
         mass, (x, y) = float(out[0, 2]), np.moveaxis(out[:, 5:8].reshape(-1, 2, 3), 1, 0)  # r x m e of translations
@@ -104,17 +106,16 @@ class GravityGradientBatch(Batch):
         weights = np.hstack([values - 0.5 * values.sum(axis=1, keepdims=True), np.ones((len(q), 1))])
         whole = self._with_fixed(q)
         v, a = np.zeros((2, len(q), STATES, self.n_v + self.extra_v))
-        positions = whole[:, self.first_q[:, None] + AXES]
-        velocity = np.cross(e[:, :, None], positions[:, None])
-        v[:, :3, self.first_v[:, None] + AXES] = velocity
-        a[:, :3, self.first_v[:, None] + AXES] = np.cross(e[:, :, None], velocity)
+        spins = np.swapaxes(cross_matrix(e), -1, -2)
+        velocity = whole[:, None, self.positions] @ spins
+        v[:, :3, self.linear] = velocity
+        a[:, :3, self.linear] = velocity @ spins
         b = given[:, 6:]
         if self.follows:
             b = b - np.einsum("sij,sj->si", G, self._centres(whole)[1])
-        a[:, 3, self.first_v[:, None] + AXES] = b[:, None]
-        attitudes = normalise(whole[:, self.first_q[self.has_axes, None] + 3 + np.arange(4)])
-        turning = rotate_back(attitudes[:, None], e[:, :, None])
-        v[:, :3, self.first_v[self.has_axes, None] + 3 + AXES] = turning
+        a[:, 3, self.linear] = b[:, None]
+        attitudes = rotation_matrix(normalise(whole[:, self.quaternions]))
+        v[:, :3, self.angular] = np.einsum("ski,snij->sknj", e, attitudes)
         many = len(q) * STATES
         return weights, e, np.repeat(whole, STATES, axis=0), v.reshape(many, -1), a.reshape(many, -1)
 
@@ -174,7 +175,7 @@ class GravityGradientBatch(Batch):
         pattern, given = self.pattern, u[self.first_input : self.first_input + 6]
         G, P, mass = np.zeros((3, 3)), np.zeros((pattern.n, 3)), np.zeros(pattern.size)
         G[UPPER] = G.T[UPPER] = given
-        P[self.first_v[:, None] + AXES] = np.eye(3)
+        P[self.linear] = np.eye(3)
         for batch in self.masses:
             batch.mass(q, mass)
         left: Floats = (pattern.to_csc(mass) @ P)[: self.n_v]
