@@ -12,7 +12,7 @@ Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. A
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -56,8 +56,8 @@ class Input:
     of_discrete : it is function(discrete) of the discrete state (femb.layout.discrete), constant within a step.
     differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
-    by_differences : whether linearisation may take differences where there are no derivatives. is_motion : whether it
-    is the motion of the model's frame, no size of a force, and so no input of a linear system.
+    by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
+    it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input.
     """
 
     width: int
@@ -68,7 +68,7 @@ class Input:
     label: str = "input"
     differentiated: bool = False
     by_differences: bool = False
-    is_motion: bool = False
+    surroundings: bool = False
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":
@@ -81,6 +81,9 @@ class Input:
         return Input(
             3, lambda t, state: with_derivatives(law(t, state)), of_state=True, label=label, differentiated=True
         )
+
+
+B = TypeVar("B", bound="Batch")
 
 
 class Batch:
@@ -113,7 +116,7 @@ class Batch:
         raise NotImplementedError
 
     def bind(self, batches: Sequence["Batch"]) -> None:
-        """Look up other batches of the system, which it evaluates; called once, before ``allocate``."""
+        """Look up other batches of the system, which it evaluates; called once, after ``allocate`` of all."""
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the offsets of the batch's blocks in the matrices."""
@@ -181,9 +184,11 @@ class Batch:
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of the batch beams."""
 
-    def field_part(self, of: Callable[..., Floats], u: Floats, q: Floats) -> Floats | float:
-        """What a field of forces on every mass, such as gravity, adds to of(u, q, v, a), a quantity (s, ...) of another
-        batch that is linear in forces of inertia."""
+    def field_part(
+        self, batch: B, of: "Callable[[B, Floats, Floats, Floats, Floats], Floats]", u: Floats, q: Floats
+    ) -> Floats | float:
+        """What a field of forces on every mass, such as gravity, adds to of(batch, u, q, v, a), a quantity (s, ...) of
+        another batch that is linear in forces of inertia."""
         return 0.0
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
@@ -197,7 +202,7 @@ class Batch:
         """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
         self.force_tangent(u, q, v, damping, stiffness)
 
-    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank | None:
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
         """The part of the exact derivatives at one state that couples many frames and has no blocks; None for none."""
         return None
 
@@ -212,6 +217,11 @@ class Batch:
         other = copy(self)
         other.gravity = gravity
         return other
+
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        """The batch of a model whose fixed frames may move: frame i has q[n_q + 7 i :] and v[n_v + 6 i :], without
+        rows and columns in matrices. Elements on fixed frames that have mass implement it."""
+        return self
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """Strains, or stresses, at one state, changed to first order by displacements x (n_v,); empty for elements that

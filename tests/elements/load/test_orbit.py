@@ -216,6 +216,7 @@ def test_a_structure_far_away_has_an_origin_of_its_own():
     ("items", "message"),
     [
         ((Orbit("moon", (RADIUS, 0, 0), (0, 1.0, 0)),), "loads.moon: is a second orbit beside 'earth'"),
+        ((femb.GravityGradient("tide", rate=1e-3),), "loads.tide: is part of the gravity of the orbit 'earth'"),
         ((Beam("b", tube(), 1.0, 1, start=Attachment("ground", direction=(1, 0, 0))),), "'ground' is fixed in it"),
         ((Ground("site", position=(1.0, 0, 0)),), "'site' is fixed in it"),
         ((PointMass("lost", 1.0, position=(RADIUS, 0, 0)),), "relative to the point that moves on the orbit"),
