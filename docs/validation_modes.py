@@ -29,22 +29,26 @@ ROOTS = {
 }
 
 
+def roots_of(name: str, n: int) -> np.ndarray:
+    """The first three roots beta L of a uniform beam of n elements by its ends."""
+    section = rod(bending_stiffness=(1.0, 1e4), axial_stiffness=1e7)
+    model = Model()
+    start = Attachment(body="ground" if name == "cantilever" else None, at=(0, 0, 0), direction=X)
+    model.add(Beam("b", section, 1.0, n, start=start))
+    if name == "pinned-free":
+        model.add(Revolute("pin", JointEnd("ground", axis=(0, 1, 0)), JointEnd(beam="b", node=0, axis=(0, 1, 0))))
+    return np.asarray(np.sqrt(2.0 * np.pi * modes(model, 3).frequencies))
+
+
 def roots(n: int) -> Errors:
     """The first three roots beta L of a uniform beam by its ends, relative, the largest error of the three and of
     the first alone."""
-    section = rod(bending_stiffness=(1.0, 1e4), axial_stiffness=1e7)
     errors = {}
     for name, exact in ROOTS.items():
-        model = Model()
-        start = Attachment(body="ground" if name == "cantilever" else None, at=(0, 0, 0), direction=X)
-        beam = Beam("b", section, 1.0, n, start=start)
-        model.add(beam)
-        if name == "pinned-free":
-            model.add(Revolute("pin", JointEnd("ground", axis=(0, 1, 0)), JointEnd(beam="b", node=0, axis=(0, 1, 0))))
-        beta = np.sqrt(2.0 * np.pi * modes(model, 3).frequencies)
-        wrong = np.abs(beta / exact - 1.0)
+        wrong = np.abs(roots_of(name, n) / exact - 1.0)
         errors[f"{name}, first root"] = float(wrong[0])
         errors[f"{name}, three roots"] = float(np.max(wrong))
+    section = rod(bending_stiffness=(1.0, 1e4), axial_stiffness=1e7)
     model = Model()
     model.add(ExactBeam("b", section, 1.0, n, start=Attachment(body="ground", direction=X)))
     beta = np.sqrt(2.0 * np.pi * modes(model, 1).frequencies[0])
@@ -56,17 +60,23 @@ EFFECTIVE = (0.6130761, 0.1883004, 0.0647322, 0.0330869, 0.0200140, 0.0133978)
 INERTIAS = (0.9706882, 0.0247158, 0.0031525, 0.0008209, 0.0003004, 0.0001346)
 
 
-def effective_masses(n: int) -> Errors:
-    """The effective masses of modes 1 to 6 of a cantilever, of its mass, and their effective inertias about the root,
-    of m L2/3: the largest error."""
+def effective_of(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The effective masses (6,) of modes 1 to 6 of a cantilever, of its mass, and their effective inertias (6,) about
+    the root, of m L2/3."""
     model = Model()
     model.add(RigidBody("hub", mass=1.0, inertia=1.0))
     section = rod(bending_stiffness=(1.0, 1e4), axial_stiffness=1e7)
     model.add(Beam("b", section, 1.0, n, start=Attachment("hub", direction=X)))
     coupling = modes(model, 6, held="hub").appendages[0].coupling
+    return coupling[:, 2] ** 2, 3.0 * coupling[:, 4] ** 2
+
+
+def effective_masses(n: int) -> Errors:
+    """The largest errors of the effective masses and inertias."""
+    masses, inertias = effective_of(n)
     return {
-        "effective masses, modes 1 to 6": float(np.max(np.abs(coupling[:, 2] ** 2 - EFFECTIVE))),
-        "effective inertias, modes 1 to 6": float(np.max(np.abs(3.0 * coupling[:, 4] ** 2 - INERTIAS))),
+        "effective masses, modes 1 to 6": float(np.max(np.abs(masses - EFFECTIVE))),
+        "effective inertias, modes 1 to 6": float(np.max(np.abs(inertias - INERTIAS))),
     }
 
 
@@ -78,33 +88,43 @@ HUBS = {
 }
 
 
+def hub_frequencies(n: int, mass: float, inertia: float, radius: float) -> np.ndarray:
+    """(6,) rad/s: the lowest frequencies of a free hub with two opposite beams of n elements at a radius."""
+    section = rod(bending_stiffness=(1.0, 1e4), axial_stiffness=1e7)
+    model = Model()
+    model.add(RigidBody("hub", mass=mass, inertia=inertia))
+    for word, side in (("left", -1.0), ("right", 1.0)):
+        start = Attachment("hub", at=(side * radius, 0, 0), direction=(side, 0, 0))
+        model.add(Beam(word, section, 1.0, n, start=start))
+    return np.asarray(2.0 * np.pi * modes(model, 6).frequencies)
+
+
 def hub(n: int) -> Errors:
     """A free hub with two opposite beams of n elements; the largest relative error of three frequencies."""
-    section = rod(bending_stiffness=(1.0, 1e4), axial_stiffness=1e7)
     errors = {}
     for name, (ratio, radius, exact) in HUBS.items():
         mass, inertia = (2.0, 2.0 * ratio / 3.0) if radius is not None else (2.0 * ratio, 1.0)
-        model = Model()
-        model.add(RigidBody("hub", mass=mass, inertia=inertia))
-        for word, side in (("left", -1.0), ("right", 1.0)):
-            start = Attachment("hub", at=(side * (radius or 0.0), 0, 0), direction=(side, 0, 0))
-            model.add(Beam(word, section, 1.0, n, start=start))
-        omega = 2.0 * np.pi * modes(model, 6).frequencies
+        omega = hub_frequencies(n, mass, inertia, radius or 0.0)
         errors[f"hub, {name}"] = max(float(np.min(np.abs(omega / value - 1.0))) for value in exact)
     return errors
+
+
+def rotating_frequencies(n: int, eta: float) -> np.ndarray:
+    """(12,) rad/s: the lowest frequencies of two opposite cantilevers that turn at the rate eta with a held hub."""
+    model = Model()
+    model.add(RigidBody("hub", mass=100.0, inertia=(50.0, 50.0, 90.0), angular_velocity=(0.0, 0.0, eta)))
+    section = rod(axial_stiffness=1e7)
+    for word, side in (("left", -1.0), ("right", 1.0)):
+        start = Attachment("hub", direction=(side, 0, 0))
+        model.add(Beam(word, section, 1.0, n, start=start))
+    return np.asarray(2.0 * np.pi * modes(model, 12, held="hub", start="equilibrium").frequencies)
 
 
 def rotating(n: int) -> Errors:
     """Flap 1 and 2 of a rotating cantilever at eta = 0 and 3, hub radius 0; relative."""
     errors = {}
     for eta, flap in ((0.0, (3.5160153, 22.0344916)), (3.0, (4.79728, 23.32026))):
-        model = Model()
-        model.add(RigidBody("hub", mass=100.0, inertia=(50.0, 50.0, 90.0), angular_velocity=(0.0, 0.0, eta)))
-        section = rod(axial_stiffness=1e7)
-        for word, side in (("left", -1.0), ("right", 1.0)):
-            start = Attachment("hub", direction=(side, 0, 0))
-            model.add(Beam(word, section, 1.0, n, start=start))
-        omega = 2.0 * np.pi * modes(model, 8, held="hub", start="equilibrium").frequencies
+        omega = rotating_frequencies(n, eta)
         wrong = max(float(np.min(np.abs(omega / value - 1.0))) for value in flap)
         errors[f"rotating cantilever, eta {eta:g}"] = wrong
     return errors

@@ -1,5 +1,6 @@
 """Pictures of docs/validation.md: errors over the parameter of each group of docs/validation_problems.py."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from validation_problems import GROUPS, table
 
+DATA = Path(__file__).resolve().parent / "validation.json"
 # Smaller differences are drawn here: rounding.
 FLOOR = 1e-16
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -70,11 +72,41 @@ GROUPED: dict[str, dict[str, tuple[str, ...]]] = {
 SLOPES = {"STATICS": (4, 2), "CRITICAL": (4, 2), "MODES": (4,), "KINDS": (4, 2)}
 
 
+def numbers(word: str) -> Mapping[str, Sequence[float]]:
+    """The errors of a group by name: those of docs/validation.json, or computed where it has none."""
+    stored = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
+    return stored[word]["errors"] if word in stored else table(GROUPS[word])
+
+
+def draw_literature(path: Path, folder: Path) -> None:
+    """The errors of all values of the literature, and the bounds of the tests."""
+    rows = json.loads(DATA.read_text(encoding="utf-8"))["LITERATURE"]
+    figure = Figure(figsize=(9.0, 0.19 * len(rows) + 1.2), dpi=90, layout="constrained")
+    axes = figure.subplots()
+    heights = -np.arange(len(rows), dtype=float)
+    axes.semilogx([row["bound"] for row in rows], heights, "|", color="0.55", ms=9, label="bound of the test")
+    for k, subject in enumerate(dict.fromkeys(row["subject"] for row in rows)):
+        own = [i for i, row in enumerate(rows) if row["subject"] == subject]
+        axes.semilogx(
+            [max(rows[i]["error"], FLOOR) for i in own], heights[own], "o", color=f"C{k}", ms=5, label=subject
+        )
+    named = [f"{row['problem']}: {row['quantity']}" for row in rows]
+    for k, row in enumerate(rows):
+        if named.index(named[k]) < k:
+            named[k] += f", {row['source'].partition(',')[0]}"  # the same, beside another publication
+    axes.set_yticks(heights, named, fontsize=7)
+    axes.set_ylim(heights[-1] - 0.8, 0.8)
+    axes.set_xlabel("error, of the largest reference value")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=7.5, loc="lower left")
+    figure.savefig(path)
+
+
 def draw_elements(path: Path, folder: Path) -> None:
     """Errors over the number of elements, of the group that the picture is named after."""
     word = path.stem.rpartition("_")[2].upper()
     group = GROUPS[word]
-    found = table(group)
+    found = numbers(word)
     figure, all_axes = panels(len(GROUPED[word]))
     for axes, (title, starts) in zip(all_axes, GROUPED[word].items(), strict=True):
         errors_of(axes, {n: e for n, e in found.items() if n.startswith(starts)}, group.values, SLOPES[word])
@@ -87,7 +119,7 @@ def draw_elements(path: Path, folder: Path) -> None:
 def draw_pulse(path: Path, folder: Path) -> None:
     """Differences from the simulation over the size of a pulse: of the linear model, and of its FMU."""
     group = GROUPS["PULSE"]
-    found = table(group)
+    found = numbers("PULSE")
     figure, (left, right) = panels(2)
     errors_of(left, {n: e for n, e in found.items() if not n.startswith("FMU")}, group.values, (1, 2))
     errors_of(right, {n: e for n, e in found.items() if n.startswith("FMU")}, group.values, (1,))
@@ -165,7 +197,7 @@ def draw_loads(path: Path, folder: Path) -> None:
     """Errors of base shakes and of a peak load over the number of elements."""
     figure, all_axes = panels(2)
     for axes, word, title in zip(all_axes, ("SHAKE", "PEAKS"), ("base shake", "peak load of a run"), strict=True):
-        errors_of(axes, table(GROUPS[word]), GROUPS[word].values, (4,))
+        errors_of(axes, numbers(word), GROUPS[word].values, (4,))
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("elements (n)")
     all_axes[0].set_ylabel("relative error")
@@ -173,6 +205,7 @@ def draw_loads(path: Path, folder: Path) -> None:
 
 
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
+    "validation_literature": draw_literature,
     **{f"convergence_{word.lower()}": draw_elements for word in GROUPED},
     "convergence_pulse": draw_pulse,
     "convergence_transfer": draw_transfer,

@@ -1,7 +1,7 @@
 """Tables of docs/validation.md: ``python docs/validation_problems.py [GROUP ...]`` prints some, or all.
 
-The problems are in validation_statics.py, validation_modes.py, validation_linear.py and validation_loads.py; pictures
-of the same numbers are drawn by ``python docs/make_images.py convergence_statics ...``.
+The problems are in validation_statics.py, validation_modes.py, validation_linear.py and validation_loads.py;
+``python docs/make_validation.py`` writes the tables into the page, and draws pictures of the same numbers.
 """
 
 import sys

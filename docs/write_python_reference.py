@@ -36,7 +36,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "mass_derivative",
                        "gyroscopic_force", "lock_angles", "Differentiated"),
     "Statics": ("static", "StaticResults"),
-    "Results, figures and files": ("Results", "plot", "picture", "animate", "report", "show", "export_csv",
+    "Results, figures and files": ("Results", "figure", "plot", "picture", "animate", "report", "show", "export_csv",
                                    "export_vtu", "export_xdmf"),
     "Modes and loads": ("modes", "Modes", "mode_sweep", "ModeSweep", "Participation", "HybridCoordinates",
                         "base_motion", "quasi_static", "ModalMotion", "peak_loads", "PeakLoads", "completed",

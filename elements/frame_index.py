@@ -1,5 +1,7 @@
 """Index arrays for kernels: positions of frames in q and in v, and of inputs in u."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from femb.base.types import Ints
@@ -10,6 +12,13 @@ from femb.numerics.vector3 import HAS_AXES, IN_V
 def frame_indices(layout: Layout, frame: int) -> list[int]:
     """Index of a frame in q and in v, negative if fixed, and 1 if it has axes, else 0."""
     return [int(layout.frame_q[frame]), int(layout.frame_v[frame]), int(layout.frames[frame].freedom != 3)]
+
+
+def indices_of_frames(layout: Layout, frames: Sequence[int]) -> Ints:
+    """(n, 3): ``frame_indices`` of n frames."""
+    numbers = np.array(frames, dtype=np.int64)
+    has_axes = np.array([layout.frames[frame].freedom != 3 for frame in frames], dtype=np.int64)
+    return np.stack([layout.frame_q[numbers], layout.frame_v[numbers], has_axes], axis=1)
 
 
 def pair_starts(index: Ints) -> Ints:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.base.brief import Brief
 from femb.base.checks import Checks
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import Row
@@ -42,7 +43,7 @@ class StartMotion:
     alone: bool = False
 
 
-class Item:
+class Item(Brief):
     """Base class of all descriptions.
 
     table : its table in a case file. kind : its word there. name : unique within the table.
@@ -52,6 +53,9 @@ class Item:
     follows_origin : whether positions are relative to a moving origin that the item itself gives.
     slow_to_compile : whether two processes share the compilation of its kernels at the first use.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
+
+    Arguments of the methods: model, the model; layout, the numbering of its unknowns; placement, the poses at the
+    start; system, its equations; check, the collection of the problems of the item.
     """
 
     table: ClassVar[str]

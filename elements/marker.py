@@ -1,10 +1,11 @@
 """Markers: points with axes on a body, a beam node or the ground, for beams, joints, springs, loads and masses."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
+from femb.base.brief import Brief
 from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.base.values import shown
@@ -13,11 +14,11 @@ from femb.base.values import shown
 LEAST_SINE = 1e-6
 
 
-class Marker:
+class Marker(Brief):
     """Base of all markers: ``at`` a point (m) in the axes of a ``body``, or of a ``beam``'s section at a ``node``.
 
     Nodes count from the start, 0 to the number of elements; negative numbers count from the end. Subclasses add
-    fields; ``directions`` names the two fields that orient the axes, if there are any.
+    fields; ``directions`` names the two fields that orient the axes, if there are any. Methods add problems to check.
     """
 
     wanted: ClassVar[str]  # for messages
@@ -64,15 +65,22 @@ class Marker:
             check.fail("body", f"got body = {self.body!r} and beam = {self.beam!r}, wanted one of the two")
 
     def _check_directions(self, check: Checks) -> None:
-        given = {word: getattr(self, word) for word in self.directions if getattr(self, word) is not None}
-        lengths = [float(np.linalg.norm(value)) for value in given.values()]
+        # in Python numbers, for which numpy's calls take longer
+        given = {word: getattr(self, word).tolist() for word in self.directions if getattr(self, word) is not None}
+        lengths = [_length(value) for value in given.values()]
         for word, length in zip(given, lengths, strict=True):
             if not length > 0.0:
                 check.fail(word, self.zero)
         if len(given) == 2 and not check.bad:
-            sine = np.linalg.norm(np.cross(*given.values()))
+            (x0, x1, x2), (y0, y1, y2) = given.values()
+            sine = _length((x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0))
             if sine <= LEAST_SINE * lengths[0] * lengths[1]:
-                check.fail(self.directions[1], self.along.format(shown(given[self.directions[1]])))
+                check.fail(self.directions[1], self.along.format(shown(getattr(self, self.directions[1]))))
+
+
+def _length(x: Sequence[float]) -> float:
+    """The length of a vector (3,)."""
+    return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,31 +41,43 @@ class Records:
     """Results of the items of one class, by path in the result file.
 
     static : arrays that do not change with time. attributes : of groups of the file. series : a function of k output
-    instants that returns arrays (k, ...).
+    instants that returns arrays (k, ...). motion : one that returns those of them that follow from positions and
+    velocities alone, by default ``series`` itself.
     """
 
     static: dict[str, Floats] = field(default_factory=dict)
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
     series: Callable[[OutputStates], dict[str, Floats]] = no_series
+    motion: Callable[[OutputStates], dict[str, Floats]] | None = None
+
+    def at(self, frames: OutputStates, motion_only: bool = False) -> dict[str, Floats]:
+        """The arrays at k output instants."""
+        return (self.motion if motion_only and self.motion is not None else self.series)(frames)
 
 
-def motion_of(layout: Layout, station: Station, frames: OutputStates) -> tuple[Floats, ...]:
-    """The arrays (k, 3 or 4) of ``MOTION`` of a station; positions and velocities are relative to ``layout.origin``."""
+def motion_of(layout: Layout, station: Station, frames: OutputStates, accelerations: bool = True) -> tuple[Floats, ...]:
+    """The arrays (k, 3 or 4) of ``MOTION`` of a station, with accelerations or without; positions and velocities are
+    relative to ``layout.origin``."""
     q, v = frames.q, frames.v
-    return *station_motion(layout, station, q, v), *station_acceleration(layout, station, q, v, frames.a)
+    motion = station_motion(layout, station, q, v)
+    return (*motion, *station_acceleration(layout, station, q, v, frames.a)) if accelerations else motion
 
 
-def inertial_motion_of(layout: Layout, station: Station, frames: OutputStates) -> dict[str, Floats]:
+def inertial_motion_of(
+    layout: Layout, station: Station, frames: OutputStates, accelerations: bool = True
+) -> dict[str, Floats]:
     """The same by name, with inertial positions and velocities."""
-    motion = dict(zip(MOTION, motion_of(layout, station, frames), strict=True))
+    motion = dict(zip(MOTION, motion_of(layout, station, frames, accelerations), strict=False))
     motion["position"], motion["velocity"] = layout.to_inertial(frames.time, motion["position"], motion["velocity"])
     return motion
 
 
-def motions_of(layout: Layout, stations: list[Station], frames: OutputStates) -> dict[str, Floats]:
+def motions_of(
+    layout: Layout, stations: list[Station], frames: OutputStates, accelerations: bool = True
+) -> dict[str, Floats]:
     """The arrays (k, n, 3 or 4) of n stations by name; positions and velocities are relative to ``layout.origin``."""
-    motions = [motion_of(layout, station, frames) for station in stations]
-    return {word: np.stack([motion[k] for motion in motions], axis=1) for k, word in enumerate(MOTION)}
+    motions = zip(*(motion_of(layout, station, frames, accelerations) for station in stations), strict=True)
+    return {word: np.stack(of_stations, axis=1) for word, of_stations in zip(MOTION, motions, strict=False)}
 
 
 def load_factors(batch: Batch, frames: OutputStates) -> dict[str, Floats]:

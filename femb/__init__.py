@@ -4,6 +4,7 @@ A ``Model`` contains elements; ``simulate`` integrates it; ``Results`` are named
 ``__init__.pyi`` and, for elements, in ``femb.elements.catalogue``.
 """
 
+from functools import cache
 from importlib import import_module
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ def _homes():
 _HOMES, _CATALOGUES = _homes()
 
 
+@cache
 def _names(module):
     """The names of a catalogue and their values."""
     return {name: value for name, value in vars(import_module(module)).items() if not name.startswith("_")}

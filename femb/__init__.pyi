@@ -82,6 +82,7 @@ from femb.elements.modal.file import read_reduced_body as read_reduced_body
 from femb.elements.modal.file import write_reduced_body as write_reduced_body
 from femb.export.catalogue import *  # noqa: F403
 from femb.export.plots import animate as animate
+from femb.export.plots import figure as figure
 from femb.export.plots import picture as picture
 from femb.export.plots import plot as plot
 from femb.formulations.hamiltonian.of_model import EnergyMatrix as EnergyMatrix

@@ -1,7 +1,8 @@
 """Compiles what most tests need, before they begin: the catalogues of elements, formulations and steppers once through.
 
 Workers that start with an empty cache would each compile the same kernels. ``python compile_first.py beams`` and
-``python compile_first.py bodies`` compile one half each, so that both together keep two cores busy.
+``python compile_first.py bodies`` compile one half each, so that both together keep two cores busy. Each half begins
+with what the other needs at its end, and finds it stored: one with elements, the other with formulations and steppers.
 """
 
 import sys
@@ -47,6 +48,7 @@ def integrate(model: Model) -> None:
 
 
 def beams() -> None:
+    """Beams first; then formulations and steppers with beams, whose own kernels the other half has compiled."""
     for make in test_items.EXAMPLES.values():
         model = make()
         if model.beams:
@@ -56,14 +58,15 @@ def beams() -> None:
 
 
 def bodies() -> None:
-    integrate(test_formulations.satellite())
-    evaluate(test_items.EXAMPLES[RigidBody]())
+    """Formulations and steppers first, then other elements; last a system with beams."""
     integrate(test_formulations.chain())
+    evaluate(test_items.EXAMPLES[RigidBody]())
     for make in test_items.EXAMPLES.values():
         model = make()
         if not model.beams:
             evaluate(model)
     linearize(test_formulations.chain(), state={"joints.hinge two.angle": 0.3})
+    integrate(test_formulations.satellite())
 
 
 if __name__ == "__main__":

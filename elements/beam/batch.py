@@ -1,7 +1,8 @@
 """Beam elements of all beams, evaluated together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -100,6 +101,11 @@ class BeamBatch(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
         self._check(forces(*self._elements, *state, True, True, 1.0, out, NO_SECTION))
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        state = (q, v, a, self.fixed, self.gravity)
+        evaluate = partial(forces, *self._elements, *state, True, True, 1.0, out, NO_SECTION)
+        return lambda: self._check(evaluate())
 
     @property
     def _elements(self) -> tuple[Any, ...]:

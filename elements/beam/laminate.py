@@ -32,7 +32,7 @@ class Ply:
 
     thickness : m. angle : of the fibres from the beam's axis, rad; positive turns from the axis along the
     circumference in the sense of rotation about the axis. youngs_moduli : along and across the fibres, Pa.
-    shear_modulus : in the plane, Pa. poissons_ratio : strain across by strain along, under a force along.
+    shear_modulus : in the plane, Pa. poissons_ratio : ratio of strain across to strain along, under a force along.
     density : kg/m3. material : one of femb.PLY_MATERIALS by its name; it gives these four where they are not given.
 
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.

@@ -92,7 +92,8 @@ class LineItem(Item):
         return Place(beam=self.name, node=node, at=at)
 
     def at(self, node: int, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A point at a node for the end of another beam: offset (m) and that beam's tangent, section axes."""
+        """A point at a node for the end of another beam: offset (3,) m, that beam's tangent ``direction`` (3,) and
+        ``up`` (3,), of any length, section axes."""
         return Attachment(beam=self.name, node=node, at=at, direction=direction, up=up)
 
     @property

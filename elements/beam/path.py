@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.brief import Brief
 from femb.base.checks import Checks
 from femb.base.types import Vector
 from femb.base.values import frozen_array
@@ -15,7 +16,7 @@ SMALLEST_STEP = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Path(Brief):
     """The reference line of a beam, in one of these forms. All but ``curve`` define the beam's ``length``.
 
     points : at least two, m, in the axes of the host of the beam's start (of its end if the start is free; inertial

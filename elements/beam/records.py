@@ -1,5 +1,6 @@
 """Results of beams: motion of the nodes, strains, rotation, deflection, and the reference shape."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,14 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
         if recorder.deflection_body is not None:
             attributes[path]["deflection_body"] = recorder.deflection_body
 
-    def series(frames: OutputStates) -> dict[str, Floats]:
+    def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
         return {
             f"beams/{name}/{word}": values
             for name, recorder in recorders.items()
-            for word, values in recorder.series(frames).items()
+            for word, values in recorder.series(frames, accelerations).items()
         }
 
-    return Records(static, attributes, series)
+    return Records(static, attributes, partial(series, True), partial(series, False))
 
 
 class _BeamRecorder:
@@ -64,9 +65,9 @@ class _BeamRecorder:
         origin, axes = layout.pose(self.carrier)
         self.shape = rotations.rotate_back(axes, self.position - origin)
 
-    def series(self, frames: OutputStates) -> dict[str, Floats]:
-        """Arrays (k, n, ...) by name."""
-        result = motions_of(self.layout, self.beam.stations, frames)
+    def series(self, frames: OutputStates, accelerations: bool) -> dict[str, Floats]:
+        """Arrays (k, n, ...) by name, with accelerations or without."""
+        result = motions_of(self.layout, self.beam.stations, frames, accelerations)
         nodes = result["position"]
         result["position"], result["velocity"] = self.layout.to_inertial(frames.time, nodes, result["velocity"])
         for word, numbers in self.beam.internal.items():

@@ -57,7 +57,10 @@ def complete(section: CompletedFields, check: Checks) -> None:
             _set(section, "torsion_modulus", shape.torsion_modulus)
     if masses == ["mass_per_length"] and "mass_per_length" not in check.bad and not _given(section, ("density",)):
         _spread_mass(section)
-    if section.material is not None and "material" not in check.bad:
+    if section.material is not None and not isinstance(section.material, str | Material):
+        check.fail("material", f"got {shown(section.material)}, wanted the name of a material or a femb.Material")
+        check.bad.update(MATERIAL[-2:], ("density",))
+    elif section.material is not None and "material" not in check.bad:
         try:
             named = section.material
             values = (material_named(named) if isinstance(named, str) else named).values()
@@ -68,7 +71,7 @@ def complete(section: CompletedFields, check: Checks) -> None:
         for name, value in values.items():
             if not (direct and name in MATERIAL) and not (masses and name == "density"):
                 _set(section, name, value)
-    if section.non_structural_mass and "non_structural_mass" not in check.bad and masses and section.plies is None:
+    if "non_structural_mass" not in check.bad and section.non_structural_mass and masses and section.plies is None:
         check.fail("non_structural_mass", f"given beside {masses[0]!r}, which contains all mass: give one of them")
 
 
@@ -81,7 +84,8 @@ def _spread_mass(section: CompletedFields) -> None:
 
 def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None:
     """Set stiffness and inertia of a laminated tube."""
-    if not plies or not all(isinstance(ply, Ply) for ply in plies):
+    given_list = isinstance(plies, list | tuple) and len(plies) > 0
+    if not given_list or not all(isinstance(ply, Ply) for ply in plies):
         check.fail("plies", f"got {shown(plies)}, wanted a list of plies, from inside to outside")
         return
     shape, wall = section.shape, sum(ply.thickness for ply in plies)
@@ -96,7 +100,7 @@ def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None
     mass, inertia = tube_inertia(mid, plies)
     said: dict[str, Any] = {
         "stiffness_matrix": frozen_array(tube_stiffness(mid, plies)),
-        "mass_per_length": mass + section.non_structural_mass,
+        "mass_per_length": mass + (0.0 if "non_structural_mass" in check.bad else section.non_structural_mass or 0.0),
         "inertia_per_length": frozen_array(inertia),
     }
     for name in (*MATERIAL, *DIRECT, *DIRECT_MASSES, "stiffness_matrix", "mass_matrix", "density", "material"):

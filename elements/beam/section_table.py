@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.beam.section import Section
@@ -10,7 +11,7 @@ from femb.elements.beam.section_files import read_matrices
 
 
 @dataclass(frozen=True, eq=False)
-class SectionTable:
+class SectionTable(Brief):
     """Sections along a beam: stations (k,) m from its start, and the k sections there.
 
     For a beam: ``ExactBeam("blade", sections=table.sections, stations=table.stations, length=table.stations[-1])`` and
@@ -24,7 +25,7 @@ class SectionTable:
 def read_sections(
     path: str | os.PathLike[str], format: str | None = None, *, name: str = "section", length: float | None = None
 ) -> SectionTable:
-    """The sections in a file.
+    """The sections in the file at ``path``.
 
     format : "vabs", the output file with the Timoshenko stiffness and the mass matrix of one section; "becas", a text
     of twelve rows of six numbers, the stiffness and the mass matrix of one section; "beamdyn", a blade file, with

@@ -43,7 +43,8 @@ class OrientedBody(Body):
         return StartPose(self.position, self.quaternion if given is None else from_euler(given, self.euler_sequence))
 
     def at(self, at: Any = (0.0, 0.0, 0.0), direction: Any = None, up: Any = None) -> Attachment:
-        """A point of the body for the end of a beam: ``at`` (m) and the beam's tangent ``direction``, body axes."""
+        """A point of the body for the end of a beam: ``at`` (3,) m, the beam's tangent ``direction`` (3,) and ``up``
+        (3,), of any length, body axes."""
         return Attachment(body=self.name, at=at, direction=direction, up=up)
 
 

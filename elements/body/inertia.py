@@ -22,9 +22,7 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
         array = np.empty(0)
     if array.shape == ():
         array = np.full(3, float(array))
-    if array.shape == (3,):
-        array = np.diag(array)
-    if array.shape != (3, 3) or not np.all(np.isfinite(array)):
+    if array.shape not in ((3,), (3, 3)) or not np.isfinite(array).all():
         return (
             None,
             f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
@@ -32,10 +30,14 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
     problem = finite_problem(value, array)
     if problem:
         return None, problem
-    if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
-        return None, f"got {shown(value)}, which is not symmetric"
-    array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))
-    moments = np.linalg.eigvalsh(array)
+    if array.ndim == 1 and not mass:
+        moments, array = sorted(array.tolist()), np.diag(array)
+    else:
+        array = np.diag(array) if array.ndim == 1 else array
+        if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
+            return None, f"got {shown(value)}, which is not symmetric"
+        array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))
+        moments = np.linalg.eigvalsh(array).tolist()
     moved = " about the mass centre" if np.any(distance) else ""
     listed = ", ".join(f"{moment:.6g}" for moment in moments)
     if moments[0] <= 0.0:

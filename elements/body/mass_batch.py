@@ -1,7 +1,8 @@
 """Rigid bodies, point masses fixed to frames, and free point masses, evaluated together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -40,16 +41,25 @@ class MassBatch(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         mass_kernels.residual(self.index, self.data, q, v, a, self.gravity, out)
 
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return partial(mass_kernels.residual, self.index, self.data, q, v, a, self.gravity, out)
+
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass(q, mass)
 
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.mass_each(q, mass)
+
     def mass(self, q: Floats, mass: Floats) -> None:
+        self.mass_each(q[None], mass[None])
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
         mass_kernels.mass(self.index, self.data, self.offset, self.stride, q, mass)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         private = PrivateBlocks(self.index[:, 1:2], (6,))
         out = np.zeros(private.count * private.n**2)
-        mass_kernels.mass(self.index, self.data, private.offset, private.stride, q, out)
+        mass_kernels.mass(self.index, self.data, private.offset, private.stride, q[None], out[None])
         return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -110,8 +120,14 @@ class PointBatch(Batch):
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass(q, mass)
 
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.mass_each(q, mass)
+
     def mass(self, q: Floats, mass: Floats) -> None:
         mass[self.entries] += self.masses
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        mass[:, self.entries] += self.masses
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         places: Ints = self.in_v.reshape(-1, 3)

@@ -57,21 +57,22 @@ def residual(index, data, q, v, a, gravity, out):
 
 @kernel
 def mass(index, data, offset, stride, q, out):
-    """Add the 6 x 6 mass matrices to block data."""
+    """Add the 6 x 6 mass matrices at every state to block data (s, size)."""
     R, inertia, s, A = np.empty((3, 3)), np.empty((3, 3)), np.empty(3), np.empty((6, 6))
-    for k in range(index.shape[0]):
-        i, m = index[k, IN_Q], data[k, MASS]
-        unpack(data[k], s, inertia)
-        rotation(q[i + 3 : i + 7], R)
-        # velocity of the mass centre: r' - R s~ omega
-        times_skew(-m, R, s, A[:3, 3:])
-        for i in range(3):
-            for j in range(3):
-                A[i, j] = m if i == j else 0.0
-                A[3 + j, i] = A[i, 3 + j]
-                A[3 + i, 3 + j] = inertia[i, j] - m * s[i] * s[j]
-            A[3 + i, 3 + i] += m * dot(s, s)
-        scatter(A, STARTS, SIZES, offset[k], stride[k], out)
+    for state in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            first, m = index[k, IN_Q], data[k, MASS]
+            unpack(data[k], s, inertia)
+            rotation(q[state, first + 3 : first + 7], R)
+            # velocity of the mass centre: r' - R s~ omega
+            times_skew(-m, R, s, A[:3, 3:])
+            for i in range(3):
+                for j in range(3):
+                    A[i, j] = m if i == j else 0.0
+                    A[3 + j, i] = A[i, 3 + j]
+                    A[3 + i, 3 + j] = inertia[i, j] - m * s[i] * s[j]
+                A[3 + i, 3 + i] += m * dot(s, s)
+            scatter(A, STARTS, SIZES, offset[k], stride[k], out[state])
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Results of bodies: their motion, and their pose at the start."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from femb.base.types import Floats
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
@@ -19,11 +20,11 @@ def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
         static[f"bodies/{name}/reference_quaternion"] = quaternion
     attributes = {f"bodies/{name}": {"fixed": layout.frames[frame].freedom == 0} for name, frame in frames_of.items()}
 
-    def series(frames: OutputStates) -> dict[str, Floats]:
+    def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         for name, frame in frames_of.items():
-            motion = inertial_motion_of(layout, Station(frame), frames)
+            motion = inertial_motion_of(layout, Station(frame), frames, accelerations)
             block |= {f"bodies/{name}/{word}": values for word, values in motion.items()}
         return block
 
-    return Records(static, attributes, series)
+    return Records(static, attributes, partial(series, True), partial(series, False))

@@ -1,6 +1,8 @@
 """The elements of exact beams, evaluated together."""
 
+from collections.abc import Callable
 from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -100,7 +102,16 @@ class ExactBatch(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._forces(self.free(u), (q, v, a), ALL, 1.0, out, NO_SECTION)
 
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        if self.inputs:
+            return super().bound_residual(u, q, v, a, out)
+        elements = (self.index, self.ends, self.data, self.free(u), self.own)
+        evaluate = partial(forces, *elements, q, v, a, self.fixed, self.gravity, *ALL, 1.0, out, NO_SECTION)
+        return lambda: self.check(evaluate())
+
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if not (self.damped or self.inputs):
+            return
         free, state = self.free(u), (q, v, v)
         if self.damped:
             self._forces(free, state, (False, True, False), -1.0, out, NO_SECTION)

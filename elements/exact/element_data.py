@@ -115,7 +115,7 @@ def element_row(
     half = np.zeros((3, 3))
     half[0, 0] = rotary[0, 0] / 12.0
     axes = [stations[0].axes @ rotations.rotation_matrix(corner), stations[1].axes]
-    tangent = reference[:3] / length + np.cross(reference[3:] / length, c)
+    tangent = reference[:3] / length + rotations.cross(reference[3:] / length, c)
     points = []
     for station, C in zip(stations, axes, strict=True):
         points += [station.offset + C @ c, length * C @ tangent]

@@ -6,6 +6,7 @@ sections 3 and 4.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,22 +26,30 @@ class Spanwise:
         """Whether there is one section."""
         return len(self.sections) == 1
 
-    def _between(self, s: float) -> tuple[Section, Section, float]:
-        """The sections of the stations around s, and the part of the way between them."""
+    def _between(self, s: float) -> tuple[int, int, float]:
+        """The numbers of the sections of the stations around s, and the part of the way between them."""
         if self.uniform:
-            return self.sections[0], self.sections[0], 0.0
+            return 0, 0, 0.0
         k = int(np.clip(np.searchsorted(self.stations, s) - 1, 0, len(self.sections) - 2))
         first, last = self.stations[k], self.stations[k + 1]
-        return self.sections[k], self.sections[k + 1], float((s - first) / (last - first))
+        return k, k + 1, float((s - first) / (last - first))
+
+    @cached_property
+    def _compliances(self) -> list[Floats]:
+        return [section.compliance() for section in self.sections]
+
+    @cached_property
+    def _masses(self) -> list[Floats]:
+        return [section.mass() for section in self.sections]
 
     def compliance(self, s: float) -> Floats:
         """(6, 6) at a length s (m) from the start."""
-        first, last, part = self._between(s)
+        k, m, part = self._between(s)
+        first, last = self.sections[k], self.sections[m]
         if first is last:
-            return first.compliance()
+            return self._compliances[k]
         if first.shears:
-            matrices = (np.linalg.inv(each.compliance()) for each in (first, last))
-            a, b = matrices
+            a, b = np.linalg.inv(self._compliances[k]), np.linalg.inv(self._compliances[m])
             return np.linalg.inv((1.0 - part) * a + part * b)
         result = np.zeros((6, 6))
         stiffness = (1.0 - part) * first.stiffness() + part * last.stiffness()
@@ -49,8 +58,8 @@ class Spanwise:
 
     def mass(self, s: float) -> Floats:
         """(6, 6) per length at a length s (m) from the start."""
-        first, last, part = self._between(s)
-        return (1.0 - part) * first.mass() + part * last.mass()
+        k, m, part = self._between(s)
+        return (1.0 - part) * self._masses[k] + part * self._masses[m]
 
     @property
     def damped_by_direction(self) -> bool:
@@ -59,8 +68,8 @@ class Spanwise:
 
     def damping(self, s: float) -> Floats:
         """(6,) coefficients of damping in proportion to the stiffness, s."""
-        first, last, part = self._between(s)
-        a, b = (np.broadcast_to(each.damping, 6) for each in (first, last))
+        k, m, part = self._between(s)
+        a, b = (np.broadcast_to(self.sections[each].damping, 6) for each in (k, m))
         return np.asarray((1.0 - part) * a + part * b)
 
     def viscous_compliance(self, s: float) -> Floats:
@@ -74,7 +83,8 @@ class Spanwise:
 
     def expansion(self, s: float) -> float | None:
         """Coefficient of thermal expansion, 1/K; None where a section has none."""
-        first, last, part = self._between(s)
+        k, m, part = self._between(s)
+        first, last = self.sections[k], self.sections[m]
         if first.expansion is None or last.expansion is None:
             return None
         return (1.0 - part) * first.expansion + part * last.expansion

@@ -71,7 +71,7 @@ class Components(Joint):
         return tuple(("component", k) for k in range(len(self.directions)))
 
     def other_pose(self, *args: Any) -> None:
-        """None: it does not determine the pose of a body."""
+        """None, whatever ``args``: it does not determine the pose of a body."""
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
         rows = layout.joints[self.name].rows

@@ -176,19 +176,21 @@ def constraints(index, data, u, q, v, fixed, position, gamma):
 
 
 @kernel
-def jacobian(index, data, offset, stride, u, q, v, fixed, out):
-    """Add J and J^T to block data; the diagonal of a row not in force becomes one."""
+def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
+    """As ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in force."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
-    for n in range(index.shape[0]):
-        if inactive(index[n], u):
-            out[offset[n, 4, 4]] += 1.0
-            continue
-        row(index[n], data[n], u, q, v, fixed, J, R, W)
-        for g in range(4):
-            if offset[n, 4, g] >= 0:
-                for k in range(3):
-                    out[offset[n, 4, g] + k] += J[3 * g + k]
-                    out[offset[n, g, 4] + k * stride[n, g, 4]] += J[3 * g + k]
+    for s in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            if inactive(index[n], u[s]):
+                out[s, offset[n, 4, 4]] += 1.0
+                continue
+            phi, _, right = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
+            position[s, index[n, ROW]], gamma[s, index[n, ROW]] = phi, right
+            for g in range(4):
+                if offset[n, 4, g] >= 0:
+                    for k in range(3):
+                        out[s, offset[n, 4, g] + k] += J[3 * g + k]
+                        out[s, offset[n, g, 4] + k * stride[n, g, 4]] += J[3 * g + k]
 
 
 @kernel

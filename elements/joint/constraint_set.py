@@ -1,13 +1,12 @@
 """Equations of constraint, evaluated together."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
+from femb.elements.frame_index import indices_of_frames, pair_starts, with_inputs
 from femb.elements.joint import columns
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_tangent_kernels as tangents
@@ -17,10 +16,10 @@ from femb.layout.views import BlockPattern
 from femb.numerics.vector3 import IN_Q, IN_V
 
 ZERO = np.zeros(3)
+ZERO.flags.writeable = False
 
 
-@dataclass(frozen=True, eq=False)
-class Row:
+class Row(NamedTuple):
     """One equation: its number in the layout, its primitive and the parameters of this (see ``columns``).
 
     first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none.
@@ -30,11 +29,11 @@ class Row:
     primitive: int
     first: int
     second: int
-    first_point: Floats = field(default_factory=lambda: ZERO)
-    first_axis: Floats = field(default_factory=lambda: ZERO)
-    first_axis_2: Floats = field(default_factory=lambda: ZERO)
-    second_point: Floats = field(default_factory=lambda: ZERO)
-    second_axis: Floats = field(default_factory=lambda: ZERO)
+    first_point: Floats = ZERO
+    first_axis: Floats = ZERO
+    first_axis_2: Floats = ZERO
+    second_point: Floats = ZERO
+    second_axis: Floats = ZERO
     constant: float = 0.0
     follows: int = -1
     in_force: int = -1
@@ -42,7 +41,7 @@ class Row:
     def shifted(self, count: int) -> "Row":
         """The row with ``count`` added to the indices of its inputs."""
         follows, in_force = (k + count if k >= 0 else -1 for k in (self.follows, self.in_force))
-        return replace(self, follows=follows, in_force=in_force)
+        return self._replace(follows=follows, in_force=in_force)
 
 
 class ConstraintSet:
@@ -73,35 +72,30 @@ class ConstraintSet:
         rows: list[Row] = []
         inputs: tuple[Input, ...] = ()
         for item in items:
-            rows += [row.shifted(len(inputs)) for row in item.constraint_rows(layout)]
+            of_item = item.constraint_rows(layout)
+            rows += [row.shifted(len(inputs)) for row in of_item] if inputs else of_item
             inputs += item.constraint_inputs(layout)
         return ConstraintSet(layout, rows, inputs)
 
     @staticmethod
     def tables(layout: Layout, rows: list[Row]) -> tuple[Ints, Floats]:
         """index (n, 10) and data (n, 16) of rows; INPUT and IN_FORCE are indices of inputs of the set."""
-        index = [
-            [
-                *frame_indices(layout, row.first),
-                *frame_indices(layout, row.second),
-                int(layout.row_c[row.number]) if row.number >= 0 else -1,
-                row.primitive,
-                row.follows,
-                row.in_force,
-            ]
-            for row in rows
-        ]
-        data = [
-            [*row.first_point, *row.first_axis, *row.first_axis_2, *row.second_point, *row.second_axis, row.constant]
-            for row in rows
-        ]
-        return np.array(index, dtype=np.int64).reshape(-1, 10), np.array(data, dtype=float).reshape(-1, 16)
+        if not rows:
+            return np.zeros((0, 10), dtype=np.int64), np.zeros((0, 16))
+        numbers, kinds, first, second, *vectors, constants, follows, in_force = zip(*rows, strict=True)
+        ends = [indices_of_frames(layout, frames) for frames in (first, second)]
+        # the number -1 is that of no row
+        row_c = np.append(layout.row_c, -1)[np.array(numbers)]
+        index = np.column_stack([*ends, row_c, kinds, follows, in_force])
+        return np.ascontiguousarray(index, dtype=np.int64), np.column_stack([*map(np.array, vectors), constants])
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
         self.index = with_inputs(self.local_index, self.first_input, columns.INPUT, columns.IN_FORCE)
         starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, columns.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
+        # number of multipliers
+        self.count = int(self.index[:, columns.ROW].max(initial=-1)) + 1
 
     def constraint_force(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
@@ -159,8 +153,14 @@ class ConstraintSet:
         """Add J and J^T at one state to block data."""
         if self.rows:
             # J does not depend on v; q is at least as long
-            blocks, v = (self.offset, self.stride), np.zeros(len(q))
-            kernels.jacobian(self.index, self.data, *blocks, u, q, v, self.fixed, data)
+            position, gamma = np.empty((2, 1, self.count))
+            self.jacobian_each(u[None], q[None], np.zeros((1, len(q))), data[None], position, gamma)
+
+    def jacobian_each(self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats) -> None:
+        """Add J and J^T at each of s states to block data (s, size); position, gamma : as of ``constraints``."""
+        if self.rows:
+            args = (self.index, self.data, self.offset, self.stride)
+            kernels.jacobian(*args, u, q, v, self.fixed, data, position, gamma)
 
     def constraint_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
         """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""

@@ -102,5 +102,7 @@ class JointCoordinates:
 
     def unwrapped(self, values: Floats, reference: Floats) -> Floats:
         """Values with multiples of 2 pi added to the angles, so that they are within pi of a reference (m,)."""
+        if (abs(values - reference) < np.pi).all():
+            return values
         revolutions = np.round((values - reference) / (2.0 * np.pi))
         return values - np.where(self.is_angle, 2.0 * np.pi * revolutions, 0.0)

@@ -49,6 +49,9 @@ class Driver(Item):
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
         """Value, rate and force (T, n) from the values of the inputs, (T, width) each, and the multipliers (T, n).
 
+        entry : the driver in the layout. motions (T, width) : the values, rates and accelerations of its
+        inputs, m or rad.
+
         The power of the drive is force times rate. Source: docs/theory/constraints.md, section 10.
         """
         value, rate = (np.stack([motion[:, k] for motion in motions], axis=1) for k in (0, 1))

@@ -117,6 +117,8 @@ class OrientationDriver(PlaceDriver):
         return [Row(number, ORIENTATION, *frames, constant=float(k), follows=0) for k, number in rows]
 
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        """As of ``Driver``: the quaternion (T, 4) and angular velocity (T, 3) rad/s of the second end, and its
+        torque."""
         # close to Phi = 0 the rows are half the rotation error, in the axes of the second frame
         first, second = entry.first.rotation, entry.second.rotation
         value = rotations.multiply(rotations.conjugate(first), rotations.multiply(motions[0][:, :4], second))

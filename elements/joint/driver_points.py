@@ -54,6 +54,7 @@ class DistanceDriver(_BetweenPoints):
         return ("distance",)
 
     def inputs(self) -> list[Input]:
+        """The distance; SolveError in a run where it is not positive."""
         given = motion_input(self.name, "motion", self.motion)
         follow = motion_function(self.motion, given.label)
 
@@ -74,6 +75,7 @@ class DistanceDriver(_BetweenPoints):
         return [make_row(layout, entry.rows[0], ("distance",), entry.first, entry.second, scale, follows=0)]
 
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+        """As of ``Driver``: the distance (T, 1) m, its rate, and the force (T, 1) N along the line."""
         value, rate, force = super().outputs(entry, motions, multipliers)
         # the row is (d.d - f^2)/2c with the distance c at the start
         return value, rate, force * value / float(entry.inputs[0].function(0.0)[0])

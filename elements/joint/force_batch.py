@@ -71,7 +71,10 @@ class JointForceBatch(ForceBatch):
         kernels.generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        L, c = self.measure(u[None], q[None], v[None])[3], self.coordinates
+        self.matrices_each(u[None], q[None], v[None], damping[None], damping[None], stiffness[None])
+
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        L, c = self.measure(u, q, v)[3], self.coordinates
         kernels.tangent(
             self.index, c.index, c.data, c.signs, self.offset, self.stride, q, v, c.fixed, L,
             damping, stiffness,

@@ -108,17 +108,18 @@ def coordinate_tangent(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R,
 
 @kernel
 def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):
-    """Add C and K at one state to block data."""
+    """Add C and K at every state to block data (s, size)."""
     J, B = np.empty(12), np.empty(12)
     D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
-    for n in range(index.shape[0]):
-        coordinate_tangent(frames, rows, n, index[n, IS_ANGLE], signs[n], q, v, fixed, J, B, D, E, R, W)
-        force, by_c, by_r = L[0, n, ELASTIC] + L[0, n, REST], L[0, n, BY_COORDINATE], L[0, n, BY_RATE]
-        for o in range(12):
-            B[o] = by_c * J[o] + by_r * rate_of(frames[2 * n], v, D[:, o])
-        for k in range(12):
+    for s in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            coordinate_tangent(frames, rows, n, index[n, IS_ANGLE], signs[n], q[s], v[s], fixed, J, B, D, E, R, W)
+            force, by_c, by_r = L[s, n, ELASTIC] + L[s, n, REST], L[s, n, BY_COORDINATE], L[s, n, BY_RATE]
             for o in range(12):
-                E[k, o] = by_r * J[k] * J[o]
-                D[k, o] = J[k] * B[o] + force * D[k, o]
-        scatter(E, STARTS, SIZES, offset[n], stride[n], damping)
-        scatter(D, STARTS, SIZES, offset[n], stride[n], stiffness)
+                B[o] = by_c * J[o] + by_r * rate_of(frames[2 * n], v[s], D[:, o])
+            for k in range(12):
+                for o in range(12):
+                    E[k, o] = by_r * J[k] * J[o]
+                    D[k, o] = J[k] * B[o] + force * D[k, o]
+            scatter(E, STARTS, SIZES, offset[n], stride[n], damping[s])
+            scatter(D, STARTS, SIZES, offset[n], stride[n], stiffness[s])

@@ -1,6 +1,7 @@
 """Base class of joints: two ends, axes, a table of rows of constraint, and coordinates."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -78,7 +79,10 @@ class Joint(Item):
             raise ModelError.at((self.table, self.name, "second"), "is on the same frame as the first: nothing moves")
         if not layout.frames[first.frame].freedom and not layout.frames[second.frame].freedom:
             raise ModelError.at((self.table, self.name, "second"), "is as fixed as the first: nothing moves")
-        axes = self.axes(layout.pose(first)[1], layout.pose(second)[1])
+        if self._of_second is not None and self.second.reference is not None:
+            axes = self._of_first, self._of_second
+        else:
+            axes = self._axes(layout.pose(first)[1], layout.pose(second)[1])
         ends = tuple(
             Station(end.frame, end.offset, rotations.multiply(end.rotation, rotations.from_matrix(R)))
             for end, R in zip((first, second), axes, strict=True)
@@ -104,6 +108,22 @@ class Joint(Item):
     def _start(self) -> Floats:
         return np.zeros(len(self.coordinates)) if self.start is None else self.start
 
+    # Placement and equations both need the following three.
+
+    @cached_property
+    def _relative(self) -> tuple[Floats, Floats]:
+        return self.relative()
+
+    @cached_property
+    def _of_first(self) -> Floats:
+        """Axes (3, 3) of the joint in those of the first end's host."""
+        return axes_of(self.first.axis if self.first.axis is not None else (0.0, 0.0, 1.0), self.first.reference)
+
+    @cached_property
+    def _of_second(self) -> Floats | None:
+        """Axes (3, 3) of the joint in those of the second end's host, if that has an axis."""
+        return None if self.second.axis is None else axes_of(self.second.axis, self.second.reference)
+
     def other_pose(
         self, first_known: bool, point: Floats, axes: Floats, given: Floats | None
     ) -> tuple[Floats, Floats] | None:
@@ -113,10 +133,9 @@ class Joint(Item):
         known end, inertial. given : the quaternion of the body, if it is known.
         """
         unknown = self.second if first_known else self.first
-        offset, rotation = self.relative()
-        of_first = axes_of(self.first.axis if self.first.axis is not None else (0.0, 0.0, 1.0), self.first.reference)
+        (offset, rotation), of_first = self._relative, self._of_first
         zero = self.at_zero(of_first)
-        of_second = zero if self.second.axis is None else axes_of(self.second.axis, self.second.reference)
+        of_second = zero if self._of_second is None else self._of_second
         # A_second C_second = A_first C_first rotation
         change = of_first @ rotation @ of_second.T if first_known else of_second @ rotation.T @ of_first.T
         quaternion = given if given is not None else rotations.multiply(axes, rotations.from_matrix(change))
@@ -130,15 +149,14 @@ class Joint(Item):
             return X, Y, Z
         return (Z,) if PARALLEL[0] in self.rows else ()
 
-    def axes(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-        """(3, 3) axes of the joint in the axes of both hosts, for the start quaternions of the hosts."""
-        of_first = axes_of(self.first.axis if self.first.axis is not None else (0.0, 0.0, 1.0), self.first.reference)
+    def _axes(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+        """(3, 3) axes of the joint in the axes of both hosts, for the start quaternions of the hosts, which orient the
+        second end about its axis."""
+        of_first = self._of_first
         relative = rotations.rotation_matrix(rotations.multiply(rotations.conjugate(second), first)) @ of_first
-        zero = relative @ self.relative()[1]
+        zero = relative @ self._relative[1]
         if self.second.axis is None:
             return of_first, zero
-        if self.second.reference is not None:
-            return of_first, axes_of(self.second.axis, self.second.reference)
         z, x = self.second.axis / np.linalg.norm(self.second.axis), zero[:, 0]
         # At a rough start the zero direction may be along the axis. Then any direction perpendicular to it will do.
         return of_first, axes_of(z, x if np.linalg.norm(rotations.cross(z, x)) > LEAST_SINE else None)

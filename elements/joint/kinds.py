@@ -171,7 +171,7 @@ class Distance(Joint):
     length: float | None = None
 
     def other_pose(self, *args: Any) -> None:
-        """None: a rod does not determine a direction."""
+        """None, whatever ``args``: a rod does not determine a direction."""
 
     def check(self, check: Checks) -> None:
         super().check(check)

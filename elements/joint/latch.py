@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.values import whole_number
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.on_coordinate import OnCoordinate
@@ -45,7 +46,8 @@ class Latch(OnCoordinate):
 
     def check(self, check: Checks) -> None:
         check.exactly_one("at", "time", "when")
-        check.require("direction", self.direction in (-1, 0, 1), "must be -1, 0 or 1")
+        known = whole_number(self.direction) and self.direction in (-1, 0, 1)
+        check.require("direction", known, "must be -1, 0 or 1")
         check.not_negative("time")
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:

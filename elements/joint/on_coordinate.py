@@ -17,6 +17,7 @@ class OnCoordinate(Item):
 
     @property
     def joint_coordinate(self) -> tuple[str, str | None]:
+        """Names of the joint and of the coordinate, None for the first."""
         return self.joint, self.coordinate
 
     def joint_and_index(self, layout: Layout) -> tuple[JointLayout, int]:

@@ -19,21 +19,27 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
     numbers = [np.arange(joint.part.start, joint.part.stop) for joint in joints.values()]
     coordinates = system.coordinates_of_joints.picked(np.concatenate([np.zeros(0, dtype=np.int64), *numbers]))
 
-    def series(frames: OutputStates) -> dict[str, Floats]:
+    def motion(frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
+        for name, joint in joints.items():
+            if joint.coordinates:
+                block[f"joints/{name}/coordinates"] = frames.coordinates[:, joint.part]
+                block[f"joints/{name}/rates"] = frames.coordinate_rates[:, joint.part]
+        return block
+
+    def series(frames: OutputStates) -> dict[str, Floats]:
+        block = motion(frames)
         accelerations, first = coordinates.accelerations(frames.q, frames.v, frames.a), 0
         forces, torques = joint_reactions(system, list(joints.values()), frames)
         for number, (name, joint) in enumerate(joints.items()):
             path, count = f"joints/{name}", len(joint.coordinates)
             block[f"{path}/force"], block[f"{path}/torque"] = forces[:, number], torques[:, number]
             if count:
-                block[f"{path}/coordinates"] = frames.coordinates[:, joint.part]
-                block[f"{path}/rates"] = frames.coordinate_rates[:, joint.part]
                 block[f"{path}/accelerations"] = accelerations[:, first : first + count]
             first += count
         return block
 
-    return Records(attributes=attributes, series=series)
+    return Records(attributes=attributes, series=series, motion=motion)
 
 
 def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:

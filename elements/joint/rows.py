@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from femb.elements.joint.constraint_set import Row
 from femb.layout.layout import Layout, Station
 
 X, Y, Z = range(3)
+UNIT_VECTORS = np.eye(3)
 # Rows: the primitive, then its axes of the first and of the second end.
 SPHERICAL = (("point", X), ("point", Y), ("point", Z))
 PARALLEL = (("dot1", X, Z), ("dot1", Y, Z))
@@ -68,13 +70,13 @@ def make_row(
     """The row of a table entry ``spec`` between two stations with the axes of a joint."""
     word, *axes = spec
     primitive = PRIMITIVES[word]
-    parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
     for field, axis in zip(primitive.axes, axes, strict=True):
         if field == "inertial":
-            parts["first_axis"] = np.eye(3)[axis]
+            more["first_axis"] = UNIT_VECTORS[axis]
         else:
-            parts[field] = (first if field == "first_axis" else second).axes[:, axis]
-    return Row(number, primitive.code, first.frame, second.frame, constant=constant, **parts, **more)
+            more[field] = (first if field == "first_axis" else second).axes[:, axis]
+    ends = (first.frame, second.frame, first.offset)
+    return Row(number, primitive.code, *ends, second_point=second.offset, constant=constant, **more)
 
 
 def component_rows(
@@ -92,6 +94,7 @@ def component_rows(
     ]
 
 
+@cache
 def row_words(spec: tuple[Any, ...]) -> str:
     """The description of a row, for messages."""
     word, *axes = spec

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.brief import Brief
 from femb.base.types import Floats
 from femb.base.values import shown
 
 
 @dataclass(frozen=True)
-class Airload:
+class Airload(Brief):
     """The result of an aerodynamic law at one state: the load and its derivatives, all in body axes.
 
     force (3,) : N. torque (3,) : N m, about the point. by_velocity, by_angular_velocity, by_rotation (6, 3) :

@@ -1,8 +1,9 @@
 """Point loads, evaluated together: forces, and torques in four bases."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -124,6 +125,12 @@ class LoadBatch(ForceBatch):
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         for add, rows in self._kinds:
             add(rows.index, rows.data, u, q, v, -rest, out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        if len(self._kinds) != 1:
+            return super().bound_residual(u, q, v, a, out)
+        ((add, rows),) = self._kinds
+        return partial(add, rows.index, rows.data, u, q, v, -1.0, out)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""

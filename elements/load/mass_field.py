@@ -9,7 +9,7 @@ As the weights add up to zero, all other forces of the elements cancel. Source: 
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.elements.load.mass_field_kernels import middles, rotations
 from femb.layout.connections import components
-from femb.layout.element import B, Batch, ForceBatch
+from femb.layout.element import B, Batch, ForceBatch, OfMotion
 from femb.layout.layout import Layout
 from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern
@@ -121,9 +121,7 @@ class MassField(ForceBatch):
         a[0][:, self.index[:, IN_V, None] + AXES] = field.acceleration / largest[:, None, None]
         return Rotations(whole, v, a, omega, field.weights)
 
-    def field_part(
-        self, batch: B, of: Callable[[B, Floats, Floats, Floats, Floats], Floats], u: Floats, q: Floats
-    ) -> Floats | float:
+    def field_part(self, batch: B, of: OfMotion[B], u: Floats, q: Floats) -> Floats | float:
         three = self._rotations(u, q)
         if three is None:
             return 0.0

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from femb.base.brief import Brief
 from femb.base.types import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedArrays:
+class ReducedArrays(Brief):
     """The fields of ``femb.elements.modal.data.ReducedBody``, which explains them."""
 
     interfaces: Floats

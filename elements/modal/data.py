@@ -80,7 +80,8 @@ class ReducedBody(ReducedArrays):
         return np.sqrt(np.maximum(values, 0.0)) / (2.0 * np.pi)
 
     def damping(self, ratio: float | Floats) -> Floats:
-        """D (n, n) of modal damping ratios, a number or one for each mode with the root held, by frequency."""
+        """D (n, n), kg/s, of modal damping ``ratio``, a number or one for each mode (k,) with the root held, by
+        frequency."""
         from scipy.linalg import eigh
 
         squares, shapes = eigh(self.K, self.M)

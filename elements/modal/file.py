@@ -50,7 +50,7 @@ def write_reduced_body(path: str | Path, body: ReducedBody, group: str = "modal_
 
 
 def read_reduced_body(path: str | Path, group: str = "modal_body") -> ReducedBody:
-    """Read a reduced body from .npz, or from a group of an .h5 file. Raises ResultError, ModelError."""
+    """Read a reduced body from the .npz at ``path``, or from a group of an .h5 file. Raises ResultError, ModelError."""
     return body_of_arrays(path, read_body_arrays(path, group))
 
 

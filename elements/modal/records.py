@@ -1,6 +1,7 @@
 """Results of flexible bodies: the motion of the root, and the nodes, shapes and cells for pictures and meshes."""
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,16 +31,16 @@ def flexible_records(items: list[Any], system: RecordedSystem) -> Records:
             for kind, cells in body.cells.items():
                 static[f"{path}/cells_{kind}"] = cells.astype(float)
 
-    def series(frames: OutputStates) -> dict[str, Floats]:
+    def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
         block: dict[str, Floats] = {}
         for item in items:
             path = f"bodies/{item.name}"
             root = _root(item, layout)
-            motion = inertial_motion_of(layout, root, frames)
+            motion = inertial_motion_of(layout, root, frames, accelerations)
             block |= {f"{path}/{word}": values for word, values in motion.items()}
         return block
 
-    return Records(static, attributes, series)
+    return Records(static, attributes, partial(series, True), partial(series, False))
 
 
 def _root(item: Any, layout: Layout) -> Station:

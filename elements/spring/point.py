@@ -61,11 +61,11 @@ class SpringDamper(TwoEndItem):
             )
 
     def rest_length(self, start_length: float) -> float:
-        """The length (m) without elastic force."""
+        """The length (m) without elastic force, by default ``start_length``, m, that at the start."""
         return start_length if self.free_length is None else self.free_length
 
     def needs_direction(self, start_length: float) -> bool:
-        """Whether the force is not defined for coincident ends."""
+        """Whether the force is not defined for coincident ends, by the length ``start_length``, m, at the start."""
         return self.free_length is None or self.rest_length(start_length) > 0.0 or self.force is not None
 
     @staticmethod

@@ -17,7 +17,7 @@ from femb.analysis.simulate import simulate
 from femb.base.errors import FembError, ModelError
 from femb.base.methods import METHODS
 from femb.base.options import FORMULATIONS, METHODS_OF, Run
-from femb.base.progress import Reporter
+from femb.base.progress import Reporter, reporting
 from femb.model.model import Model
 from femb.results.results import Results
 
@@ -112,7 +112,7 @@ def compare(
     against: Results | str | Path | None = None,
     out: str | Path | None = None,
     case_text: str = "",
-    progress: Reporter | None = None,
+    progress: Reporter | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
     """Run a model in every formulation of femb.base.options.FORMULATIONS that admits it, and compare the results.
@@ -138,7 +138,8 @@ def compare(
     attempts = []
     for formulation in order:
         file = None if out is None else Path(out) / formulation / "results.h5"
-        attempts.append(_attempt(model, run, formulation, file, case_text, progress))
+        with reporting(progress, run.duration) as reporter:
+            attempts.append(_attempt(model, run, formulation, file, case_text, reporter))
     ran = {attempt.formulation: attempt.results for attempt in attempts if attempt.results is not None}
     if not ran and not any(attempt.failed for attempt in attempts):
         raise ModelError(*[f"{attempt.formulation}: {attempt.reason}" for attempt in attempts])

@@ -73,7 +73,8 @@ GROUPS = ("bodies", "beams", "joints", "drivers")
 def differences(
     first: Results, second: Results, names: tuple[str, str] = ("the first", "the second")
 ) -> tuple[Difference, ...]:
-    """A Difference for each kind of quantity that both results have, in the order of ``KINDS``.
+    """A Difference for each kind of quantity that both results, ``first`` and ``second``, have, in the order of
+    ``KINDS``.
 
     Both must have the same output times and items; nothing is interpolated. A kind of quantity is left out if one of
     the two results has no array of it. names : of the two results, for messages.

@@ -15,23 +15,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from femb.base.errors import FembError, SolveError
+from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.types import Floats
-from femb.base.values import as_numbers, shown
+from femb.base.values import as_numbers, shown, whole_number
 from femb.formulations.contract import Formulation
 from femb.layout.element import raised
 from femb.layout.layout import LatchLayout
 from femb.layout.state import State
 from femb.steppers.contract import F
-from femb.system.constraints import least_multipliers, mass_factors, projected
+from femb.system.constraints import mass_factors, projected
+from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
 
 @dataclass(frozen=True)
 class Event:
-    """An event: a zero of a function of (t, state); with ``direction`` 1 or -1, only a rising or a falling one.
+    """An event: a zero of a function of (t, state), t in s; with ``direction`` 1 or -1, only a rising or a falling one.
+
+    name : in ``results.events``. latch : number of the latch that it switches; -1 for events of users.
 
     A terminal event ends the run. Two zeros within an eighth of a step may be missed: limit ``max_step``.
+
+    Raises ModelError: a name that is no text, a function that cannot be called, an unknown direction.
     """
 
     name: str
@@ -39,6 +44,21 @@ class Event:
     terminal: bool = True
     direction: int = 0
     latch: int = -1
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.name, str) or not self.name:
+            problems.append(("name", f"got {shown(self.name)}, wanted text"))
+        if not callable(self.function):
+            problems.append(("function", f"got {shown(self.function)}, wanted a function of time and state"))
+        if not isinstance(self.terminal, bool):
+            problems.append(("terminal", f"got {shown(self.terminal)}, wanted True or False"))
+        if not whole_number(self.direction) or self.direction not in (-1, 0, 1):
+            problems.append(("direction", f"got {shown(self.direction)}, must be -1, 0 or 1"))
+        if not whole_number(self.latch):
+            problems.append(("latch", f"got {shown(self.latch)}, leave it out: it is the program's"))
+        if problems:
+            raise ModelError(*(Problem(("event", word), text) for word, text in problems))
 
     def value(self, t: float, state: State) -> float:
         """The function at an instant. Raises SolveError where it fails or does not return a number."""
@@ -111,6 +131,6 @@ def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Flo
     """(n_c,) J: kinetic energy lost by the impulse of each row in the jump of the velocities."""
     n_v, x = system.n_v, np.zeros(system.n_v + system.n_c)
     x[n_v:] = -system.constraint_rates(u[None], q[None], v_before[None])[0]
-    impulses = least_multipliers(system, u, q, mass_factors(system, u, q).solve(x)[n_v:])
+    impulses = least_multipliers(system, u[None], q[None], mass_factors(system, u, q).solve(x)[None, n_v:])[0]
     result: Floats = impulses * (system.jacobian(u, q) @ (0.5 * (v_before + v_after)))
     return result

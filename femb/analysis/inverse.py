@@ -15,7 +15,7 @@ from femb.analysis.prescribed_motion import ConstraintRows, prescribed
 from femb.analysis.undriven import missing_drivers
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
-from femb.base.progress import Reporter
+from femb.base.progress import Reporter, reporting
 from femb.export.plots.check import check_figures
 from femb.model.model import Model
 from femb.results.recording import Recording
@@ -29,7 +29,7 @@ def inverse(
     *,
     out: str | Path | None = None,
     case_text: str = "",
-    progress: Reporter | None = None,
+    progress: Reporter | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> Results:
     """Motion and forces of a model whose joints and drivers prescribe all of its motion.
@@ -50,7 +50,10 @@ def inverse(
     check_figures(model)
     check_prescribed(system)
     clock, cpu = time.perf_counter(), time.process_time()
-    with Recording(system, "inverse", out, case_text, run.output) as recording:
+    with (
+        reporting(progress, run.duration) as reporter,
+        Recording(system, "inverse", out, case_text, run.output) as recording,
+    ):
         for frames in prescribed(system, run.output_times()):
             recording.add(frames)
             recording.statistics = {
@@ -58,8 +61,8 @@ def inverse(
                 "wall_time": time.perf_counter() - clock,
                 "cpu_time": time.process_time() - cpu,
             }
-            if progress is not None:
-                progress.update(float(frames.time[-1]))
+            if reporter is not None:
+                reporter.update(float(frames.time[-1]))
     return recording.results()
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import read_arrays, write_arrays
 from femb.analysis.completion import system_of
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats
 from femb.base.values import as_numbers, given_numbers, shown
@@ -31,7 +32,7 @@ NAMES = ("names", "velocities", "inputs")
 
 
 @dataclass(frozen=True, eq=False)
-class ModalModel:
+class ModalModel(Brief):
     """(M + D p) x' + G x x + C x + K p = F u with speeds x (m,) of any size and small elastic coordinates p (m,).
 
     names (m,) : of the speeds. The first six of a free structure are the velocity and the angular velocity of the
@@ -104,7 +105,7 @@ class ModalModel:
 
     @classmethod
     def read(cls, path: str | Path) -> "ModalModel":
-        """Read a .npz written by ``write``. Raises ResultError."""
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
         arrays = [field.name for field in fields(cls) if field.name not in NAMES]
         return cls(**read_arrays(path, arrays, NAMES, "modal model"))
 

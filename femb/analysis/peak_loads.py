@@ -1,7 +1,6 @@
 """Peak loads of a run: the largest and smallest value of every load, when and where; envelopes along beams.
 
-Root loads of appendages, section loads and stresses of beams, reactions of joints, forces of springs. Source:
-docs/howto/loads.md.
+Root loads of appendages, loads and stresses of beams, reactions, forces of springs. Source: docs/howto/loads.md.
 """
 
 import csv
@@ -13,7 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from femb.analysis.array_file import Arrays, write_arrays
+from femb.base.arguments import names_of, span_of
 from femb.base.errors import ResultError
+from femb.base.html import Tabled
 from femb.base.types import Bools, Floats
 from femb.results.arrays import listing
 from femb.results.beam import Beam
@@ -76,8 +77,8 @@ class BeamEnvelope:
 
 
 @dataclass(frozen=True, eq=False)
-class PeakLoads:
-    """The peak loads of a run, and the envelopes along its beams by their names."""
+class PeakLoads(Tabled):
+    """The peak loads of a run: its title, peaks, envelopes of beams by name, time_unit "s", or "" where times count."""
 
     title: str
     peaks: tuple[PeakLoad, ...]
@@ -150,8 +151,7 @@ def peak_loads(
     items : names as "boom" or "beams/boom", with * and ? as wildcards; by default all. times : first and last instant,
     s. Raises ResultError: an item that the results do not contain, no output time in the span, results without loads.
     """
-    first, last = times
-    time = results.time
+    time, (first, last) = results.time, span_of("times", times, ResultError)
     inside = (time >= (-np.inf if first is None else first)) & (time <= (np.inf if last is None else last))
     if not time.size:
         raise ResultError(f"these results have no output times, so that they have no peak loads: {results!r}")
@@ -159,7 +159,7 @@ def peak_loads(
         raise ResultError(f"no output time from {first} to {last} s: {results!r}")
     groups: list[Group] = [*results.appendages.values(), *results.beams.values()]
     groups += [*results.joints.values(), *results.springs.values()]
-    for pattern in items:
+    for pattern in names_of("items", items, ResultError):
         if not any(_fits(group, (pattern,)) for group in groups):
             raise ResultError(f"no loads of {pattern!r}; there are: {listing({group.path: None for group in groups})}")
     chosen = [group for group in groups if not items or _fits(group, items)]

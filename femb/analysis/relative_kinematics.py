@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from femb.analysis.completion import system_of
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.options import Run
 from femb.base.types import Floats
@@ -21,19 +22,19 @@ from femb.results.results import Results
 
 
 @dataclass(frozen=True, eq=False)
-class RelativeState:
+class RelativeState(Brief):
     """Result of ``RelativeKinematics.evaluate``: kinematics and equations of motion at a state.
 
     Vectors are in inertial axes, of the n bodies (and beam nodes) in ``names``.
     position, velocity, acceleration (n, 3) : of mass centres, m, m/s, m/s2. attitude (n, 3, 3) : body to inertial.
     angular_velocity, angular_acceleration (n, 3) : rad/s, rad/s2.
-    V, W (n, 3, P) : partial velocities of mass centres and partial angular velocities; V_rate, W_rate : their time
-    derivatives.
+    V, W (n, 3, P) : partial velocities of mass centres and partial angular velocities; V_rate, W_rate (n, 3, P) : their
+    time derivatives, 1/s.
     inertia (P, P) : generalized inertia. force (P,) : generalized active force with the inertia force at u' = 0;
     without drivers and latches inertia @ speed_rates = force. speeds, speed_rates (P,) : u and u', in the unit of each.
-    multipliers : of the rows of drivers and latches.
-    gimbal_distance : by spherical joint (and free body), |cos theta_2| of its 1-2-3 angles for "angles", 0 at lock; 1
-    for other speeds, which do not lock.
+    multipliers (m,) N, N m : of the rows of drivers and latches.
+    gimbal_distance : ratio by spherical joint (and free body), |cos theta_2| of its 1-2-3 angles for "angles", 0 at
+    lock; 1 for other speeds, which do not lock.
     """
 
     names: tuple[str, ...]
@@ -60,6 +61,9 @@ class RelativeKinematics(RelativeEquations):
 
     It is also a formulation for explicit steppers (docs/howto/add_a_stepper.md).
     """
+
+    def __repr__(self) -> str:
+        return f"<RelativeKinematics of {self.model!r}: {len(self.coordinates)} coordinates, {len(self.speeds)} speeds>"
 
     def evaluate(self, q: ArrayLike | None = None, u: ArrayLike | None = None, t: float = 0.0) -> RelativeState:
         """Kinematics and dynamics at coordinates q (n_q,), speeds u (n_v,), by default the start, and time t (s).
@@ -97,7 +101,8 @@ class RelativeKinematics(RelativeEquations):
     def simulate(self, duration: float, **options: Any) -> Results:
         """Integrate these equations from the start by method "rk"; results as of ``femb.simulate``.
 
-        duration : s. options : of ``femb.Run``, such as rtol and output_interval. Raises SolveError where angles lock;
+        duration : s. options : of ``femb.Run``, such as rtol and output_interval. Raises ModelError for options
+        of other methods, SolveError where angles lock;
         the results so far are in ``error.results``.
         """
         from femb.analysis.time_loop import RunSummary, integrate

@@ -1,19 +1,19 @@
 """Reports: one page of HTML for browsers with all that results contain, moving; in notebooks the same page inline."""
 
 import html
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
-from femb.analysis.peak_loads import NOISE, PeakLoad, peak_loads
+from femb.analysis.report_frequency import frequency_of
+from femb.analysis.report_loads import loads_of
 from femb.base.errors import ResultError
 from femb.export.web.page import page_of, write_page
 from femb.export.web.scene import FRAMES
 from femb.results.results import Results
 
+NOTHING: Mapping[str, Any] = {}
 HEIGHT = 820  # pixels of a page in a notebook
 
 
@@ -43,7 +43,14 @@ class Tabled(Protocol):
         ...
 
 
-def report(results: Results | Tabled, path: str | Path, *, frames: int = FRAMES, name: str = "") -> Path:
+def report(
+    results: Results | Tabled,
+    path: str | Path,
+    *,
+    frames: int = FRAMES,
+    name: str = "",
+    beside: Mapping[str, Results | Tabled] = NOTHING,
+) -> Path:
     """Write a page of HTML that shows results in any browser, without a network; its path.
 
     What was run and how, the audit in words, the moving structure, time histories, peak loads; modes, static states or
@@ -55,10 +62,11 @@ def report(results: Results | Tabled, path: str | Path, *, frames: int = FRAMES,
     path : of the page, ending in ``.html``. Its folder is created.
     frames : largest number of output times of the animation; with very many parts there are fewer.
     name : of the results on the page, such as that of their file.
+    beside : other runs by name; the plots of histories show them too, dashed.
 
-    Raises ResultError: results with nothing to show, a page that cannot be written.
+    Raises ResultError: results with nothing to show or to compare, a page that cannot be written.
     """
-    return write_page(_page(results, frames, name), path)
+    return write_page(_page(results, frames, name, beside), path)
 
 
 def show(results: Results | Tabled, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
@@ -71,25 +79,14 @@ def show(results: Results | Tabled, *, height: int = HEIGHT, frames: int = FRAME
     return Shown(_page(results, frames, ""), height)
 
 
-def _rows(peaks: Sequence[PeakLoad]) -> list[dict[str, Any]]:
-    """Rows of the page's table; loads that are rounding errors, as in the table of ``femb loads``, as zero."""
-    sizes: dict[str, float] = {}
-    for peak in peaks:
-        sizes[peak.unit] = max(sizes.get(peak.unit, 0.0), peak.largest)
-    rows = [asdict(peak) for peak in peaks]
-    for row in rows:
-        for word in ("maximum", "minimum"):
-            if not np.isfinite(row[word]):
-                row[word] = None
-            elif abs(row[word]) <= NOISE * sizes[row["unit"]]:
-                row[word] = 0.0
-    return rows
-
-
-def _page(shown: Results | Tabled, frames: int, name: str) -> str:
+def _page(shown: Results | Tabled, frames: int, name: str, beside: Mapping[str, Results | Tabled] = NOTHING) -> str:
     results = shown if isinstance(shown, Results) else shown.results()
-    try:
-        peaks = _rows(peak_loads(results).peaks) if results.method != "modes" else []
-    except ResultError:  # without loads, or without output times
-        peaks = []
-    return page_of(results, name=name, frames=frames, peaks=peaks)
+    peaks, envelopes = loads_of(results)
+    others = {label: other if isinstance(other, Results) else other.results() for label, other in beside.items()}
+    words: dict[str, Any] = {
+        "peaks": peaks,
+        "envelopes": envelopes,
+        "frequency": frequency_of(results),
+        "others": others,
+    }
+    return page_of(results, name=name, frames=frames, **words)

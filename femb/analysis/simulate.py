@@ -17,7 +17,7 @@ from femb.analysis.mass_properties import mass_properties
 from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run, StartState
-from femb.base.progress import Reporter
+from femb.base.progress import Reporter, reporting
 from femb.base.values import shown
 from femb.model.model import Model
 from femb.numerics.blas_threads import one_blas_thread
@@ -34,7 +34,7 @@ def simulate(
     out: str | Path | None = None,
     case_text: str = "",
     events: Sequence[Event] = (),
-    progress: Reporter | None = None,
+    progress: Reporter | bool | None = None,
     resume: bool = False,
     extend: float | None = None,
     **options: Unpack[RunOptions],
@@ -44,15 +44,16 @@ def simulate(
     model : or a System of one, which gives the start, as ``StaticResults.start`` does; or the path of a case file,
     whose run counts then. run, or its fields as keyword options (duration, method,
     rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
-    out : an HDF5 file to write to while it runs.
-    events : zeros of functions of time and state. progress : an object with ``message(text)`` and ``update(t)``.
+    out : an HDF5 file to write to while it runs. case_text : text of the case, for the results.
+    events : zeros of functions of time and state. progress : True for a bar, in terminals and notebooks; or an
+    object with ``message(text)`` and ``update(t)``.
     resume : continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun
     begins, one that is finished is read. extend : s, go on by so long from the last state of the finished run in
     ``out``. Both need the same model and options; functions in Python must keep no state of their own.
 
     Raises ModelError with every problem of the model; ResultError where ``out`` cannot be written, or has another run;
-    SolveError where the integration cannot go on: the results so far
-    are in the file and in ``error.results``.
+    SolveError where the integration cannot go on: the results so far are in the file and in ``error.results``, also
+    where the error is the KeyboardInterrupt of Ctrl-C.
     """
     from femb.system.system import System
 
@@ -80,11 +81,15 @@ def simulate(
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    with threads, Recording(system, run.method, out, case_text, run.output, reason, plan.options, earlier) as recording:
+    with (
+        threads,
+        reporting(progress, run.duration) as reporter,
+        Recording(system, run.method, out, case_text, run.output, reason, plan.options, earlier) as recording,
+    ):
         stepper = make_stepper(form, run)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
-            watch = recording.watching(progress)
+            watch = recording.watching(reporter)
             for frames in integrate(
                 form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep
             ):
@@ -94,8 +99,8 @@ def simulate(
         audit = recording.audit_warning(run.rtol)
         if audit:
             run_summary.warning = "; ".join([run_summary.warning, audit] if run_summary.warning else [audit])
-            if progress is not None:
-                progress.message(audit)
+            if reporter is not None:
+                reporter.message(audit)
         notes = [f"stopped by event {run_summary.stopped_by!r}"] if run_summary.stopped_by else []
         notes += tolerance_notes(system, run)
         recording.message = "; ".join([*notes, run_summary.warning] if run_summary.warning else notes)
@@ -104,7 +109,9 @@ def simulate(
 
 def check_events(events: object) -> None:
     """Raise ModelError where ``events`` is not a list or tuple of events."""
-    if not isinstance(events, list | tuple) or not all(isinstance(event, Event) for event in events):
+    if not isinstance(events, list | tuple) or not all(
+        isinstance(event, Event) and event.latch == -1 for event in events
+    ):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.analysis.simulate.Event")
 
 

@@ -16,10 +16,11 @@ from femb.analysis.rigid_motion import RigidMotion, rigid_motions
 from femb.analysis.static_equations import WEIGHT
 from femb.analysis.static_results import StaticResults, mode_arrays, static_frame
 from femb.analysis.statics import Statics
+from femb.base.arguments import check_flag, names_of
 from femb.base.errors import ModelError, SolveError
-from femb.base.progress import Reporter
+from femb.base.progress import LoadProgress, Reporter, reporting
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import number_problem, shown
 from femb.model.model import Model
 from femb.results.recording import Recording
 from femb.system.system import System
@@ -42,7 +43,7 @@ def static(
     assemble: bool = False,
     out: str | Path | None = None,
     case_text: str = "",
-    progress: Reporter | None = None,
+    progress: Reporter | bool | None = None,
 ) -> StaticResults:
     """Equilibria of a model as its load factor grows from zero to ``factor``, in equal ``steps``.
 
@@ -70,7 +71,7 @@ def static(
         assemble = assemble or (case.run is not None and case.run.start == "assembled")
     if not isinstance(model, Model):
         raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
-    check_options(model, factor, steps, critical, constant, time)
+    check_options(model, factor, steps, critical, constant, time, arc_length)
     orbit = next((item for item in model.items() if item.follows_origin), None)
     if orbit is not None:
         raise ModelError.at(
@@ -88,7 +89,10 @@ def static(
     began, cpu = clock.perf_counter(), clock.process_time()
     states: list[Equilibrium] = []
     found: list[Critical] = []
-    with Recording(system, "static", out, case_text) as recording:
+    with (
+        reporting(progress, abs(factor), LoadProgress) as reporter,
+        Recording(system, "static", out, case_text) as recording,
+    ):
         try:
             for state in _states(path, factor, steps, arc_length):
                 if len(states) == 1:
@@ -97,8 +101,8 @@ def static(
                     found += critical_between(path, states[-1], state)
                 states.append(state)
                 recording.add(*static_frame(path.statics, system, len(states) - 1, state))
-                if progress is not None:
-                    progress.update(abs(state.load))
+                if reporter is not None:
+                    reporter.update(abs(state.load))
                 if critical and len(found) >= critical:
                     break
         except SolveError as error:
@@ -115,9 +119,12 @@ def static(
     return StaticResults.of(recording.results(), system, states)
 
 
-def check_options(model: Model, factor: float, steps: int, critical: int, constant: Sequence[str], time: float) -> None:
+def check_options(
+    model: Model, factor: float, steps: int, critical: int, constant: Sequence[str], time: float, arc_length: bool
+) -> None:
     """Raise ModelError for options that make no sense."""
-    if isinstance(factor, bool) or not isinstance(factor, int | float) or not np.isfinite(factor) or factor == 0.0:
+    check_flag("arc_length", arc_length)
+    if number_problem(factor) or factor == 0.0:
         raise ModelError(f"factor: got {shown(factor)}, wanted a number that is not zero: the last load factor")
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
         raise ModelError(f"steps: got {shown(steps)}, wanted a whole number from 1 to {MOST_STEPS}")
@@ -126,7 +133,7 @@ def check_options(model: Model, factor: float, steps: int, critical: int, consta
     if isinstance(time, bool) or not isinstance(time, int | float) or not 0.0 <= time < np.inf:
         raise ModelError(f"time: got {shown(time)}, wanted the instant (s) of the loads, at least 0")
     names = [WEIGHT, *model.loads]
-    for name in constant:
+    for name in names_of("constant", constant):
         if name not in names:
             raise ModelError(f"constant: there is no load {name!r}; there are: {', '.join(names)}")
 

@@ -8,13 +8,15 @@ from femb.analysis.critical_loads import Critical
 from femb.analysis.load_path import Equilibrium
 from femb.analysis.stability import motion_weights
 from femb.analysis.statics import Statics
+from femb.base.html import table
 from femb.base.types import Floats
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.numerics import rotations
+from femb.results.arrays import listing
 from femb.results.frames import Frames, unbalanced
 from femb.results.results import Results
-from femb.system.constraints import least_multipliers
+from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
 NO_WORK = ("audit/work", "audit/energy_error")  # depend on how the loads came on
@@ -29,7 +31,7 @@ class StaticResults(Results):
 
     @classmethod
     def of(cls, results: Results, system: System, states: list[Equilibrium]) -> Self:
-        """Results with the states they are of."""
+        """Results with the ``states`` of the ``system`` that they are of."""
         found = cls(results.series, results.static, results.attributes)
         found._system, found._states = system, states
         return found
@@ -63,8 +65,29 @@ class StaticResults(Results):
         """(m,) what moves most in the mode of each critical load factor."""
         return tuple(map(str, self.arrays["static/mode_names"])) if "static/mode_names" in self.arrays else ()
 
+    def _repr_html_(self) -> str:
+        factors, negative = self.load_factor, self.negative_eigenvalues
+        rows = [("status", self.status)]
+        if factors.size:
+            rows.append(("load factors", f"{factors.size} states, {factors[0]:g} to {factors[-1]:g}"))
+            loose = factors[negative > 0]
+            rows.append(("stability", f"unstable from {loose[0]:g} on" if loose.size else "no negative eigenvalue"))
+        critical = self.critical_load_factors if "static/critical_load_factor" in self.arrays else ()
+        rows += [
+            ("critical load factor", f"{factor:.6g}, {name}")
+            for factor, name in zip(critical, self.mode_names, strict=False)
+        ]
+        names = ((kind, getattr(self, kind)) for kind in ("bodies", "beams", "joints"))
+        return table(self.title or "Statics", [*rows, *((kind, listing(items, 6)) for kind, items in names if items)])
+
+    def __repr__(self) -> str:
+        factors = self.load_factor
+        span = f"load factors {factors[0]:g} to {factors[-1]:g}" if factors.size else "no load factors"
+        return f"<StaticResults: {self.status}, {factors.size} states, {span}>"
+
     def mode(self, k: int, item: str) -> tuple[Floats, Floats]:
-        """Translations and rotations of a mode, inertial axes: (3,) each of "bodies/NAME", (n, 3) of "beams/NAME"."""
+        """Translations and rotations of mode ``k``, counted from 0, in inertial axes and relative to each other, m and
+        rad: of the ``item`` "bodies/NAME" (3,) each, of "beams/NAME" (n, 3)."""
         path = f"static/modes/{item}"
         return self.arrays[f"{path}/translation"][k], self.arrays[f"{path}/rotation"][k]
 
@@ -87,7 +110,7 @@ def static_frame(
     weighed = system if statics.gravity is None else system.with_gravity(found.load * statics.gravity)
     q, multipliers = found.q, found.multipliers
     if system.layout.has_loops:
-        multipliers = least_multipliers(system, u, q, multipliers)
+        multipliers = least_multipliers(system, u[None], q[None], multipliers[None])[0]
     coordinates, rates = system.with_discrete(state.discrete).joint_motion(q, v)
     one = (q[None], v[None], a[None], multipliers[None])
     left = unbalanced(weighed, u[None], *one)

@@ -4,6 +4,7 @@ The loop is in Python, as are controllers, events and progress.
 """
 
 import time
+from bisect import bisect_right
 from collections.abc import Iterator
 
 import numpy as np
@@ -47,7 +48,7 @@ def integrate(
     summary is filled during the run. checkpoints : where they are written, and the one to continue from, if any; then
     the output is that of the later times. Raises SolveError after the output up to the last state has been yielded.
     """
-    clock, cpu = time.perf_counter(), time.process_time()
+    clock, cpu, instants = time.perf_counter(), time.process_time(), times.tolist()
     end, user_events = float(times[-1]), events
     if checkpoints is not None and checkpoints.earlier is not None:
         form, values = checkpoints.restore(form, stepper, summary, len(events))
@@ -80,7 +81,7 @@ def integrate(
                 stops, values = _find_events(form, events, step, values, summary)
             reached = instant if step.end == limit else step.end
             last = stops[0][0] if stops else reached
-            count = int(np.searchsorted(times, last, side="right"))
+            count = bisect_right(instants, last)
             wanted = times[done:count]
             if summary.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
                 wanted = np.append(wanted, last)

@@ -1,100 +1,37 @@
 """Checks of descriptions: convert every field, collect every problem, then raise once."""
 
 import dataclasses
-import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
-import numpy as np
-
+from femb.base.annotations import Alternative, alternative_of, alternatives, first_fit
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats, Forms, OneOf, Shape
-from femb.base.values import (
-    LARGEST,
-    array_problem,
-    as_numbers,
-    finite_problem,
-    frozen_array,
-    name_problem,
-    number_problem,
-    shown,
-    whole_number,
-)
+from femb.base.types import Floats
+from femb.base.values import LARGEST, as_numbers, finite_problem, name_problem, shown, whole_number
+
+
+@dataclass(frozen=True, eq=False)
+class _Field:
+    """A field of a dataclass; required : whether it may not be None."""
+
+    name: str
+    alternatives: tuple[Alternative, ...]
+    required: bool
 
 
 @cache
-def _fields(kind: type) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """Names of a dataclass's fields, and the alternatives of their annotations."""
+def _fields(kind: type) -> tuple[_Field, ...]:
+    """The fields of a dataclass to check, all but its name."""
     hints = get_type_hints(kind, include_extras=True)
-    return tuple((field.name, tuple(alternatives(hints[field.name]))) for field in dataclasses.fields(kind))
-
-
-def alternatives(hint: Any) -> list[Any]:
-    """The alternatives of an annotation."""
-    if get_origin(hint) in (Union, types.UnionType):
-        return [alternative for option in get_args(hint) for alternative in alternatives(option)]
-    return [hint]
-
-
-def mark_of(option: Any) -> Any:
-    """The mark of femb.base.types in an annotation; None without one."""
-    for mark in getattr(option, "__metadata__", ()):
-        if isinstance(mark, (Shape, OneOf, Forms)):
-            return mark
-    return None
-
-
-# By plain type: the words for a value of it, and its test.
-PLAIN: dict[Any, tuple[str, Callable[[Any], bool]]] = {
-    int: ("a whole number", whole_number),
-    bool: ("true or false", lambda value: isinstance(value, bool | np.bool_)),
-    str: ("text in quotes", lambda value: isinstance(value, str)),
-    dict: ("a table", lambda value: isinstance(value, dict)),
-}
-
-
-def fit(options: Iterable[Any], value: Any) -> tuple[Any, str | None]:
-    """The alternative of an annotation that a value fits, and None; or None and a message why it fits none."""
-    problems = []
-    for option in options:
-        problem = _option_problem(option, value)
-        if problem is None:
-            return option, None
-        if option is not type(None):
-            problems.append(problem)
-    return None, joined(problems) if problems else None
-
-
-def _option_problem(option: Any, value: Any) -> str | None:
-    """Why a value does not fit one alternative of an annotation; None if it does, or if it is checked elsewhere."""
-    if option is float:
-        return number_problem(value)
-    match mark_of(option):
-        case Shape(dims):
-            return array_problem(value, dims)
-        case OneOf(allowed):
-            if not isinstance(value, str) or value in allowed:
-                return _option_problem(str, value)
-            return f"got {shown(value)}, must be one of {', '.join(map(repr, allowed))}"
-    if option is type(None):
-        return f"got {shown(value)}, wanted nothing" if value is not None else None
-    if get_origin(option) is Callable or getattr(option, "_is_protocol", False):
-        # a Profile is a protocol: anything that can be called with a time
-        words = "a function" if get_origin(option) is Callable else "a profile of femb.profiles or a function of time"
-        return None if callable(value) and not isinstance(value, type) else f"got {shown(value)}, wanted {words}"
-    words, fits = PLAIN.get(get_origin(option) or option, ("", lambda _: True))
-    return None if fits(value) else f"got {shown(value)}, wanted {words}"
-
-
-def joined(problems: list[str]) -> str:
-    """One message for a value that fits none of the alternatives."""
-    # A problem other than the type, such as a number that is not finite, is the more precise message.
-    for problem in problems:
-        if ", wanted " not in problem:
-            return problem
-    first, *others = problems
-    return " or ".join([first, *(problem.rsplit(", wanted ", 1)[-1] for problem in others)])
+    result = []
+    for name in (field.name for field in dataclasses.fields(kind) if field.name != "name"):
+        options = tuple(map(alternative_of, alternatives(hints[name])))
+        # a required field of a type that these checks do not know is checked by the class of the item
+        required = not any(option.empty for option in options) and first_fit(options, None)[1] is not None
+        result.append(_Field(name, options, required))
+    return tuple(result)
 
 
 class Checks:
@@ -118,9 +55,8 @@ class Checks:
             if problem:
                 self.fail("name", problem)
         kind: type = type(self.item)
-        for name, options in _fields(kind):
-            if name != "name":
-                self._field(name, options)
+        for field in _fields(kind):
+            self._field(field)
         self._misfits = self.bad - {"name"}
         return self
 
@@ -128,20 +64,17 @@ class Checks:
         if kind is None and self.problems:
             raise ModelError(*self.problems)
 
-    def _field(self, name: str, options: tuple[Any, ...]) -> None:
-        value = getattr(self.item, name)
+    def _field(self, field: _Field) -> None:
+        value = getattr(self.item, field.name)
         if value is None:
-            # a required field of a type that these checks do not know is checked by the class of the item
-            if type(None) not in options and fit(options, None)[1]:
-                self.fail(name, "is missing")
+            if field.required:
+                self.fail(field.name, "is missing")
             return
-        fitting, problem = fit(options, value)
+        fitting, problem = first_fit(field.alternatives, value)
         if problem:
-            self.fail(name, problem)
-        elif fitting is float:
-            object.__setattr__(self.item, name, float(value))
-        elif isinstance(mark_of(fitting), Shape):
-            object.__setattr__(self.item, name, frozen_array(value))
+            self.fail(field.name, problem)
+        elif fitting is not None and fitting.stored is not None:
+            object.__setattr__(self.item, field.name, fitting.stored(value))
 
     def fail(self, field: str, message: str) -> None:
         """Record a problem with a field; it replaces the message that the value does not fit the annotation."""

@@ -59,7 +59,8 @@ class Sum(CheckedProfile):
         return object.__new__(_SumOfMotions if smooth else Sum)
 
     def check(self, check: Checks) -> None:
-        if not self.terms or not all(isinstance(term, Profile) for term in self.terms):
+        given = isinstance(self.terms, list | tuple)
+        if not given or not self.terms or not all(isinstance(term, Profile) for term in self.terms):
             check.fail("terms", f"got {shown(self.terms)}, wanted a list of profiles")
             return
         object.__setattr__(self, "terms", tuple(self.terms))

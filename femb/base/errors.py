@@ -27,7 +27,7 @@ class ModelError(FembError):
 
     @classmethod
     def at(cls, item: tuple[str, ...], message: str) -> "ModelError":
-        """The error of a single problem."""
+        """The error of a single problem: ``message``, at the ``item``, a path such as ("beams", "boom")."""
         return cls(Problem(item, message))
 
 

@@ -29,7 +29,10 @@ STEPPERS = {
     "rk4": Entry("rk", "femb.steppers.runge_kutta", "RungeKutta4", ("tableau",), fixed=True),
     "gauss": Entry("gauss", "femb.steppers.gauss", "Gauss", ("order",), fixed=True),
     "generalized-alpha": Entry(
-        "generalized-alpha", "femb.steppers.generalized_alpha", "GeneralizedAlpha", ("spectral_radius", "filter")
+        "generalized-alpha",
+        "femb.steppers.generalized_alpha",
+        "GeneralizedAlpha",
+        ("spectral_radius", "filter", "step"),
     ),
 }
 METHODS = tuple(dict.fromkeys(entry.method for entry in STEPPERS.values()))

@@ -87,19 +87,19 @@ class Run:
     accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5), "rk" (explicit; tableau "dop853"
     with error control, or "rk4" with a fixed ``step`` in s), "gauss" (Gauss-Legendre of ``order`` 4 or 6 with a fixed
     ``step``: symplectic, for long conservative motions that are not stiff) or "generalized-alpha" (second order;
-    ``spectral_radius``, 0 to 1, is the factor of a step on vibrations much faster than the step); or "auto": the model
-    decides (``femb.analysis.method_choice``), and the results say why. filter : for radau and generalized-alpha, a
-    frequency in Hz; vibrations above it are damped, not followed, and the results say how much. max_order : by
-    default 2 where a beam's section has no damping, since higher orders are unstable for undamped vibrations faster
-    than the step, else 5.
+    ``spectral_radius``, 0 to 1, is the factor of a step on vibrations much faster than the step; with ``step``, all
+    steps have that length, and ``rtol`` and ``atol`` are those of their equations alone); or "auto": the model decides
+    (``femb.analysis.method_choice``), and the results say why. filter : for radau and generalized-alpha, a frequency in
+    Hz; vibrations above it are damped, not followed, and the results say how much. max_order : by default 2 where a
+    beam's section has no damping, since higher orders are unstable for undamped vibrations faster than the step; or 5.
     formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
     joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
-    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error. start : "as_given"; "assembled"
-    to close joints and drivers that are open in the positions given; or "equilibrium" to begin in the state of steady
-    motion that the start velocities describe, with the beams strained accordingly; or the last state of another run,
-    ``{ results = "out/deploy" }``. first_step, max_step : s.
-    max_steps : largest number of steps, by default a million with error control and no limit with fixed steps.
-    output : what is recorded, by default all, and how it is stored.
+    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error, relative and absolute. start :
+    "as_given"; "assembled" to close joints and drivers that are open in the positions given; or "equilibrium" to begin
+    in the state of steady motion that the start velocities describe, with the beams strained accordingly; or the last
+    state of another run, ``{ results = "out/deploy" }``. first_step, max_step : s. max_steps : largest number of steps,
+    by default a million with error control and no limit with fixed steps. output : what is recorded, by default all,
+    and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
@@ -154,7 +154,7 @@ class Run:
                 check.require("spectral_radius", 0.0 <= self.spectral_radius <= 1.0, "must be from 0 to 1")
             if "order" not in check.bad:
                 check.require("order", self.order in (4, 6), "must be 4 or 6: that of gauss, of 2 or 3 stages")
-            known = self.method != AUTO and not {"method", "tableau", "step"} & check.bad
+            known = not {"method", "tableau", "step"} & check.bad and self.method != AUTO
             if known and self.step is None and self.stepper.fixed:
                 name = f"the tableau {self.tableau}" if "tableau" in self.stepper.options else self.method
                 check.fail("step", f"is missing: {name} has no error control and needs a fixed step (s)")
@@ -164,8 +164,9 @@ class Run:
         if self.method == AUTO:
             return []
         special = {name for entry in STEPPERS.values() for name in entry.options}
-        length = {"step"} if self.stepper.fixed else {"first_step", "max_step"}
-        unused = (special | {"step", "first_step", "max_step"}) - length - set(self.stepper.options)
+        length = {"first_step", "max_step"} if self.controls_error else {"step"}
+        used = length | set(self.stepper.options) - (set() if self.controls_error else {"filter"})
+        unused = (special | {"step", "first_step", "max_step"}) - used
         default = {field.name: field.default for field in fields(self)}
         method = repr(self.method) + (f" with tableau {self.tableau!r}" if "tableau" in self.stepper.options else "")
         return [
@@ -193,7 +194,9 @@ class Run:
     @property
     def controls_error(self) -> bool:
         """Whether the method chooses its steps by rtol and atol."""
-        return self.method == AUTO or not self.stepper.fixed
+        if self.method == AUTO:
+            return True
+        return not self.stepper.fixed and not (self.step is not None and "step" in self.stepper.options)
 
     @property
     def most_steps(self) -> float:

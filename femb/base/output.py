@@ -71,7 +71,7 @@ class Output:
         return chosen and not any(matches(pattern, path) for pattern in self.exclude)
 
     def unmatched(self, paths: Iterable[str]) -> list[tuple[str, str]]:
-        """Patterns that no path matches, each after the name of its field."""
+        """Patterns that none of the ``paths`` matches, each after the name of its field."""
         known = list(paths)
         patterns = [(word, pattern) for word in ("select", "exclude") for pattern in getattr(self, word)]
         return [each for each in patterns if not any(matches(each[1], path) for path in known)]

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -17,21 +18,22 @@ class Reporter(Protocol):
 
 
 class Progress:
-    """The bar of a run on stderr, over its time in s; without a terminal only its messages are printed."""
+    """The bar of a run on stderr, over its time in s; without a terminal only its messages are printed.
+
+    always : a bar also without a terminal; in notebooks it is one of theirs.
+    """
 
     FORMAT = "{desc}{percentage:3.0f}% |{bar}| {n:.4g}/{total:.4g} s [{elapsed}<{remaining}]"
 
-    def __init__(self, duration: float, quiet: bool = False) -> None:
+    def __init__(self, duration: float, quiet: bool = False, always: bool = False) -> None:
         self.time = 0.0
         self.duration = duration
         self.described = False
-        terminal = sys.stderr.isatty()
-        self.prints_messages = not quiet and not terminal
+        shows = (always or sys.stderr.isatty()) and not quiet
+        self.prints_messages = not quiet and not shows
         self.bar: Any = None
-        if terminal and not quiet:
-            from tqdm import tqdm
-
-            self.bar = tqdm(total=duration, file=sys.stderr, bar_format=self.FORMAT, dynamic_ncols=True)
+        if shows:
+            self.bar = _bar(total=duration, file=sys.stderr, bar_format=self.FORMAT, dynamic_ncols=True)
 
     def message(self, text: str) -> None:
         """Show what is being done, such as compiling, until the next update."""
@@ -57,12 +59,49 @@ class Progress:
             self.bar.close()
 
 
-@contextlib.contextmanager
-def counted(quiet: bool, unit: str = "file") -> Iterator[Callable[[int, int], None]]:
-    """Progress bar of countable work; yields a function of the number done and of the total."""
-    from tqdm import tqdm
+class LoadProgress(Progress):
+    """The bar of a path of equilibria, over its load factor."""
 
-    with tqdm(file=sys.stderr, unit=unit, disable=True if quiet else None) as bar:
+    FORMAT = Progress.FORMAT.replace(" s [", " [")
+
+
+@contextlib.contextmanager
+def reporting(
+    progress: Reporter | bool | None, end: float, kind: type[Progress] = Progress
+) -> Iterator[Reporter | None]:
+    """What an analysis reports to: the reporter given; of True a bar up to ``end``, closed at the end; else nothing."""
+    if not isinstance(progress, bool):
+        yield progress
+    elif not progress:
+        yield None
+    else:
+        bar = kind(end, always=True)
+        try:
+            yield bar
+        finally:
+            bar.close()
+
+
+def _bar(**words: Any) -> Any:
+    """A bar of tqdm, in notebooks one of their own, where these can show it."""
+    with warnings.catch_warnings():
+        # of notebooks without widgets, where the bar is one of characters
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
+
+        return tqdm(**words)
+
+
+@contextlib.contextmanager
+def counted(quiet: bool, unit: str = "file", always: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Progress bar of countable work; yields a function of the number done and of the total.
+
+    always : also without a terminal.
+    """
+    if quiet:
+        yield lambda done, total: None
+        return
+    with _bar(file=sys.stderr, unit=unit, disable=False if always else None) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.total = total

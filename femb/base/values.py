@@ -18,6 +18,8 @@ LONGEST_NAME = 200
 ROUNDING = 1e-10
 # Numbers of an array that are converted to text; a message shows fewer.
 MANY = 1000
+# Up to so many numbers are tested faster one by one than by numpy.
+FEW = 16
 
 
 def shown(value: Any) -> str:
@@ -80,6 +82,8 @@ def _has_bool(value: Any) -> bool:
 
 def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
     """Why ``value`` is not a finite array of ``shape``; None if it is."""
+    if type(value) in (tuple, list) and (len(value),) == shape and len(value) <= FEW and all(map(_within, value)):
+        return None
     array = as_numbers(value)
     if array is None or array.shape != shape:
         wanted = f"{shape[0]} numbers" if len(shape) == 1 else f"a {' x '.join(map(str, shape))} array of numbers"
@@ -87,8 +91,15 @@ def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
     return finite_problem(value, array)
 
 
+def _within(value: Any) -> bool:
+    """Whether a value is a Python float that is admissible."""
+    return type(value) is float and -LARGEST <= value <= LARGEST
+
+
 def finite_problem(value: Any, array: Floats) -> str | None:
     """Why the numbers of ``value``, as an array, are not admissible (not finite, or too large); None if they are."""
+    if array.size <= FEW and all(map(_within, array.ravel().tolist())):
+        return None
     if not np.all(np.isfinite(array)):
         return f"got {shown(value)}, every number must be finite"
     if np.any(np.abs(array) > LARGEST):
@@ -108,6 +119,8 @@ def order_problem(stations: Floats, unit: str = "m") -> str | None:
 
 def number_problem(value: Any) -> str | None:
     """Why ``value`` is not a finite number; None if it is."""
+    if _within(value):
+        return None
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return f"got {shown(value)}, wanted a number"
     try:

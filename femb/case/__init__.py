@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run, StartState
 from femb.case.compose import Composition, composed, locate_files
@@ -23,7 +24,7 @@ __all__ = ["Case", "CaseError", "load_case"]
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Brief):
     """The content of a case file.
 
     text : of the file, with the files that it includes and the options --set of the command line as comments at its
@@ -55,7 +56,7 @@ class Case:
 
 
 def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
-    """Read a case file (TOML), or a Python script where the name ends in ``.py``.
+    """Read the case file at ``path`` (TOML), or a Python script where the name ends in ``.py``.
 
     overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; for a Python case
     those of ``run``, and arguments of ``build`` as ``"build.links=4"``. Raises CaseError with all problems and their

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from femb.base.checks import mark_of
+from femb.base.annotations import mark_of
 from femb.base.types import Forms, OneOf, Shape
 from femb.case.build import OPTIONS, kinds
 from femb.case.describe import described

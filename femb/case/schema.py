@@ -13,13 +13,16 @@ from functools import cache
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from femb import elements
-from femb.base.checks import alternatives, fit, mark_of
+from femb.base.annotations import alternatives, fit, mark_of
 from femb.base.types import OneOf
 from femb.base.values import shown
 from femb.case.lines import Path
 from femb.profiles import PROFILES, Profile
 
 MISSING = "is missing"
+
+Walked = tuple[Any, dict[Path, str]]
+"""A value made of that of a key, and its problems by path in it."""
 
 
 @cache
@@ -51,6 +54,24 @@ def table_kind(hint: Any, value: Any) -> type | None:
         if dataclasses.is_dataclass(choice):
             return cast(type, choice)
     return None
+
+
+def walked(
+    hint: Any,
+    value: Any,
+    of_table: Callable[[type, dict[str, Any]], Walked],
+    of_other: Callable[[Any], Walked],
+) -> Walked:
+    """The value of a key with ``of_table`` of each table in it, also in lists of tables, and ``of_other`` of all else;
+    and their problems by path in the value."""
+    if nested := table_kind(hint, value):
+        return of_table(nested, value)
+    entries = [get_args(option)[0] for option in choices(hint) if get_origin(option) is list]
+    if not isinstance(value, list) or not entries or not any(isinstance(entry, dict) for entry in value):
+        return of_other(value)
+    made = [walked(entries[0], entry, of_table, of_other) for entry in value]
+    problems = {(str(k), *path): text for k, (_, of_entry) in enumerate(made) for path, text in of_entry.items()}
+    return [entry for entry, _ in made], problems
 
 
 def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[Path, str]:
@@ -93,7 +114,7 @@ def _value_problems(hint: Any, value: Any) -> dict[Path, str]:
         keys = ", ".join(map(repr, keys_of(options[0])))
         return {(): f"got {shown(value)}, wanted a table with keys from {keys}"}
     # The dataclass checks which word it is: any text lets it be constructed, so that it reports its other problems too.
-    _, problem = fit([str if isinstance(mark_of(option), OneOf) else option for option in values], value)
+    problem = fit([str if isinstance(mark_of(option), OneOf) else option for option in values], value)
     return {(): problem} if problem else {}
 
 

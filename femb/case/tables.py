@@ -3,13 +3,13 @@
 import copy
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from femb.base.errors import ModelError
 from femb.base.types import Shape
 from femb.base.values import shown
 from femb.case.lines import Path
-from femb.case.schema import choices, close_to, key_problems, keys_of, required_keys, table_kind
+from femb.case.schema import Walked, choices, close_to, key_problems, keys_of, required_keys, walked
 from femb.case.units import in_si
 
 
@@ -85,23 +85,16 @@ def _arguments(kind: type, values: dict[str, Any], named: dict[str, str]) -> tup
     problems: dict[Path, str] = {}
     for key, hint in keys_of(kind).items():
         if key in values:
-            item, of_item = _value(hint, values[key])
+            item, of_item = walked(hint, values[key], _made, lambda value: (value, {}))
             problems |= {(key, *path): text for path, text in of_item.items()}
             if not of_item:
                 arguments[key] = item
     return arguments, problems
 
 
-def _value(hint: Any, value: Any) -> tuple[Any, dict[Path, str]]:
-    """The value of a key, with nested tables and lists of tables as dataclasses, and their problems by path."""
-    if nested := table_kind(hint, value):  # without a profile's shape
-        return read_table(nested, {word: x for word, x in value.items() if word in keys_of(nested)})
-    entries = [get_args(option)[0] for option in choices(hint) if get_origin(option) is list]
-    if not isinstance(value, list) or not entries or not all(isinstance(entry, dict) for entry in value):
-        return value, {}
-    made = [_value(entries[0], entry) for entry in value]
-    problems = {(str(k), *path): text for k, (_, of_entry) in enumerate(made) for path, text in of_entry.items()}
-    return [entry for entry, _ in made], problems
+def _made(kind: type, values: dict[str, Any]) -> Walked:
+    """The dataclass of a nested table, whose keys are those of the dataclass and the shape of a profile."""
+    return read_table(kind, {word: x for word, x in values.items() if word in keys_of(kind)})
 
 
 def _unchecked(kind: type, values: dict[str, Any], named: dict[str, str]) -> Any:

@@ -5,14 +5,15 @@ A key has one unit, or several where it depends on what the item acts on; none w
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, get_args, get_origin
 
-from femb.base.checks import mark_of
+from femb.base.annotations import mark_of
 from femb.base.errors import ModelError
 from femb.base.types import Forms, Shape
 from femb.base.values import shown
 from femb.case.lines import Path
-from femb.case.schema import choices, keys_of, table_kind
+from femb.case.schema import Walked, choices, keys_of, walked
 
 # A number and the beginning of a unit.
 WITH_UNIT = r"^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?(\s*[^\s0-9.,]|\s+1\s*/)"
@@ -104,21 +105,13 @@ def in_si(kind: type, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[P
     known = keys_of(kind)
     for key, value in values.items():
         if key in known and isinstance(value, str | list | dict):
-            result[key], of_value = _in_si(kind, key, known[key], value)
+            result[key], of_value = walked(known[key], value, in_si, partial(_numbers_in_si, kind, key))
             problems |= {(key, *path): text for path, text in of_value.items()}
     return result, problems
 
 
-def _in_si(kind: type, key: str, hint: Any, value: Any) -> tuple[Any, dict[Path, str]]:
-    """The value of a key in SI units, and the problems by path in it."""
-    if nested := table_kind(hint, value):
-        return in_si(nested, value)
-    entries = [get_args(option)[0] for option in choices(hint) if get_origin(option) is list]
-    if isinstance(value, list) and entries and any(isinstance(entry, dict) for entry in value):
-        made = [_in_si(kind, key, entries[0], entry) for entry in value]
-        return [entry for entry, _ in made], {
-            (str(k), *path): text for k, (_, of_entry) in enumerate(made) for path, text in of_entry.items()
-        }
+def _numbers_in_si(kind: type, key: str, value: Any) -> Walked:
+    """Numbers of a key in SI units, and their problem."""
     if not _has_text(value) or not takes_numbers(kind, key):
         return value, {}
     try:

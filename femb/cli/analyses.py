@@ -8,18 +8,11 @@ from typing import Any
 
 import click
 
-from femb.base.progress import Progress
+from femb.base.progress import LoadProgress, Progress
 from femb.cli.files import check_free, check_writable, folder_of, opened, runnable, stamp
 from femb.cli.options import CASE, WRITING_ONCE, OptionError
 from femb.cli.output import say
 from femb.cli.report import FAILED, audit, located, reported, running
-
-
-class LoadProgress(Progress):
-    """The bar of a path, over its load factor."""
-
-    FORMAT = Progress.FORMAT.replace(" s [", " [")
-
 
 RESUME = click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")
 EXTEND = click.option("--extend", type=float, metavar="DURATION", help="Go on with a finished run, by so long (s).")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from femb.cli.files import check_writable, read_results
+from femb.cli.files import check_writable, only_results, read_results
 from femb.cli.options import QUIET, RESULTS
 from femb.cli.output import say, wants_json
 from femb.cli.report import reported
@@ -19,21 +19,24 @@ FRAMES = click.option(
 
 @click.command()
 @RESULTS
+@click.argument("others", nargs=-1, type=click.Path(path_type=Path), metavar="[OTHER]...")
 @click.option("--out", type=click.Path(path_type=Path), metavar="HTML", help="Page to write [beside RESULTS].")
 @FRAMES
 @QUIET
-def report(results: Path, out: Path | None, frames: int, quiet: bool) -> None:
+def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: int, quiet: bool) -> None:
     """Write a page of HTML that shows results in any browser, without a network.
 
     What was run, the audit in words, the moving structure, time histories, peak loads; also of the results of modes,
-    static and sweep.
+    static, sweep, linearize and shake. RESULTS may be the folder of any of these. The plots of histories also show
+    those of each OTHER run, dashed.
     """
     with reported():
-        file, data = read_results(results)
+        file, data = read_results(only_results(results))
         page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
         check_writable(page)
-        path = importlib.import_module("femb.analysis.report").report(data, page, frames=frames, name=file.name)
-        say(path, quiet=quiet)
+        beside = {str(other): read_results(only_results(other))[1] for other in others}
+        write = importlib.import_module("femb.analysis.report").report
+        say(write(data, page, frames=frames, name=file.name, beside=beside), quiet=quiet)
 
 
 @click.command()
@@ -45,7 +48,7 @@ def view(results: Path, quiet: bool, **words: Any) -> None:
     import webbrowser
 
     with reported():
-        file, data = read_results(results)
+        file, data = read_results(only_results(results))
         folder = Path(tempfile.mkdtemp(prefix="femb_"))
         made = importlib.import_module("femb.analysis.report").report
         page = made(data, folder / f"{file.parent.name or file.stem}.html", name=file.name, **words)

@@ -91,6 +91,7 @@ def export(
 @ITEM
 @SPAN
 @FRAME
+@click.option("--spectrum", type=click.Choice(["psd", "amplitude"]), help="Draw spectra over the frequency instead.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
 @DPI
 @click.option("--list", "listed", is_flag=True, help="List what can be shown.")
@@ -107,7 +108,8 @@ def plot(
     """Draw results over time.
 
     TEXT is a figure of the case, a figure or quantity that --list names, "TEXT of ITEM, ITEM", or the path of an
-    array as bodies/hub/position; " | " puts two side by side. A beam's node is NAME[NODE].
+    array as bodies/hub/position; or a quantity by its name, as hub.position or boom.tip.deflection. " | " puts two side
+    by side. A beam's node is NAME[NODE].
     """
     with reported():
         file, data = read_results(results)
@@ -183,6 +185,7 @@ def _listing(results: "Results") -> dict[str, list[str]]:
         "figures": [*plots.FIGURES, *plots.DRAWINGS],
     }
     rows["quantities"] = list(plots.WORDS)
+    rows["by name"] = list(results.names)
     for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads", "appendages", "modal_damping"):
         if names := getattr(results, kind):
             rows[kind] = list(names)

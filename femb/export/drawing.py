@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # safe for colour blindness
 LINES = ("-", "--", ":")
 SEQUENCE = "viridis"
 SEQUENCE_END = 0.9  # its last tenth is too pale on white
-TIME = "time (s)"
+TIME, FREQUENCY = "time (s)", "frequency (Hz)"
 LEGEND_LIMIT = 6  # more ordered curves get a colour bar instead of a legend
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G"}
 INK = "#333333"
@@ -40,15 +44,8 @@ class Panel:
     marks: tuple[float, ...] = ()
 
 
-def draw_table(
-    time: Floats, rows: Sequence[Sequence[Panel]], title: str, path: Path, dpi: int = 150, axis: str = TIME
-) -> Path:
-    """Draw rows of panels over a common time into a picture file; returns its path."""
-    return save(table(time, rows, title, axis), path, dpi)
-
-
-def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME) -> Any:
-    """The matplotlib figure of rows of panels."""
+def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME) -> "Figure":
+    """The matplotlib figure of rows of panels over a common time (T,), or over a frequency on a logarithmic axis."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -63,6 +60,8 @@ def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str =
             # A single panel spans the row.
             axes = figure.add_subplot(grid[i, :] if len(row) == 1 else grid[i, j])
             draw_panel(axes, time, panel)
+            if axis == FREQUENCY:
+                axes.set_xscale("log")
             if all(len(below) <= j for below in rows[i + 1 :]):
                 axes.set_xlabel(axis, fontsize=9)
     return figure
@@ -128,6 +127,13 @@ def save(figure: Any, path: Path, dpi: int = 150) -> Path:
             "suffix gives the format, such as .png, .svg or .pdf"
         ) from error
     return path
+
+
+def png(figure: "Figure", dpi: int = 70) -> bytes:
+    """A figure as the bytes of a picture, for notebooks."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
 
 
 def _styles(panel: Panel) -> list[tuple[Any, str]]:

@@ -3,28 +3,28 @@
 The results are those of ``femb modes``: their times count the modes, and time 0 is the unloaded structure.
 """
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.export.drawing import INK, save
+from femb.export.drawing import INK
 from femb.export.picture import camera_axes, check_drawable, extent_of, faces_of, surfaces_of
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLUMNS, ROWS = 3, 4
 FIELD = 3.4  # inches: width of a field
 REST = (0.88, 0.90, 0.92)  # colour of the unloaded structure
 
 
-def draw_modes(
-    results: Results, path: str | Path, *, azimuth: float = -60.0, elevation: float = 25.0, dpi: int = 150
-) -> Path:
-    """Draw the first twelve modes of results of ``femb modes``; returns the path written.
+def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 25.0) -> "Figure":
+    """The figure of the first twelve modes of results of ``femb modes``.
 
-    azimuth, elevation, dpi : as of `femb.export.picture.picture`. Raises ResultError: results without modes, a file
-    that cannot be written.
+    azimuth, elevation : as of `femb.export.picture.picture`. Raises ResultError: results without modes.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def draw_modes(
         axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
         axes.set_title(_title(results, k), fontsize=9, color=INK)
     figure.subplots_adjust(0.01, 0.01, 0.99, 0.93, 0.02, 0.2)
-    return save(figure, Path(path), dpi)
+    return figure
 
 
 def _title(results: Results, k: int) -> str:

@@ -102,7 +102,8 @@ class Formulation(Protocol):
         """The speeds (s, n_v) at which one q (n_q,), or each of s (s, n_q), has the rates dq (s, n_q)."""
 
     def normalise(self, q: Floats, /) -> float:
-        """Scale the quaternions in one q (n_q,) to unit length, in place; returns the largest |p.p - 1| on entry."""
+        """Scale the quaternions in q, (n_q,) or (s, n_q), to unit length, in place; returns the largest |p.p - 1| on
+        entry."""
 
     def projected(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) projected onto the constraints, with the smallest change. Raises TrialError."""
@@ -138,6 +139,9 @@ class Formulation(Protocol):
 
     def state(self, t: float, q: Floats, v: Floats, /) -> "State":
         """The named bodies, beams and joints at one state."""
+
+    def joint_angles(self, q: Floats, /) -> Floats:
+        """The joint coordinates (s, m) from which those of the System at s states are unwrapped: q may count them."""
 
     # Discrete states
 

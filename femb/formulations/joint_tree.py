@@ -28,7 +28,7 @@ from femb.elements import RigidBody
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
-from femb.formulations.tree_frame import Root, TreeFrame, end_pose, free_directions, packed
+from femb.formulations.tree_frame import Root, TreeFrame, end_poses, free_directions, packed
 from femb.formulations.tree_search import ordered_frames
 from femb.layout.layout import Station
 from femb.numerics import rotations
@@ -129,8 +129,8 @@ class JointTree:
 
     def _locked(self, joint: Any) -> Floats:
         """Z of ends without relative rotation: their x axes may point in opposite directions."""
-        ends = [end_pose(self.layout, end, self.system.q0)[1] for end in (joint.first, joint.second)]
-        first, second = (rotations.rotation_matrix(end)[:, X] for end in ends)
+        ends = end_poses(self.layout, [joint.first, joint.second], self.system.q0)[1]
+        first, second = rotations.rotation_matrix(ends)[:, :, X]
         sign = 1.0 if first @ second > 0.0 else -1.0
         return np.diag([sign, sign, 1.0])
 
@@ -204,20 +204,20 @@ class JointTree:
         """
         q = np.empty(self.n_q)
         q[self.internal[0]] = Q[self.internal_index[0]]
-        for frame in self.frames:
-            (r_a, p_a), (r_b, p_b) = (end_pose(self.layout, end, Q) for end in (frame.above, frame.below))
-            if frame.backward:
-                (r_a, p_a), (r_b, p_b) = (r_b, p_b), (r_a, p_a)
-            p = rotations.multiply(rotations.conjugate(p_a), p_b)
-            q[frame.q.start : frame.angles.start] = rotations.rotate_back(p_a, r_b - r_a)[list(frame.strokes)]
-            C = rotations.rotation_matrix(p)
+        r_a, p_a = end_poses(self.layout, [frame.below if frame.backward else frame.above for frame in self.frames], Q)
+        r_b, p_b = end_poses(self.layout, [frame.above if frame.backward else frame.below for frame in self.frames], Q)
+        p = rotations.multiply(rotations.conjugate(p_a), p_b)
+        strokes, rotation = rotations.rotate_back(p_a, r_b - r_a), rotations.rotation_matrix(p)
+        for frame, d, C, quaternion in zip(self.frames, strokes, rotation, p, strict=True):
+            if frame.strokes:
+                q[frame.q.start : frame.angles.start] = d[list(frame.strokes)]
             if frame.rotation == REVOLUTE:
                 C = C @ frame.zero.T
                 q[frame.angles] = np.arctan2(C[Y, X], C[X, X])
             elif frame.rotation == UNIVERSAL:
                 q[frame.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
             elif frame.rotation == SPHERICAL:
-                q[frame.angles] = rotations.normalise(p)
+                q[frame.angles] = rotations.normalise(quaternion)
         numbers = np.flatnonzero(self.coordinate_index >= 0)
         in_q = self.coordinate_index[numbers]
         reference = self.system.discrete.angles if angles is None else angles
@@ -227,6 +227,8 @@ class JointTree:
 
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""
+        if not V.any():
+            return np.zeros(self.n_u)
         u = np.empty(self.n_u)
         u[self.internal[1]] = V[self.internal_index[1]]
         _, _, T, _, B, _ = self.sweep(q[None], np.zeros((1, self.n_u)))

@@ -200,10 +200,12 @@ class RelativeCoordinates(RelativeColumns):
 
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        return float(kinematics.normalise(np.array([i for i, _ in self._indices[1]], dtype=np.int64), q))
+        first = np.array([i for i, _ in self._indices[1]], dtype=np.int64)
+        return float(kinematics.normalise_each(first, q.reshape(-1, self.n_q)))
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
-        """Tolerances of every coordinate and speed: of positions for strokes, of quaternions for rotations."""
+        """Tolerances (n_q,), (n_v,) of every coordinate and speed by ``rtol``, a ratio, and ``atol``: of positions for
+        strokes, of quaternions for rotations."""
         position, quaternion, _ = atol.values(rtol)
         of_q, of_v = np.full(self.n_q, quaternion), np.full(self.n_v, quaternion)
         for frame, (i, j) in zip(self.joints.frames, self._parts, strict=True):

@@ -3,6 +3,8 @@
 from copy import copy
 from typing import Self
 
+import numpy as np
+
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
@@ -16,7 +18,11 @@ def refused(text: str) -> ModelError:
 
 
 class Transformed:
-    """Base of formulations with their own coordinates q and speeds, rates or momenta v."""
+    """Base of formulations with their own coordinates q (n_q,) and speeds, rates or momenta v (n_v,), m, rad and s.
+
+    Methods take these arrays, the inputs u (n_u,) of loads and drivers, the multipliers (n_c,), N and N m, and the
+    time t, s. See `femb.formulations.contract` for what each of them does.
+    """
 
     def __init__(self, system: System) -> None:
         self.system, self.model, self.layout = system, system.model, system.layout
@@ -39,6 +45,16 @@ class Transformed:
         """The System with the unwrapped joint angles at q, if q contains joint angles; else the System."""
         return self.system
 
+    def at(self, q: Floats) -> Self:
+        """The same form after a step to q, from which joint angles are unwrapped."""
+        raise NotImplementedError
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those of the System at s states are unwrapped."""
+        if not self.system.coordinates_of_joints.count:
+            return np.empty((len(q), 0))
+        return np.array([self.at(state).system.discrete.angles for state in q])
+
     def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies, beams and joints at time t (s) and one state."""
         return self.system_at(q).state(t, *(array[0] for array in self.to_system(q[None], v[None])))
@@ -51,7 +67,8 @@ class Transformed:
         return system.inputs_at(t, *(array[0] for array in self.to_system(q[None], v[None])))
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
-        """Test the states of a step for singular configurations; see ``Formulation``."""
+        """Test the states q (s, n_q), v (s, n_v) of a step up to the time t, s, for singular configurations; ``last``,
+        whether the run ends with it; see ``Formulation``."""
         self.system.check_singularities(t, *self.to_system(q, v), last)
 
     def with_discrete(self, discrete: DiscreteState) -> Self:

@@ -33,7 +33,8 @@ class TreeForm(Transformed):
         return result
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
-        """q (n_q,), v (n_v,) projected onto the retained rows in the metric of the mass matrix. Raises TrialError."""
+        """q (n_q,), v (n_v,) projected onto the retained rows in the metric of the mass matrix, or of its ``factors``
+        where given. Raises TrialError."""
         if not self.n_c:
             return q, v
 

@@ -1,6 +1,8 @@
 """Parent joint of each frame of a joint tree, free roots, and the degrees of freedom of a joint from its rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -66,17 +68,17 @@ class TreeFrame:
     first_u: int
     body_velocity: bool = False
 
-    @property
+    @cached_property
     def q(self) -> slice:
         """Its coordinates: strokes, then angles."""
         return slice(self.first_q, self.first_q + len(self.strokes) + ROTATION_SIZES[self.rotation][0])
 
-    @property
+    @cached_property
     def u(self) -> slice:
         """Its speeds."""
         return slice(self.first_u, self.first_u + len(self.strokes) + ROTATION_SIZES[self.rotation][1])
 
-    @property
+    @cached_property
     def angles(self) -> slice:
         """Its angles, or its quaternion, in the coordinates."""
         return slice(self.q.start + len(self.strokes), self.q.stop)
@@ -87,12 +89,17 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
 
     Source: docs/theory/reduced_order.md, section 2.
     """
-    words = {row[0] for row in item.rows}
+    return _free_directions(item.rows)
+
+
+@cache
+def _free_directions(rows: tuple[tuple[Any, ...], ...]) -> tuple[tuple[int, ...], int]:
+    words = {row[0] for row in rows}
     if not words <= {"point", "dot1", "dot2"}:
         raise ValueError("has no coordinates that make one")
-    constrained = {row[1] for row in item.rows if row[0] == "dot2"}
+    constrained = {row[1] for row in rows if row[0] == "dot2"}
     strokes = () if "point" in words else tuple(k for k in (X, Y, Z) if k not in constrained)
-    between_axes = {row for row in item.rows if row[0] == "dot1"}
+    between_axes = {row for row in rows if row[0] == "dot1"}
     if not between_axes:
         return strokes, SPHERICAL
     if between_axes == {("dot1", Z, Z)}:
@@ -104,17 +111,24 @@ def free_directions(item: Any) -> tuple[tuple[int, ...], int]:
     raise ValueError("has no angles that make one")
 
 
-def end_pose(layout: Layout, station: Station, Q: Floats) -> tuple[Floats, Floats]:
-    """Point (3,) and quaternion (4,) of a joint's end at the System's Q; the inertial axes for a negative frame."""
-    if station.frame < 0:
-        return np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-    frame, i = layout.frames[station.frame], layout.frame_q[station.frame]
-    r, p = frame.position, frame.quaternion
-    if frame.freedom:
-        r = Q[i : i + 3]
-    if frame.freedom == 6:
-        p = rotations.normalise(Q[i + 3 : i + 7])
-    return r + rotations.rotate(p, station.offset), rotations.multiply(p, station.rotation)
+def end_poses(layout: Layout, ends: Sequence[Station], Q: Floats) -> tuple[Floats, Floats]:
+    """Points (n, 3) and quaternions (n, 4) of ends of joints at the System's Q; inertial axes for negative frames."""
+    r, p = np.zeros((len(ends), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(ends), 1))
+    turning = []
+    for n, end in enumerate(ends):
+        if end.frame >= 0:
+            frame, i = layout.frames[end.frame], layout.frame_q[end.frame]
+            r[n], p[n] = frame.position, frame.quaternion
+            if frame.freedom:
+                r[n] = Q[i : i + 3]
+            if frame.freedom == 6:
+                p[n] = Q[i + 3 : i + 7]
+                turning.append(n)
+    p[turning] = rotations.normalise(p[turning])
+    offsets, turns = (np.array([getattr(end, word) for end in ends]) for word in ("offset", "rotation"))
+    inertial = np.array([end.frame < 0 for end in ends])[:, None]
+    points, quaternions = r + rotations.rotate(p, offsets), rotations.multiply(p, turns)
+    return np.where(inertial, r, points), np.where(inertial, p, quaternions)
 
 
 def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:

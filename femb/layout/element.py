@@ -1,10 +1,8 @@
 """The contract of batches: a batch evaluates all elements of one class together.
 
-The descriptions, ``femb.elements.item.Item``, build the batches of their class, and ``System`` calls them.
-
-The equations are M a + h + f + J^T lambda = f_applied. Batches give all terms except the constraint forces, which one
-``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, and J a = gamma is d2Phi/dt2 = 0
-(docs/theory/constraints.md).
+The descriptions, ``femb.elements.item.Item``, build the batches of their class, and ``System`` calls them. The
+equations are M a + h + f + J^T lambda = f_applied. Batches give all terms except the constraint forces, which one
+``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, J a = gamma is d2Phi/dt2 = 0.
 
 Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation changes no batch.
 """
@@ -12,6 +10,7 @@ Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. A
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -37,10 +36,7 @@ class InputError(TrialError):
 
 
 def raised(label: str, t: float, error: Exception) -> InputError:
-    """The error for an exception in a user's function, to be raised from it.
-
-    As a TrialError it makes the stepper try shorter steps, down to the smallest one.
-    """
+    """The TrialError for an exception in a user's function, to be raised from it: steppers try shorter steps."""
     return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
@@ -84,6 +80,7 @@ class Input:
 
 
 B = TypeVar("B", bound="Batch")
+OfMotion = Callable[[B, Floats, Floats, Floats, Floats], Floats]
 
 
 class Batch:
@@ -124,6 +121,10 @@ class Batch:
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         """out += M a + h + f - f_applied."""
         raise NotImplementedError
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        """``residual`` of these arrays, whose entries change from call to call, as a function without arguments."""
+        return partial(self.residual, u, q, v, a, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
@@ -182,13 +183,10 @@ class Batch:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
 
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of the batch beams."""
+        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of ``beams``."""
 
-    def field_part(
-        self, batch: B, of: "Callable[[B, Floats, Floats, Floats, Floats], Floats]", u: Floats, q: Floats
-    ) -> Floats | float:
-        """What a field of forces on every mass, such as gravity, adds to of(batch, u, q, v, a), a quantity (s, ...) of
-        another batch that is linear in forces of inertia."""
+    def field_part(self, batch: B, of: "OfMotion[B]", u: Floats, q: Floats) -> Floats | float:
+        """What a field of forces on every mass adds to of(batch, u, q, v, a) (s, ...), linear in forces of inertia."""
         return 0.0
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
@@ -219,8 +217,7 @@ class Batch:
         return other
 
     def unfixed(self, n_q: int, n_v: int) -> Self:
-        """The batch of a model whose fixed frames may move: frame i has q[n_q + 7 i :] and v[n_v + 6 i :], without
-        rows and columns in matrices. Elements on fixed frames that have mass implement it."""
+        """The batch, where the fixed frame i has q[n_q + 7 i :] and v[n_v + 6 i :]; its matrices are as before."""
         return self
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:

@@ -123,6 +123,8 @@ class Layout(Numbering):
 
     def to_inertial(self, time: Floats, position: Floats, velocity: Floats) -> tuple[Floats, Floats]:
         """Inertial position and velocity (k, ..., 3) from those relative to the origin at the instants time (k,)."""
+        if not self.origin_velocity.any():
+            return self.origin + position, self.origin_velocity + velocity
         path = np.reshape(time, (-1,) + (1,) * (position.ndim - 1)) * self.origin_velocity
         return self.origin + path + position, self.origin_velocity + velocity
 

@@ -54,6 +54,9 @@ class _Names:
     def __iter__(self) -> Any:
         return iter(self._names)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._names)
+
 
 class State:
     """An instant ``time`` of a system with coordinates q (n_q,) and velocities v (n_v,).

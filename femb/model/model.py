@@ -9,7 +9,18 @@ from numpy.typing import ArrayLike
 from femb.base import html
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
-from femb.elements import CATALOGUE, Attachment, FlexibleBody, Ground, Interface, Load, PointMass, RigidBody, Section
+from femb.elements import (
+    CATALOGUE,
+    Attachment,
+    FlexibleBody,
+    Ground,
+    Interface,
+    Load,
+    ModalDamping,
+    PointMass,
+    RigidBody,
+    Section,
+)
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
@@ -28,7 +39,7 @@ class Model:
     title : for reports. gravity : uniform, inertial axes, (3,) m/s2.
 
     ``add`` refuses a second item of the same name; ``problems`` lists errors between items, such as a beam on an
-    unknown body. The order of adding does not matter.
+    unknown body. The order of adding does not matter. Raises ModelError: a title or gravity of another type.
     """
 
     def __init__(self, title: str = "", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
@@ -122,6 +133,11 @@ class Model:
     def springs(self) -> dict[str, Any]:
         """Springs and dashpots, by name."""
         return self.tables["springs"]
+
+    @property
+    def modal_damping(self) -> dict[str, ModalDamping]:
+        """Damping by modes, by name."""
+        return self.tables["modal_damping"]
 
     def items(self) -> Iterator[Item]:
         """Every item, without figures, table by table in the order of the catalogue."""

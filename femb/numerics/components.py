@@ -1,5 +1,6 @@
 """Components of vectors, quaternions and matrices with any leading axes; Python numbers of single vectors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,8 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+
+SCALARS = frozenset((float, complex))
 
 
 def as_components(x: ArrayLike, count: int, what: str) -> Floats:
@@ -19,11 +22,20 @@ def as_components(x: ArrayLike, count: int, what: str) -> Floats:
     return array
 
 
-def entries_of(x: Floats) -> tuple[Floats, ...]:
+def entries_of(x: Floats) -> Sequence[Any]:
     """The components (...) of (..., n); Python numbers of one vector (n,), for which numpy's calls take longer."""
     if x.ndim == 1 and x.dtype.char in "dD":
-        return tuple(x.tolist())
+        entries: list[Any] = x.tolist()
+        return entries
     return tuple(x[..., k] for k in range(x.shape[-1]))
+
+
+def components(x: ArrayLike, count: int, what: str) -> Sequence[Any]:
+    """The ``count`` components (...) of (..., count), as of ``entries_of``. Raises ModelError."""
+    if type(x) is np.ndarray and x.shape == (count,) and x.dtype.char == "d":
+        entries: list[Any] = x.tolist()
+        return entries
+    return entries_of(as_components(x, count, what))
 
 
 def rows_of(R: Floats) -> tuple[Floats, ...]:
@@ -33,7 +45,7 @@ def rows_of(R: Floats) -> tuple[Floats, ...]:
 
 def stacked(*entries: Any) -> Floats:
     """(..., n) of components (...), broadcast: np.stack, but faster for few numbers."""
-    if all(type(entry) is float or type(entry) is complex for entry in entries):
+    if SCALARS.issuperset(map(type, entries)):
         return np.array(entries)
     out = np.empty((*np.broadcast_shapes(*map(np.shape, entries)), len(entries)), dtype=np.result_type(*entries))
     for k, entry in enumerate(entries):

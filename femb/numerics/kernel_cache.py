@@ -3,10 +3,6 @@
 numba's cache files are pickles: loading one can execute arbitrary code, and numba fails on damaged ones. Here each file
 begins with a digest of its name and content; a file with a wrong digest is deleted and its kernel compiled again. If no
 trusted folder exists, or a file cannot be written, kernels are compiled in memory, with a warning.
-
-Before numba loads a kernel it prepares for compilation: it imports what it knows of Python, numpy and LAPACK, which
-takes longer than the start of femb itself. Machine code needs none of it, only the addresses of numba's runtime, so
-with tested versions of numba kernels are loaded without it; numba prepares itself once there is something to compile.
 """
 
 import hashlib
@@ -18,14 +14,13 @@ import uuid
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import caching
 
-from femb.numerics import kernel_compiler
+from femb.numerics.kernel_loader import LOADS_ALONE, add_runtime, loaded
 
 # The internal names of numba that this module uses: if one is missing, kernels are compiled in memory.
 RELIED_ON = {
@@ -35,21 +30,6 @@ RELIED_ON = {
 }
 KNOWN = all(hasattr(getattr(caching, kind, None), name) for kind, names in RELIED_ON.items() for name in names)
 DIGEST = hashlib.sha256
-
-
-def _loads_alone() -> bool:
-    """Whether kernels can be loaded without what compilation needs: a tested numba with the names that this takes."""
-    if not kernel_compiler.KNOWN or not hasattr(getattr(caching, "FunctionCache", None), "_load_overload"):
-        return False
-    try:
-        from llvmlite.binding import add_symbol
-        from numba.core.runtime._nrt_python import c_helpers
-    except ImportError:
-        return False
-    return callable(add_symbol) and isinstance(c_helpers, dict)
-
-
-LOADS_ALONE = KNOWN and _loads_alone()
 
 
 class KernelCacheWarning(UserWarning):
@@ -139,16 +119,6 @@ def _warn(reason: str) -> None:
 _warned: list[str] = []
 
 
-@cache
-def _add_runtime() -> None:
-    """Give the linker the addresses of numba's runtime, under the names by which machine code refers to them."""
-    from llvmlite.binding import add_symbol
-    from numba.core.runtime._nrt_python import c_helpers
-
-    for name, address in c_helpers.items():
-        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
-
-
 if KNOWN:
 
     class _InMemory(caching.NullCache):
@@ -172,7 +142,7 @@ if KNOWN:
             try:
                 if not LOADS_ALONE:
                     return super().load_overload(sig, target_context)
-                _add_runtime()
+                add_runtime()
                 return self._load_overload(sig, target_context)
             except Exception:
                 # Whatever is wrong with the file, the kernel can be compiled again.
@@ -205,7 +175,7 @@ if KNOWN:
 
         def _load_data(self, name: str) -> Any:
             content = self._checked(Path(self._data_path(name)))
-            return None if content is None else pickle.loads(content)
+            return None if content is None else loaded(content)
 
         def _save_data(self, name: str, data: Any) -> None:
             self._put(Path(self._data_path(name)), self._dump(data))

@@ -1,11 +1,11 @@
 """Compilation of kernels with numba: faster with tested versions, by plain ``numba.njit`` with others.
 
-Four measures go beyond numba's public interface. During a compilation the overload of an operator for given operand
+Five measures go beyond numba's public interface. During a compilation the overload of an operator for given operand
 types is resolved once instead of at every use, which saves a third of the compile time. Kernels that only kernels call
 get no Python wrapper, which saves an eighth. An undocumented option compiles kernels that allocate nothing without
 reference counting, which saves a third of the time of a beam's force. Packages that extend numba are imported only for
-a compilation. If the version of numba was not tested, or an
-internal name is missing, ``numba.njit`` alone compiles.
+a compilation, and numpy's masked arrays not at all. If the version of numba was not tested, or an internal name is
+missing, ``numba.njit`` alone compiles.
 """
 
 import os
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numba
+import numpy as np
 
 # The first and the last tested version of numba (major, minor).
 TESTED = (0, 60), (0, 68)
@@ -36,6 +37,8 @@ def _known() -> bool:
         from numba.core.compiler import Compiler
         from numba.core.compiler_lock import global_compiler_lock
         from numba.core.registry import CPUDispatcher
+        from numba.core.types.containers import BaseTuple
+        from numba.np.numpy_support import from_dtype, map_layout
     except ImportError:
         return False
     names = (
@@ -43,8 +46,11 @@ def _known() -> bool:
         (Compiler, "compile_extra"),
         (CPUDispatcher, "_compile_for_args"),
         (CPUDispatcher, "_compilation_chain_init_hook"),
+        (CPUDispatcher, "typeof_pyval"),
+        (BaseTuple, "from_types"),
     )
-    return callable(global_compiler_lock) and all(hasattr(kind, name) for kind, name in names)
+    functions = (global_compiler_lock, from_dtype, map_layout)
+    return all(map(callable, functions)) and all(hasattr(kind, name) for kind, name in names)
 
 
 KNOWN = _known()
@@ -75,6 +81,8 @@ if KNOWN:
     from numba.core.compiler import Compiler
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import CPUDispatcher
+    from numba.core.types.containers import BaseTuple
+    from numba.np.numpy_support import from_dtype, map_layout
 
     _overloads: dict[Any, Any] = {}
 
@@ -115,6 +123,25 @@ if KNOWN:
         def _compilation_chain_init_hook(self) -> None:
             """Nothing: numba would import every package that registers types of its own, before it looks for machine
             code; a compilation imports them."""
+
+        def typeof_pyval(self, val: Any) -> Any:
+            """numba's type of an argument."""
+            found = _type_of(val)
+            if found is None:
+                return super().typeof_pyval(val)
+            self._types_active_call.add(found)
+            return found
+
+    def _type_of(value: Any) -> Any:
+        """The type of an array of numbers, or a tuple of them and of numbers; None for others. For arrays numba's own
+        test imports numpy's masked arrays, to refuse them."""
+        if type(value) is np.ndarray and value.dtype.kind in "biufc":
+            layout, readonly = map_layout(value), not value.flags.writeable
+            return types.Array(from_dtype(value.dtype), value.ndim, layout, readonly=readonly)
+        if type(value) is tuple and value:
+            parts = [numba.typeof(part) if type(part) in (int, float) else _type_of(part) for part in value]
+            return None if None in parts else BaseTuple.from_types(parts)
+        return None
 
     class InnerKernel(Kernel):
         """A kernel that only kernels call: compiled without a Python wrapper."""

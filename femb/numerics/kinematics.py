@@ -57,9 +57,11 @@ def normalise(quaternion_q, q):
 
 @kernel
 def normalise_each(quaternion_q, q):
-    """Scale the quaternions in q (s, n_q) to unit length, in place."""
+    """``normalise`` of s states (s, n_q)."""
+    worst = 0.0
     for s in range(q.shape[0]):
-        normalise(quaternion_q, q[s])
+        worst = max(worst, normalise(quaternion_q, q[s]))
+    return worst
 
 
 @kernel

@@ -17,22 +17,25 @@ USC thesis 2014, chapter 2; [T] Thompson, AIAA 2011-6277, appendix.
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.numerics.components import as_components, entries_of, length_of, matrix_of, rows_of, stacked
+from femb.numerics.components import as_components, components, entries_of, length_of, matrix_of, rows_of, stacked
 
 # Largest difference of R R^T from the identity: matrices typed with three digits pass.
 ORTHOGONALITY = 1e-3
+CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
     """Hamilton product ``p q`` (..., 4): the rotation ``q``, then the rotation ``p``, both about inertial axes."""
-    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion p"))
-    q0, q1, q2, q3 = entries_of(as_components(q, 4, "quaternion q"))
+    p0, p1, p2, p3 = components(p, 4, "quaternion p")
+    q0, q1, q2, q3 = components(q, 4, "quaternion q")
     return stacked(
         p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
         p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
@@ -43,7 +46,7 @@ def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
 
 def conjugate(p: ArrayLike) -> Floats:
     """``p* = (p0, -p1, -p2, -p3)``, the inverse rotation of a unit quaternion (..., 4)."""
-    result: Floats = as_components(p, 4, "quaternion") * np.array([1.0, -1.0, -1.0, -1.0])
+    result: Floats = as_components(p, 4, "quaternion") * CONJUGATE
     return result
 
 
@@ -61,24 +64,21 @@ def normalise(p: ArrayLike) -> Floats:
         norm = np.sqrt(np.sum(p * p, axis=-1, keepdims=True))
         zero = bool(np.any(norm == 0.0))
     if zero:
-        raise ModelError.at(
-            (),
-            "a quaternion is zero and gives no orientation; it must have length 1. "
-            "For no rotation write (1, 0, 0, 0), scalar first.",
-        )
+        advice = "For no rotation write (1, 0, 0, 0), scalar first."
+        raise ModelError.at((), f"a quaternion is zero and gives no orientation; it must have length 1. {advice}")
     result: Floats = p / norm
     return result
 
 
 def left_matrix(p: ArrayLike) -> Floats:
     """Matrix (..., 4, 4) of multiplication by ``p`` from the left: ``p q = left_matrix(p) @ q``."""
-    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    p0, p1, p2, p3 = components(p, 4, "quaternion")
     return matrix_of((p0, -p1, -p2, -p3), (p1, p0, -p3, p2), (p2, p3, p0, -p1), (p3, -p2, p1, p0))
 
 
 def right_matrix(q: ArrayLike) -> Floats:
     """Matrix (..., 4, 4) of multiplication by ``q`` from the right: ``p q = right_matrix(q) @ p``."""
-    q0, q1, q2, q3 = entries_of(as_components(q, 4, "quaternion"))
+    q0, q1, q2, q3 = components(q, 4, "quaternion")
     return matrix_of((q0, -q1, -q2, -q3), (q1, q0, q3, -q2), (q2, -q3, q0, q1), (q3, q2, -q1, q0))
 
 
@@ -89,7 +89,7 @@ def rate_body(p: ArrayLike) -> Floats:
     orthonormal and ``rate_body(p) @ p`` is zero: ``p`` and the rows are the columns of ``left_matrix(p)``.
     Source: L in [T] (25); half of the body matrix in [C] (21).
     """
-    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    p0, p1, p2, p3 = components(p, 4, "quaternion")
     return matrix_of((-p1, p0, p3, -p2), (-p2, -p3, p0, p1), (-p3, p2, -p1, p0))
 
 
@@ -97,11 +97,10 @@ def rate_inertial(p: ArrayLike) -> Floats:
     """Map (..., 3, 4) from the rate of a quaternion to the angular velocity in inertial axes.
 
     ``omega_inertial = 2 rate_inertial(p) @ pdot``; ``rate_inertial(p) @ rate_body(p).T`` is the
-    rotation matrix. ``p`` and its rows are the columns of ``right_matrix(p)``.
-
-    Source: G in [T], appendix; half of A in [C] (3).
+    rotation matrix. ``p`` and its rows are the columns of ``right_matrix(p)``. Source: G in [T], appendix; half of A in
+    [C] (3).
     """
-    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    p0, p1, p2, p3 = components(p, 4, "quaternion")
     return matrix_of((-p1, p0, -p3, p2), (-p2, p3, p0, -p1), (-p3, -p2, p1, p0))
 
 
@@ -116,15 +115,15 @@ def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
 
 def cross(x: ArrayLike, y: ArrayLike) -> Floats:
     """Cross product (..., 3): np.cross, but faster for two vectors."""
-    x0, x1, x2 = entries_of(as_components(x, 3, "vector"))
-    y0, y1, y2 = entries_of(as_components(y, 3, "vector"))
+    x0, x1, x2 = components(x, 3, "vector")
+    y0, y1, y2 = components(y, 3, "vector")
     return stacked(x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0)
 
 
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
-    x0, x1, x2 = entries_of(as_components(x, 3, "vector"))
-    zero = np.zeros_like(x0)
+    x0, x1, x2 = components(x, 3, "vector")
+    zero = 0.0 if isinstance(x0, float) else np.zeros_like(x0)
     return matrix_of((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
 
 
@@ -133,7 +132,7 @@ def rotation_matrix(p: ArrayLike) -> Floats:
 
     For ``|p|`` other than one it is ``p.p`` times a rotation, as is ``rotate``. Source: [C] (16) with ``p.p = 1``.
     """
-    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
+    p0, p1, p2, p3 = components(p, 4, "quaternion")
     a, b, c, d = p0 * p0, p1 * p1, p2 * p2, p3 * p3
     return matrix_of(
         (a + b - c - d, 2.0 * (p1 * p2 - p0 * p3), 2.0 * (p1 * p3 + p0 * p2)),
@@ -149,6 +148,9 @@ def from_matrix(R: ArrayLike) -> Floats:
     rotation. Source: largest-component form of [T], appendix.
     """
     R = np.asarray(R, dtype=np.float64)
+    p = _of_rotation(R.tolist()) if R.shape == (3, 3) else None
+    if p is not None:
+        return p
     if R.shape[-2:] != (3, 3):
         raise ModelError.at((), f"rotation matrix has shape {R.shape}; it must be (..., 3, 3).")
     error = np.max(np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)), initial=0.0)
@@ -158,26 +160,41 @@ def from_matrix(R: ArrayLike) -> Floats:
             f"matrix is not a rotation: an entry of R R^T is off the identity's by {error:.2g} (at most "
             f"{ORTHOGONALITY:g}). Its columns must be the body axes in inertial components, of unit length.",
         )
-    (x, xy, xz), (yx, y, yz), (zx, zy, z) = (entries_of(row) for row in rows_of(R))
-    if np.any(x * (y * z - yz * zy) + xy * (yz * zx - yx * z) + xz * (yx * zy - y * zx) < 0.0):
+    if np.any(np.linalg.det(R) < 0.0):
         raise ModelError.at((), "matrix is a reflection (determinant -1), not a rotation. Reverse one of the axes.")
-    a, b, c, d, e, f = zy - yz, xz - zx, yx - xy, xy + yx, xz + zx, yz + zy
-    # 4 p p^T: any row is a multiple of p; the row of the largest component, at least 1/2, is the accurate one
-    squares = matrix_of(
-        (1 + x + y + z, a, b, c), (a, 1 + x - y - z, d, e), (b, d, 1 - x + y - z, f), (c, e, f, 1 - x - y + z)
-    )
-    if squares.ndim == 2:
-        p = normalise(squares[np.argmax(squares.diagonal())])
-        return -p if p[0] < 0.0 else p
+    squares = matrix_of(*_squares([entries_of(row) for row in rows_of(R)]))
     largest = np.argmax(np.diagonal(squares, axis1=-2, axis2=-1), axis=-1)
     p = normalise(np.take_along_axis(squares, largest[..., None, None], axis=-2)[..., 0, :])
     return np.where(p[..., :1] < 0.0, -p, p)
 
 
+def _of_rotation(R: Sequence[Any]) -> Floats | None:
+    """``from_matrix`` of one matrix in Python numbers, for which numpy's calls take longer; None if it is none."""
+    for k, row in enumerate(R):
+        for m, other in enumerate(R[: k + 1]):
+            error = row[0] * other[0] + row[1] * other[1] + row[2] * other[2] - (k == m)
+            if not -ORTHOGONALITY <= error <= ORTHOGONALITY:
+                return None
+    (x, xy, xz), (yx, y, yz), (zx, zy, z) = R
+    if x * (y * z - yz * zy) + xy * (yz * zx - yx * z) + xz * (yx * zy - y * zx) < 0.0:
+        return None
+    squares = _squares(R)
+    diagonal = [row[k] for k, row in enumerate(squares)]
+    p = normalise(np.array(squares[diagonal.index(max(diagonal))]))
+    return -p if p[0] < 0.0 else p
+
+
+def _squares(R: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+    """4 p p^T: any row is a multiple of p; the row of the largest component, at least 1/2, is the accurate one."""
+    (x, xy, xz), (yx, y, yz), (zx, zy, z) = R
+    a, b, c, d, e, f = zy - yz, xz - zx, yx - xy, xy + yx, xz + zx, yz + zy
+    return (1 + x + y + z, a, b, c), (a, 1 + x - y - z, d, e), (b, d, 1 - x + y - z, f), (c, e, f, 1 - x - y + z)
+
+
 def rotate(p: ArrayLike, x: ArrayLike) -> Floats:
     """Inertial components (..., 3) of a vector with body components ``x``: ``p (0, x) p*``, [C] (14)."""
-    p0, p1, p2, p3 = entries_of(as_components(p, 4, "quaternion"))
-    x1, x2, x3 = entries_of(as_components(x, 3, "vector"))
+    p0, p1, p2, p3 = components(p, 4, "quaternion")
+    x1, x2, x3 = components(x, 3, "vector")
     a = p0 * p0 - p1 * p1 - p2 * p2 - p3 * p3
     b = 2.0 * (p1 * x1 + p2 * x2 + p3 * x3)
     c = 2.0 * p0

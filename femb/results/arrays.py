@@ -41,6 +41,26 @@ class ByName(Mapping[str, Value]):
     def __len__(self) -> int:
         return len(self._names)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._names)
+
+
+class ReadOnly(ByName[Value]):
+    """A mapping that cannot be changed, whose names notebooks complete."""
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        super().__init__(values.keys())
+        self._values = values
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self._values, **other}
+
+    def __repr__(self) -> str:
+        return f"<{listing(self)}>"
+
 
 class LazyArrays(ByName[np.ndarray]):
     """Arrays that are loaded on first use; their shapes are known before."""
@@ -112,7 +132,7 @@ def frozen(array: Any) -> np.ndarray:
 def read_only(arrays: Arrays) -> Arrays:
     if isinstance(arrays, LazyArrays):
         return arrays
-    return MappingProxyType({path: frozen(array) for path, array in arrays.items()})
+    return ReadOnly({path: frozen(array) for path, array in arrays.items()})
 
 
 def shapes_of(arrays: Arrays) -> Mapping[str, tuple[int, ...]]:

@@ -3,7 +3,7 @@
 States inside steps come from ``femb.results.instants``.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import located
-from femb.system.constraints import least_multipliers
+from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
 
@@ -45,17 +45,58 @@ class Frames:
         return type(self)(*(getattr(self, field.name)[some] for field in fields(self)))
 
 
+@dataclass(frozen=True)
+class SystemsAt:
+    """The Systems of k states: ``systems``, whose joint coordinates are unwrapped from ``angles`` (k, m)."""
+
+    systems: list[System]
+    angles: Floats
+
+    @classmethod
+    def of(cls, form: Formulation, states: Floats) -> "SystemsAt":
+        """Those of a formulation at states (k, n_q), whose coordinates may count the revolutions of joints."""
+        return cls([form.system] * len(states), form.joint_angles(states))
+
+    @classmethod
+    def joined(cls, parts: "list[SystemsAt]") -> "SystemsAt":
+        """The concatenation of parts."""
+        systems = [system for part in parts for system in part.systems]
+        return cls(systems, np.concatenate([part.angles for part in parts]))
+
+    def __getitem__(self, some: slice) -> "SystemsAt":
+        return SystemsAt(self.systems[some], self.angles[some])
+
+    @property
+    def latched_alike(self) -> bool:
+        """Whether no latch switched between the states."""
+        first = self.systems[0].discrete
+        states = [system.discrete for system in dict.fromkeys(self.systems)]
+        return all(state.engaged is first.engaged and state.latched is first.latched for state in states)
+
+    def at(self, k: int) -> System:
+        """The System at one state."""
+        system, angles = self.systems[k], self.angles[k]
+        if np.array_equal(angles, system.discrete.angles):
+            return system
+        return system.with_discrete(replace(system.discrete, angles=angles))
+
+    def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Coordinates, unwrapped, and rates (k, m) of all joints at the states q (k, n_q), v (k, n_v)."""
+        joints = self.systems[0].coordinates_of_joints
+        values, rates, _ = joints.measure(q, v)
+        return joints.unwrapped(values, self.angles), rates
+
+
 def output_frames(form: Formulation, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
     """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k,), times (k,)."""
-    systems = [system_at(form, state) for state in q]
-    return projected_frames(systems, times, *form.to_system(q, v), work)
+    return projected_frames(SystemsAt.of(form, q), times, *form.to_system(q, v), work)
 
 
-def projected_frames(systems: list[System], times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
+def projected_frames(systems: SystemsAt, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
     """Output at states of a System close to its constraints, projected on them. Raises SolveError."""
     q, v = q.copy(), v.copy()
     u = inputs_of(systems, times, q, v)
-    for k, system in enumerate(systems):
+    for k, system in enumerate(systems.systems):
         with located(float(times[k])):
             q[k], v[k] = system.projected(u[k], q[k], v[k])
     return frames_of(systems, times, u, q, v, work)
@@ -76,39 +117,27 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
 
 
 def frames_of(
-    systems: list[System], times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
+    systems: SystemsAt, times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
 ) -> Frames:
     """Output at states on the constraints; of_motion : accelerations (k, n_v) of the motion, else from the forces."""
-    system = systems[0]
+    system = systems.systems[0]
     a, multipliers = system.forward_each(u, q, v)
-    coordinates, rates = np.empty((2, len(q), system.coordinates_of_joints.count))
-    for k, local in enumerate(systems):
-        if rates.size:
-            coordinates[k], rates[k] = local.joint_motion(q[k], v[k])
-        if system.layout.has_loops:
-            multipliers[k] = least_multipliers(system, u[k], q[k], multipliers[k])
+    coordinates, rates = systems.joint_motion(q, v)
+    multipliers = least_multipliers(system, u, q, multipliers)
     residual = np.zeros((len(q), 2))
     if system.audited:
         residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, residual)
 
 
-def inputs_of(systems: list[System], times: Floats, q: Floats, v: Floats) -> Floats:
+def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats:
     """u (k, n_u) at times and states."""
-    if systems[0].inputs_of_time:
-        together = systems[0].inputs_of_times(times)
+    system = systems.systems[0]
+    if not system.inputs_of_state and systems.latched_alike:
+        together = system.inputs_of_times(times, systems.angles)
         if together is not None:
             return together
-    u = np.empty((len(times), systems[0].n_u))
-    for k, system in enumerate(systems):
-        u[k] = system.inputs_at(float(times[k]), q[k], v[k])
+    u = np.empty((len(times), system.n_u))
+    for k, t in enumerate(times.tolist()):
+        u[k] = systems.at(k).inputs_at(t, q[k], v[k])
     return u
-
-
-def system_at(form: Formulation, state: Floats) -> System:
-    """The System with the revolutions of joints at a state.
-
-    The coordinates of another formulation may contain them; the System counts them from step to step.
-    """
-    system = form.system
-    return system if form is system else form.at(state).system

@@ -16,14 +16,14 @@ A run collects instants and evaluates those of many steps together.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
+from itertools import groupby
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
-from femb.results.frames import Frames, frames_of, inputs_of, projected_frames, system_at
+from femb.results.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
 from femb.steppers.contract import Step, left_limit
 from femb.system.block_lu import SingularError
 from femb.system.stacked import matrices_each, projected_each
@@ -43,11 +43,11 @@ TOGETHER = 1 << 16
 class Instants:
     """Consecutive output instants inside a step from start to end (s), interpolated and not corrected yet.
 
-    systems : of each. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates of the
-    System.
+    systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates
+    of the System.
     """
 
-    systems: list[System]
+    systems: SystemsAt
     time: Floats
     q: Floats
     v: Floats
@@ -61,7 +61,7 @@ def step_instants(form: Formulation, step: Step, times: Floats) -> Instants:
     """The instants at times (k,) inside a step of a formulation; a time may exceed its end by rounding."""
     states, speeds, work = step(times)
     a = form.accelerations_to_system(states, speeds, step.accelerations(times))
-    systems = [system_at(form, state) for state in states]
+    systems = SystemsAt.of(form, states)
     return Instants(systems, times, *form.to_system(states, speeds), work, a, step.start, step.end)
 
 
@@ -71,7 +71,7 @@ def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
     Where inputs jump at the end of a step, the output is that after the jump, except ``unbalanced``. Raises SolveError.
     """
     frames: list[Frames] = []
-    for _, group in groupby(parts, lambda part: 0 if isinstance(part, Frames) else id(part.systems[0].solver)):
+    for _, group in groupby(parts, lambda part: 0 if isinstance(part, Frames) else id(part.systems.systems[0].solver)):
         instants: list[Instants] = []
         for part in group:
             if isinstance(part, Frames):
@@ -90,52 +90,51 @@ def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
 
 
 def _interpolated(part: Instants) -> Frames:
-    system = part.systems[0]
-    coordinates, rates = np.empty((2, len(part.time), system.coordinates_of_joints.count))
-    for k, local in enumerate(part.systems if rates.size else []):
-        coordinates[k], rates[k] = local.joint_motion(part.q[k], part.v[k])
+    system = part.systems.systems[0]
+    coordinates, rates = part.systems.joint_motion(part.q, part.v)
     u = inputs_of(part.systems, part.time, part.q, part.v)
     multipliers, balance = np.zeros((len(part.time), system.n_c)), np.zeros((len(part.time), 2))
     return Frames(part.time, part.q, part.v, part.work, u, part.a, multipliers, coordinates, rates, balance)
 
 
 def _evaluated(parts: list[Instants]) -> Frames:
-    systems = list(chain.from_iterable(part.systems for part in parts))
+    systems = SystemsAt.joined([part.systems for part in parts])
+    system = systems.systems[0]
     time, q, v, work, a = (
         np.concatenate([getattr(part, word) for part in parts]) for word in ("time", "q", "v", "work", "a")
     )
     before = np.concatenate([np.minimum(part.time, left_limit(part.end, part.start)) for part in parts])
     mu = np.concatenate([np.full(len(part.time), STIFF / (part.end - part.start)) for part in parts])
     u = inputs_of(systems, before, q, v)
-    together = max(1, TOGETHER // max(1, systems[0].pattern.size))
+    together = max(1, TOGETHER // max(1, system.pattern.size))
     try:
         for first in range(0, len(time), together):
             some = slice(first, first + together)
-            q[some], v[some] = _corrected(systems[0], u[some], q[some], v[some], a[some], mu[some])
+            q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some])
     except TrialError:
         if len(parts) > 1:
             return Frames.joined([_evaluated([part]) for part in parts])
         # beyond a singularity or a fold that the step itself did not reach
         (part,) = parts
         return projected_frames(systems, time, part.q, part.v, work)
-    if systems[0].inputs_of_state:
+    if system.inputs_of_state:
         u = inputs_of(systems, before, q, v)
     frames = frames_of(systems, time, u, q, v, work, a)
     last = -1
     for part in parts:
         last += len(part.time)
         if part.time[-1] >= part.end:
-            frames = _after_jump(systems[last], frames, last)
+            frames = _after_jump(systems[last : last + 1], frames, last)
     return frames
 
 
-def _after_jump(system: System, frames: Frames, k: int) -> Frames:
+def _after_jump(system: SystemsAt, frames: Frames, k: int) -> Frames:
     """The same output, at instant k that after a jump of the inputs, if they jump there."""
     at = slice(k, k + 1)
     time, q, v = frames.time[at], frames.q[at], frames.v[at]
-    if np.allclose(inputs_of([system], time, q, v), frames.u[at], SMOOTH, 0.0):
+    if np.allclose(inputs_of(system, time, q, v), frames.u[at], SMOOTH, 0.0):
         return frames
-    after = projected_frames([system], time, q, v, frames.work[at])
+    after = projected_frames(system, time, q, v, frames.work[at])
     after = replace(after, unbalanced=frames.unbalanced[at])
     parts = [frames.part(slice(0, k)), after, frames.part(slice(k + 1, None))]
     return Frames.joined([part for part in parts if len(part.time)])
@@ -154,7 +153,7 @@ def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: F
         y = np.ascontiguousarray(x[:, : system.n_v])
         sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
         q, v = q + system.rates(q, y) / mu[:, None], v + y
-        system.normalise_each(q)
+        system.normalise(q)
         q, v = projected_each(system, u, q, v, matrices.factors)
     # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
     better = (sizes[-1] <= sizes[0])[:, None]

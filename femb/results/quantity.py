@@ -1,5 +1,6 @@
 """Named arrays of results: quantities with shape, unit and meaning, and the groups that contain them."""
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -101,6 +102,13 @@ class Group:
         """The quantities of this kind of group, by name."""
         return {name: var for name, var in vars(cls).items() if isinstance(var, Quantity)}
 
+    @property
+    def attachments(self) -> dict[str, dict[str, Any]]:
+        """Where the item attaches, by its field, as ``first`` of a joint: the ``body``, or the ``beam`` and its
+        ``node`` from 0, and the point ``at`` (m) in the axes of the body or section; empty in files before femb 0.2."""
+        result: dict[str, dict[str, Any]] = json.loads(str(self.attributes.get("attachments", "{}")))
+        return result
+
     def at(self, k: int) -> dict[str, np.ndarray]:
         """Its arrays at output time k, and its constant arrays."""
         return {name: self[name][k] if name in self.series else self[name] for name in self.arrays}
@@ -142,22 +150,26 @@ class Groups(ByName[GroupType]):
         for path in attributes:
             if path.startswith(kind + "/"):
                 paths.setdefault(path.split("/")[1], [])
-        self._groups = {
-            name: make(f"{kind}/{name}", Chosen(own, arrays), attributes, series) for name, own in paths.items()
-        }
-        super().__init__(self._groups)
+        # made on first use, since few are asked for in a large model
+        self._made: dict[str, GroupType] = {}
+        self._make, self._paths, self._of = make, paths, (arrays, attributes, series)
+        super().__init__(paths)
 
     def __getitem__(self, name: str) -> GroupType:
-        if name not in self._groups:
-            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self._groups)}{self._selected}")
-        return self._groups[name]
+        if name not in self._names:
+            raise ResultError(f"no {name!r} among the {self._kind}; there are: {listing(self)}{self._selected}")
+        if name not in self._made:
+            arrays, attributes, series = self._of
+            of_group = Chosen(self._paths[name], arrays)
+            self._made[name] = self._make(f"{self._kind}/{name}", of_group, attributes, series)
+        return self._made[name]
 
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self._groups)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_made": dict(self), "_of": ({}, {}, ())}
 
     def get(self, name: str, default: Any = None) -> Any:
         """The group of that name, or ``default``."""
-        return self._groups.get(name, default)
+        return default if name not in self._names else self[name]
 
     def __repr__(self) -> str:
-        return f"<{self._kind}: {listing(self._groups)}>"
+        return f"<{self._kind}: {listing(self)}>"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.values import shown
 from femb.results.arrays import Content, LazyArrays, joined, visible
 from femb.results.journal_reader import JournalReader, is_journal
 from femb.results.locks import is_locked
@@ -19,7 +20,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
 # Attributes in JSON, and the type of their content.
-STRUCTURED = {"shape": dict, "names": list}
+STRUCTURED = {"shape": dict, "names": list, "attachments": dict}
 
 
 def part_of(path: Path) -> Path:
@@ -72,7 +73,11 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
 def find_results(path: Path) -> Path:
     """The result file of a path: the file itself, or of a folder the finished ``results.h5``, or else the file of the
     unfinished or killed run."""
-    if not path.is_dir():
+    try:
+        folder = path.is_dir()
+    except OSError as error:  # such as a name that is too long
+        raise ResultError(f"{shown(str(path))}: cannot be read as a result file ({error.strerror})") from error
+    if not folder:
         return path
     file = path / "results.h5"
     part = part_of(file)

@@ -14,6 +14,7 @@ from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.elements.records import Records
 from femb.results.arrays import NOTHING
+from femb.results.attachments import attachments
 from femb.results.audit import AuditWatch
 from femb.results.frames import Frames
 from femb.results.groups import GROUPS
@@ -82,8 +83,9 @@ class Recorder:
         self.records = records_of(system)
         self.root_loads = RootLoads(system)
         self.selection = Selection(output, system.model, [root.name for root in self.root_loads.roots])
-        restricted = output.restricted
-        self.evaluated = records_of(system, wanted=self.selection.wants_item) if restricted else self.records
+        wanted = self.selection.wants_item
+        all_wanted = not output.restricted or all(map(wanted, system.items))
+        self.evaluated = self.records if all_wanted else records_of(system, wanted=wanted)
         self.outputs = list(recorded_outputs(system))
         self.audit_watch = AuditWatch()
         self.begun = False
@@ -115,6 +117,8 @@ class Recorder:
             result[""]["output"] = self.selection.text
         for record in self.records:
             result |= record.attributes
+        for path, words in attachments(self.system).items():
+            result[path] = result.get(path, {}) | words
         return result | self.root_loads.attributes()
 
     def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:
@@ -141,7 +145,7 @@ class Recorder:
         block: dict[str, Floats] = {"time": frames.time}
         select = self.selection
         for record in self.evaluated:
-            block |= record.series(frames)
+            block |= record.at(frames, select.output.motion_only)
         for k, batch in enumerate(system.batches):
             if select.wants(k):
                 block |= select.noted(k, batch.records(frames, system.batches))

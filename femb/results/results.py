@@ -8,16 +8,16 @@ here; only numpy is needed, except for files.
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
+from femb.base.arguments import check_text
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results import tables
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content, read_only, shapes_of
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, read_only, shapes_of
 from femb.results.beam import Beam
+from femb.results.by_name import ByQuantity
 from femb.results.file import write_content
 from femb.results.groups import (
     Appendage,
@@ -37,22 +37,16 @@ from femb.results.read_one import read_array_of
 from femb.results.summary import html_of, parts_of
 from femb.results.view import INERTIAL, seen_from
 
-if TYPE_CHECKING:
-    import pandas
-    import xarray
 
-    from femb.analysis.report import Shown
-
-
-class Results:
+class Results(ByQuantity):
     """The results of one run, read-only.
 
     Parameters
     ----------
     series : mapping of path to (T, ...) array
-        Arrays over time, with the T rows of ``"time"``.
+        Arrays over time in SI units, with the T rows of ``"time"``, s.
     static : mapping of path to array
-        Constant arrays: start shapes, modes, matrices.
+        Constant arrays, such as (3,) or (n, 3): start shapes, modes, matrices, in SI units.
     attributes : mapping of group path to attributes
         ``""`` is the root: femb_version, case, method, status, message.
 
@@ -62,10 +56,8 @@ class Results:
 
     def __init__(self, series: Arrays, static: Arrays = NOTHING, attributes: Attributes = NOTHING) -> None:
         self.series, self.static = read_only(series), read_only(static)
-        self.attributes: Attributes = MappingProxyType(
-            {path: MappingProxyType(dict(values)) for path, values in attributes.items()}
-        )
-        self.arrays: Arrays = MappingProxyType(ChainMap(self.series, self.static))  # type: ignore[arg-type]
+        self.attributes: Attributes = ReadOnly({path: ReadOnly(dict(values)) for path, values in attributes.items()})
+        self.arrays: Arrays = ReadOnly(ChainMap(self.series, self.static))  # type: ignore[arg-type]
         for path, shape in shapes_of(self.series).items():
             if shape[:1] != self.time.shape:
                 raise ResultError(
@@ -155,6 +147,7 @@ class Results:
 
         Raises ResultError for an unknown frame.
         """
+        check_text("frame", frame, "the name of a body, or of a beam's node as 'NAME[NODE]'", ResultError)
         return self if frame == INERTIAL else Results(*seen_from(self, frame))
 
     @classmethod
@@ -188,38 +181,6 @@ class Results:
         An existing file is replaced once the new one is complete. Raises ResultError where it cannot be written.
         """
         write_content(Content(self.series, self.static, self.attributes), path)
-
-    def show(self, *, height: int = 820, frames: int = 600) -> "Shown":
-        """The page of ``femb report`` for a notebook, inline where this is the last value of a cell.
-
-        height : in pixels. frames : largest number of output times of the animation. Raises ResultError: nothing to
-        show. The same as ``femb.show(results)``.
-        """
-        import femb  # its public names alone: what shows results is above them
-
-        return femb.show(self, height=height, frames=frames)
-
-    def to_pandas(self, *names: str) -> "pandas.DataFrame":
-        """Quantities over time as a pandas DataFrame with the time as its index; all of them without names.
-
-        names : as ``"hub.position"`` or ``"bodies.hub.position"``. Columns are ``bodies.hub.position.x``, of beams
-        ``beams.boom.position.3.x`` with the number of the node. Raises ResultError for unknown names, without pandas.
-        """
-        return tables.to_pandas(self, names)
-
-    def to_xarray(self, *names: str) -> "xarray.Dataset":
-        """Quantities over time as an xarray Dataset with units, its dimensions time, axis and component; others are
-        named by their path. names : as of `to_pandas`. Raises ResultError for unknown names, without xarray."""
-        return tables.to_xarray(self, names)
-
-    def spectrum(self, name: str, kind: Literal["psd", "amplitude"] = "psd") -> "tables.Spectrum":
-        """The spectrum of a quantity, as ``"hub.angular_velocity"``: frequency (F,) Hz and values (F, ...).
-
-        kind : "psd", the one-sided power spectral density with Hann's window and without the mean, in the unit's square
-        per Hz; or "amplitude", that of each sine, in the unit itself. Output times must have equal intervals.
-        Raises ResultError where they do not, and for unknown names. Source: scipy.signal.periodogram.
-        """
-        return tables.spectrum(self, name, kind)
 
     def _check_shapes(self) -> None:
         """Raise ResultError where a quantity of a group has not the shape that its class declares, or no numbers."""

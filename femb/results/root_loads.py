@@ -8,7 +8,7 @@ Source: docs/theory/loads.md, section 3.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +18,7 @@ from femb.base.types import Floats
 from femb.elements.beam.beam import Beam
 from femb.elements.item import Item
 from femb.elements.modal.flexible_body import FlexibleBody
+from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch
 from femb.layout.layout import Station
 from femb.layout.state import station_motion
@@ -43,7 +44,8 @@ class Connector:
         parts: list[Floats] = [np.zeros((len(frames.time), 0))]
         for input_, columns in zip(self.batch.inputs, self.columns, strict=True):
             if columns is None:
-                states = [replace(system.discrete, angles=angles) for angles in frames.coordinates]
+                kept = system.discrete.engaged, system.discrete.latched
+                states = [DiscreteState(angles, *kept) for angles in frames.coordinates]
                 parts.append(np.array([input_.function(state) for state in states]).reshape(len(states), -1))
             else:
                 parts.append(frames.u[:, columns])

@@ -33,7 +33,8 @@ class Selection:
         self._yields: dict[int, bool] = {}
         self.root_loads = True
         if output.restricted:
-            _check(output, model, appendages)
+            if output.select or output.exclude:
+                _check(output, model, appendages)
             loads = (f"appendages/{name}/{word}" for name in appendages for word in ("force", "torque"))
             self.root_loads = any(map(self.admits, loads))
 

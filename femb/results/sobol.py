@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.results.sweep import Sweep
 
@@ -23,8 +24,11 @@ FEWEST = 8
 
 
 @dataclass(frozen=True, eq=False)
-class SobolIndices:
-    """First-order and total indices (d,) of one output, their intervals (d, 2), and the number of samples."""
+class SobolIndices(Tabled):
+    """Sobol indices of one output over d ``variables``: shares of its variance, and the number of samples.
+
+    first, total (d,) : of first order, and total. first_interval, total_interval (d, 2) : 95 % intervals of the
+    shares."""
 
     output: str
     variables: Sequence[str]
@@ -46,7 +50,8 @@ class SobolIndices:
 
 
 def sobol_indices(sweep: Sweep, output: str) -> SobolIndices:
-    """The indices of an output of a study with the design "saltelli", with 95 % intervals by bootstrapping its samples.
+    """The indices of an output of a ``sweep``, the table of a study with the design "saltelli", with 95 % intervals by
+    bootstrapping its samples.
 
     Raises ResultError: an unknown output, another design, too few complete samples, an output without variance.
     """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from femb.base import html
 from femb.base.errors import ResultError
 from femb.base.types import Bools, Floats
 from femb.base.values import numbered
@@ -30,9 +31,9 @@ LISTED = 10
 class Sweep:
     """The runs of a study, in the order of its design.
 
-    variables : by name, the values of all runs; texts and lists as Python objects. outputs : by name (runs,) numbers,
-    NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it. units : of the outputs.
-    design, samples : of the study, and the number of its samples.
+    title : of the study. variables : by name, the values of all runs; texts and lists as Python objects. outputs : by
+    name (runs,) numbers, NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it.
+    units : of the outputs. design, samples : of the study, and the number of its samples.
     """
 
     variables: Mapping[str, Sequence[Any]]
@@ -113,7 +114,7 @@ class Sweep:
 
     @classmethod
     def read(cls, path: str | Path) -> Sweep:
-        """Read a file that `write` wrote. Raises ResultError."""
+        """Read the file at ``path``, which `write` wrote. Raises ResultError."""
         return cls.of(Results.read(path))
 
     @classmethod
@@ -167,6 +168,12 @@ class Sweep:
         """The name of a variable or an output, with its unit where it is known."""
         unit = self.units.get(name, "")
         return f"{name} ({unit})" if unit else name
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.variables, *self.outputs]
+
+    def _repr_html_(self) -> str:
+        return html.text(self.summary())
 
     def __repr__(self) -> str:
         names = listing({**self.variables, **self.outputs})

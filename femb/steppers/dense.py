@@ -30,6 +30,21 @@ _QUINTIC = np.array(
 )
 
 
+# The coefficients of DOP853's dense output belong to x, x (1 - x), x^2 (1 - x) and so on, where x is the passed part of
+# the step: whether the last factor of each is 1 - x, and the coefficients of x^0..6 (7, 7) of their derivatives.
+_OF_END = np.arange(7) % 2 == 1
+_SLOPES = np.array(
+    [
+        [1, 1, 0, 0, 0, 0, 0],
+        [0, -2, 2, 2, 0, 0, 0],
+        [0, 0, -3, -6, 3, 3, 0],
+        [0, 0, 0, 4, -8, -12, 4],
+        [0, 0, 0, 0, 5, 15, -15],
+        [0, 0, 0, 0, 0, -6, 18],
+        [0, 0, 0, 0, 0, 0, -7],
+    ]
+)
+
 Nodes: TypeAlias = tuple[Sequence[float] | Floats, Sequence[Floats] | Floats]
 """Instants (k,) s and accelerations (k, n_v) there."""
 End: TypeAlias = tuple[Floats, Floats, Floats, float, float]
@@ -106,8 +121,7 @@ class HermiteStep:
         slopes = np.arange(1, 6) * powers[:, :5]
         dq = slopes @ motion[1:] / h
         v = self.form.tangents(q, dq)
-        for row in q:
-            self.form.normalise(row)
+        self.form.normalise(q)
         return q, v, theta[:, None] ** np.arange(len(work)) @ work
 
     def accelerations(self, times: Floats) -> Floats:
@@ -149,23 +163,23 @@ class Dop853Step:
         first = [change, h * K[0] - change, 2.0 * change - h * (K[dop.STAGES] + K[0])]
         return np.concatenate([first, h * (dop.D @ K)])
 
+    @cached_property
+    def _velocities(self) -> Floats:
+        """The coefficients of the velocities."""
+        return np.ascontiguousarray(self._coefficients[:, self.form.n_q : -1])
+
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        y = self._values(times)[0]
+        x = ((np.asarray(times) - self.start) / (self.end - self.start))[:, None]
+        factors = np.where(_OF_END, 1.0 - x, x)
+        y = self.y0 + np.cumprod(factors, axis=1) @ self._coefficients
         n_q = self.form.n_q
-        for row in y:
-            self.form.normalise(row[:n_q])
-        return np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
+        q = np.ascontiguousarray(y[:, :n_q])
+        self.form.normalise(q)
+        return q, np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""
-        return np.ascontiguousarray(self._values(times)[1][:, self.form.n_q : -1])
-
-    def _values(self, times: Floats) -> tuple[Floats, Floats]:
-        """y (s, n) and y' at times inside the step."""
         h = self.end - self.start
-        x = ((np.asarray(times) - self.start) / h)[:, None]
-        y, slope = np.zeros((2, len(x), self.y0.size))
-        for i, row in enumerate(self._coefficients[::-1]):
-            factor, sign = (x, 1.0) if i % 2 == 0 else (1.0 - x, -1.0)
-            y, slope = (y + row) * factor, slope * factor + sign * (y + row)
-        return y + self.y0, slope / h
+        x = (np.asarray(times) - self.start) / h
+        result: Floats = np.vander(x, len(_SLOPES), increasing=True) @ (_SLOPES @ self._velocities) / h
+        return result

@@ -19,7 +19,9 @@ J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona,
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +31,7 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import Step, left_limit
 from femb.steppers.dense import HermiteStep
-from femb.steppers.generalized_alpha_kernels import retract
+from femb.steppers.generalized_alpha_kernels import correct, retract, states
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
 
 MAX_ITERATIONS = 8
@@ -68,6 +70,10 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self.alpha_m, self.alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         self.gamma = 0.5 - self.alpha_m + self.alpha_f
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
+        # s, the length of all steps, without error control; None where the error estimate chooses it
+        self.fixed = run.step
+        if run.step is not None:
+            self.h = self.max_step = run.step
         share = (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.gamma_a, self.beta_a = share * self.gamma, share * self.beta
         self.restart()
@@ -82,8 +88,23 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self._slope: Floats | None = None
         self._A_h = 0.0
         self._matrices = None
+        self._allocate()
         if not self.h:
-            self.h = self._first_step()
+            self.h = self.fixed or self._first_step()
+
+    def recalled(self) -> None:
+        """Allocate the arrays of steps, whose sizes depend on the discrete state."""
+        self._allocate()
+        super().recalled()
+
+    def _allocate(self) -> None:
+        """Allocate what the iterations overwrite: inputs, q, v, a and A at the end of a step, and work."""
+        form = self.form
+        sizes = (len(self._u), form.n_q, form.n_v, form.n_v, form.n_v)
+        self._end = u, q, v, a, _ = tuple(np.empty((1, size)) for size in sizes)
+        self._multipliers, self._x = np.empty((1, form.n_c)), np.empty(form.n_v + form.n_c)
+        self._work = np.empty((1, form.n_v)), np.empty((1, form.n_q))
+        self._bound = form.system.bound_equations(u, q, v, a, self._multipliers) if form is form.system else None
 
     def _first_step(self) -> float:
         """A step over which the accelerations change velocities by about the root of the tolerance."""
@@ -121,7 +142,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
 
     def _newton(self, h: float, end: float) -> _AlphaTrial | None:
         """The step's equations by Newton's iteration; None where it does not converge."""
-        form, n_v = self.form, self.form.n_v
+        form = self.form
         self._factorise(h)
         a, old_A = self.a, self.A
         if self._slope is not None:
@@ -132,41 +153,44 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
                 self.a, self.multipliers = form.forward(self._u, self.q, self.v)
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
-        multipliers, t = self.multipliers, left_limit(end, self.t)
+        at_end, multipliers, x, work = self._end, self._multipliers, self._x, self._work
+        u, q, v, at, A = (array[0] for array in at_end)
+        at[:], multipliers[0], t = a, self.multipliers, left_limit(end, self.t)
+        bound = self._bound
+        if bound is not None and bound.batches is form.system.batches:
+            residual: Callable[[], Floats] = bound
+        else:
+            residual = partial(form.equations, at_end[0], at_end[1], at_end[2], at_end[3], multipliers)
+        kinematics, of_state, solve = form.coordinates, form.inputs_of_state, self._factored.solve  # type: ignore[union-attr]
+        weights = (self.alpha_m, self.alpha_f, self.gamma, self.beta)
+        move = partial(states, *kinematics, weights, h, self.q, self.v, self.a, old_A, at, q, v, A, work[0][0])
+        scales, start = (self.scale_q, self.scale_v, h, self.gamma_a), (self.q[None], self.v)
+        correction = partial(correct, *kinematics, *scales, *start, x, at, multipliers[0], work)
         reused = not self._fresh and form.system.switches
         newton = Convergence(SOLVED, np.inf, NEGLIGIBLE * SOLVED if reused else 0.0, restoring=1.0)
-        u = None
-        for _ in range(MAX_ITERATIONS):
-            A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
-            v = self.v + h * ((1.0 - self.gamma) * old_A + self.gamma * A)
-            q = np.empty_like(self.q)
-            retract(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
-            if u is None or form.inputs_of_state:
-                u = form.inputs_at(t, q, v)
-            x = -form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
+        for count in range(MAX_ITERATIONS):
+            move()
+            if count == 0 or of_state:
+                u[:] = form.inputs_at(t, q, v)
+            np.negative(residual()[0], out=x)
             self.statistics.evaluations += 1
             self.statistics.newton_iterations += 1
-            self._factored.solve(x)  # type: ignore[union-attr]
-            change = x[:n_v]
-            a = a + change / (self.gamma_a * h)
-            multipliers = multipliers + x[n_v:]
-            size = error_norm(*self.scale_v, change, self.v)
-            size = max(size, error_norm(*self.scale_q, form.rates(self.q[None], h * change[None])[0], self.q))
-            converged = newton.reached(size)
+            solve(x)
+            converged = newton.reached(correction())
             if converged is False:
                 return None
             if converged:
-                A = ((1.0 - self.alpha_f) * a + self.alpha_f * self.a - self.alpha_m * old_A) / (1.0 - self.alpha_m)
-                v = self.v + h * ((1.0 - self.gamma) * old_A + self.gamma * A)
-                retract(*form.coordinates, self.q, h * self.v + h * h * ((0.5 - self.beta) * old_A + self.beta * A), q)
+                move()
                 self._slow = newton.done > 1 and newton.ratio > SLOW
-                return _AlphaTrial(q, v, a, A, multipliers, u)
+                return _AlphaTrial(q.copy(), v.copy(), at.copy(), A.copy(), multipliers[0].copy(), u.copy())
         return None
 
     # Error and acceptance
 
     def _error(self, trial: _AlphaTrial, h: float) -> float:
         """Norm of the filtered difference to the predictor with the slope of the accelerations."""
+        if self.fixed is not None:
+            return 0.0
         form = self.form
         slope = (trial.a - self.a) / h if self._slope is None else self._slope
         predicted = np.empty_like(self.q)
@@ -200,7 +224,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         return *trial.end, trial.work
 
     def _accept(self, trial: _AlphaTrial, h: float, end: float, error: float, cut: bool) -> Step:
-        self.h = self._next_length(h, self._factor(error), cut)
+        self.h = self.fixed or self._next_length(h, self._factor(error), cut)
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
         self._slope, self._A_h = (trial.a - self.a) / h, h
         self.t, (self.q, self.v), self.a, self.A = end, trial.end, trial.a, trial.A

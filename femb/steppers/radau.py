@@ -110,7 +110,7 @@ class Radau(RadauEquations):
             *coordinates, corotated_q, corotated_v, self._matrices_q, ESTIMATE, h, here[0], *at, Z, Q, *self._estimate
         )
         try:
-            force = form.equations(self._u[None], *at, change, self.multipliers[None])
+            force = self._equations_at(*at, change)
         except TrialError:
             return q, v, np.inf
         self.statistics.evaluations += 1

@@ -3,7 +3,9 @@
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8 (transformation, Newton's iteration).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -61,10 +63,29 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
         self._rotations = np.empty((3, frames, 4))
         self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
+        _, V, K, Q, L = self._stages
+        self._stage_inputs = u = np.empty((3, len(self._u)))
+        self._bound = form.system.bound_equations(u, Q, V, K, L) if form is form.system else None
         # see start_estimate
         self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
+        self._one_state = (np.empty((1, len(self._u))), np.empty((1, n_q)), np.empty((1, n_v)), np.empty((1, n_c)))
+        one_u, one_q, one_v, one_l = self._one_state
+        bind = form.system.bound_equations
+        self._bound_one = bind(one_u, one_q, one_v, self._estimate[0], one_l) if form is form.system else None
         # arguments of error_norm for Newton's corrections of velocities
         self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+
+    def _equations_at(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """The equations (1, n) at q (1, n_q), v (1, n_v) and the inputs and multipliers at the start of the step.
+
+        a : the first array of ``_estimate``. Raises TrialError.
+        """
+        bound = self._bound_one
+        if bound is None or bound.batches is not self.form.system.batches:
+            return self.form.equations(self._u[None], q, v, a, self.multipliers[None])
+        for kept, values in zip(self._one_state, (self._u, q, v, self.multipliers), strict=True):
+            kept[:] = values
+        return bound()
 
     def _reset_extrapolation(self) -> None:
         """Predict the next stages with constant accelerations and multipliers."""
@@ -143,20 +164,32 @@ class RadauEquations(ImplicitStepper[Stages]):
             *stages, rotations,
         )  # fmt: skip
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
-        finish = (*form.coordinates, corotated_v, A, INVERSE, T, h, self._scale, *state, rotations, real, pair, *stages)
-        u = None
         reused = not self._fresh and form.system.switches
         newton = Convergence(self.tolerance, MAX_ITERATIONS, NEGLIGIBLE * self.tolerance if reused else 0.0)
-        for _ in range(MAX_ITERATIONS):
-            if u is None or form.inputs_of_state:
-                u = np.array([form.inputs_at(*at) for at in zip(times, Q, V, strict=True)])
-            residual = form.equations(u, Q, V, K, L)
-            to_eigenvectors(T_INVERSE, rotations, corotated_v, residual, real, pair)
-            of_real.solve(real)
-            of_pair.solve(pair)
-            converged = newton.reached(finish_iteration(*finish))
-            self.statistics.evaluations += 3
-            self.statistics.newton_iterations += 1
-            if converged is not None:
-                return Stages(u, newton.done, newton.rate) if converged else None
-        return None
+        # what the iterations have in common, so that an iteration is a few calls of compiled functions
+        u, of_state, bound = self._stage_inputs, form.inputs_of_state, self._bound
+        if bound is not None and bound.batches is form.system.batches:
+            residual: Callable[[], Floats] = bound
+        else:
+            residual = partial(form.equations, u, Q, V, K, L)
+        finish = partial(
+            finish_iteration, *form.coordinates, corotated_v, A, INVERSE, T, h, self._scale, *state, rotations, real,
+            pair, *stages,
+        )  # fmt: skip
+        solve_real, solve_pair, reached = of_real.solve, of_pair.solve, newton.reached
+        converged = None
+        try:
+            for count in range(MAX_ITERATIONS):
+                if count == 0 or of_state:
+                    for k, time in enumerate(times):
+                        u[k] = form.inputs_at(time, Q[k], V[k])
+                to_eigenvectors(T_INVERSE, rotations, corotated_v, residual(), real, pair)
+                solve_real(real)
+                solve_pair(pair)
+                converged = reached(finish())
+                if converged is not None:
+                    break
+        finally:
+            self.statistics.evaluations += 3 * newton.done
+            self.statistics.newton_iterations += newton.done
+        return Stages(u.copy(), newton.done, newton.rate) if converged else None

@@ -30,6 +30,8 @@ Tableau: TypeAlias = tuple[Floats, Floats]
 
 DORMAND_PRINCE = dop.A, dop.C
 CLASSICAL = np.diag([0.5, 0.5, 1.0], -1), np.array([0.0, 0.5, 0.5, 1.0])
+# Coefficients that evaluate the rate at a state itself.
+NO_STAGES = np.zeros((1, 1))
 # The stages in order of time.
 IN_TIME = np.argsort(dop.C[: dop.STAGES], kind="stable")
 # Stability limit of rk4: the step times the frequency (rad/s) of an undamped vibration.
@@ -71,10 +73,13 @@ class _Explicit:
 
     def _rate(self, t: float, y: Floats) -> Floats:
         form = self.form
-        q, v = y[: self.n_q], y[self.n_q : -1]
-        u = form.inputs_at(t, q, v)
         self.statistics.evaluations += 1
         rate = np.empty_like(y)
+        if self._compiles and (compiled := cast(WithStages, form)).has_stages:
+            compiled.stages(NO_STAGES, 0, 1, 0.0, y, rate[None])
+            return rate
+        q, v = y[: self.n_q], y[self.n_q : -1]
+        u = form.inputs_at(t, q, v)
         rate[: self.n_q] = form.rates(q[None], v[None])[0]
         rate[self.n_q : -1], multipliers = form.forward(u, q, v)
         rate[-1] = form.power(u[None], q[None], v[None], multipliers[None])[0]

@@ -16,20 +16,22 @@ from femb.analysis.completion import system_of
 from femb.analysis.method_choice import with_method
 from femb.analysis.simulate import simulate, started, tolerance_notes
 from femb.analysis.time_loop import RunSummary, integrate
+from femb.base.brief import Brief
 from femb.base.errors import FembError, ModelError, Problem, ResultError, SolveError
 from femb.base.methods import AUTO
 from femb.base.options import Run
+from femb.base.progress import counted
 from femb.base.types import Bools, Floats
 from femb.base.values import shown, whole_number
 from femb.layout.element import TrialError
 from femb.model.model import Model
 from femb.results.file import MemoryWriter
 from femb.results.frames import Frames
+from femb.results.history import history
 from femb.results.instants import evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.steppers import make_stepper
-from femb.study.quantities import history
 from femb.system.stacked_system import StackedSystem, refused
 from femb.system.system import System
 
@@ -39,7 +41,7 @@ TOGETHER = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class Ensemble(Brief):
     """What the members of an ensemble gave, in their order.
 
     results : of each member, None of one that has not begun. messages : why a member failed, "" of the others.
@@ -73,7 +75,7 @@ def simulate_ensemble(
     run: Run | None = None,
     *,
     together: int = TOGETHER,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> Ensemble:
     """Integrate many models in time, in groups that take the same steps; one core.
@@ -81,7 +83,7 @@ def simulate_ensemble(
     models : of bodies, point masses, beams, and loads that depend on time, under one gravity. They may differ in any
     number. run, or its fields as keyword options, as of ``femb.simulate``; in velocity coordinates. together : members
     of a group; the results of a member depend on the others of its group within the tolerance of the run.
-    progress : called as ``progress(done, total)`` after every group.
+    progress : True for a bar; or called as ``progress(done, total)`` after every group.
 
     The results of members have no audit, and ``statistics`` of their group. A member that fails, also one whose model
     is wrong, has its message, and the others go on. Raises ModelError for options, and for models that cannot be
@@ -104,12 +106,13 @@ def simulate_ensemble(
         raise ModelError.at(("run", "method"), f"got {run.method!r}, wanted one of {', '.join(METHODS)} in an ensemble")
     results: list[Results | None] = [None] * len(members)
     messages = [""] * len(members)
-    for first in range(0, len(members), together):
-        group = _Group(run, results, messages)
-        numbers = range(first, min(first + together, len(members)))
-        group.carry_out([k for k in numbers if group.built(k, members[k])])
-        if progress is not None:
-            progress(numbers[-1] + 1, len(members))
+    with counted(quiet=progress is not True, unit="run", always=True) as bar:
+        tell = progress if callable(progress) else bar
+        for first in range(0, len(members), together):
+            group = _Group(run, results, messages)
+            numbers = range(first, min(first + together, len(members)))
+            group.carry_out([k for k in numbers if group.built(k, members[k])])
+            tell(numbers[-1] + 1, len(members))
     return Ensemble(tuple(results), tuple(messages))
 
 

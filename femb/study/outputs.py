@@ -8,10 +8,10 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ResultError
 from femb.base.types import Floats, OneOf
+from femb.results.history import History, history
 from femb.study import reductions
 from femb.study.mode_outputs import DampingRatio, NaturalFrequency
 from femb.study.output import Analyses, Output
-from femb.study.quantities import History, history
 
 ANALYSES = ("run", "static")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from femb.base.brief import Brief
 from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError
 from femb.base.options import Run
@@ -30,7 +31,7 @@ RESERVED = ("run", "status", "message")
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Brief):
     """Many runs of one case.
 
     case : the path of a case file; in Python also a function of the variables that returns a femb.Model.
@@ -40,8 +41,9 @@ class Study:
     variables, for Sobol indices.
     runs : number of samples of a random design. seed : of a random design, a whole number.
     keep : whether the results of every run are written. title : text for reports.
-    overrides : entries of the case for all runs, as of ``load_case``. run : a femb.Run, or its fields, for a case that
-    is a function; else that of the case file. file : path and text of the study file, for messages.
+    rows : the values of the variables of each run. overrides : entries of the case for all runs, as of ``load_case``.
+    run : a femb.Run, or its fields, for a case that is a function; else that of the case file. file : path and text of
+    the study file, for messages.
 
     Raises ModelError with every problem.
     """

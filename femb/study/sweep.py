@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.progress import Reporter
+from femb.base.progress import Reporter, counted
 from femb.base.values import shown, whole_number
 from femb.results.sweep import Sweep
 from femb.study.file import read_study
@@ -31,7 +31,7 @@ def sweep(
     cluster: str | None = None,
     together: bool = False,
     again: bool = False,
-    progress: Callable[[int, int, int], None] | None = None,
+    progress: Callable[[int, int, int], None] | bool | None = None,
 ) -> Sweep:
     """Carry out the runs of a study, and return their table.
 
@@ -41,8 +41,8 @@ def sweep(
     ``if __name__ == "__main__":``, and a case that is a function must be one of a module.
     scheduler : the address of a dask scheduler, or cluster : "local" or "slurm", for workers of dask.distributed.
     together : integrate the motions of 50 runs at a time as an ensemble, in this process; see ``simulate_ensemble``.
-    again : start anew where ``out`` has runs of another study, or all runs of this one. progress : called as
-    ``progress(done, failed, total)`` before the first run and after every run.
+    again : start anew where ``out`` has runs of another study, or all runs of this one. progress : True for
+    a bar; or called as ``progress(done, failed, total)`` before the first run and after every run.
 
     A run that fails, or whose process is killed, becomes a row with its message, and the others go on. Raises
     ModelError with every problem of the study and its case, CaseError for those of files; ResultError where the
@@ -70,7 +70,9 @@ def sweep(
             journal = stack.enter_context(Journal(folder / f"{TABLE}.part", fingerprint(study, runner), again))
             rows.update(journal.rows)
         missing = {k: values for k, values in enumerate(study.rows) if k not in rows}
-        report = _Report(progress, len(study.rows), rows.values())
+        bar = stack.enter_context(counted(quiet=progress is not True, unit="run", always=True))
+        tell = progress if callable(progress) else lambda done, _, total: bar(done, total)
+        report = _Report(tell, len(study.rows), rows.values())
         places = (workers, scheduler, cluster)
         for row in in_ensembles(runner, missing) if together else carried_out(runner, missing, *places):
             rows[row.run] = row
@@ -116,7 +118,7 @@ def carried_out(runner: Runner, runs: Runs, workers: int, scheduler: str | None,
 class _Report:
     """Calls ``progress`` with the numbers of finished, failed and all runs."""
 
-    def __init__(self, progress: Callable[[int, int, int], None] | None, total: int, rows: Iterable[Row]) -> None:
+    def __init__(self, progress: Callable[[int, int, int], None], total: int, rows: Iterable[Row]) -> None:
         self.progress, self.total, self.done, self.failed = progress, total, 0, 0
         for row in rows:
             self._count(row)
@@ -131,8 +133,7 @@ class _Report:
         self.failed += row.failed
 
     def _tell(self) -> None:
-        if self.progress is not None:
-            self.progress(self.done, self.failed, self.total)
+        self.progress(self.done, self.failed, self.total)
 
 
 def table_of(study: Study, rows: list[Row], units: dict[str, str]) -> Sweep:

@@ -8,6 +8,7 @@ with a multiplier of zero.
 """
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Factorisation:
             self._diagonal_scale[solver.pattern.n_v :][solver.excluded_rows] = -np.inf
         # arguments of the kernel ``solve`` before the right-hand side
         self.arguments = (*self.structure, data, self.pivots, self.rank, self._diagonal_scale)
+        self._solve = partial(solve, *self.arguments)
         bad = factor(*self.structure, solver.targets, data, self.pivots, self.rank, self._diagonal_scale, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
@@ -90,7 +92,7 @@ class Factorisation:
 
     def solve(self, x: Unknowns) -> Unknowns:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
-        solve(*self.arguments, x)
+        self._solve(x)
         return x
 
 

@@ -43,13 +43,15 @@ def consistent_start(
     motions of structures; alone : frames with a velocity of their own.
     Raises ModelError where the given velocities contradict the joints.
     """
-    from scipy.sparse import eye_array, vstack
-
     layout = system.layout
     u = system.inputs_at(0.0, q, v)
+    drive = system.velocity_residual(u, q, np.zeros(system.n_v))
+    if not (v.any() or drive.any() or any(joint.rates is not None for joint in system.model.joints.values())):
+        return v  # at rest
+    from scipy.sparse import eye_array, vstack
+
     rates, wanted, owners = _joint_rates(system, q)
     J = vstack([system.jacobian(u, q), rates], format="csr")
-    drive = system.velocity_residual(u, q, np.zeros(system.n_v))
     right = np.concatenate([-drive, wanted])
     scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
     if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
@@ -194,7 +196,7 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
 
 def _solved(A: Floats, b: Floats) -> Floats:
     """The x of least norm of A x = b, A positive semidefinite: by Cholesky factors where A is regular."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
     size = np.sqrt(np.diag(A))
     if np.all(size > 0.0):
@@ -204,4 +206,5 @@ def _solved(A: Floats, b: Floats) -> Floats:
                 return np.asarray((cho_solve(factors, (b.T / size).T).T / size).T, dtype=float)
         except LinAlgError:
             pass
-    return np.asarray(np.linalg.lstsq(A, b, rcond=RANK)[0], dtype=float)
+    # by pivoted QR factors, in a fifth of the time of singular values
+    return np.asarray(lstsq(A, b, cond=RANK, lapack_driver="gelsy")[0], dtype=float)

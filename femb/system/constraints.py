@@ -11,13 +11,14 @@ the projection of docs/theory/constraints.md, section 5. A dependent row is sati
 """
 
 from collections.abc import Callable
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.layout.element import TrialError
-from femb.numerics.newton import Iteration, largest, newton
+from femb.numerics.newton import largest
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
 from femb.system.linear_solver import Factors
 
@@ -29,8 +30,6 @@ POSITION, VELOCITY = 1e-12, 1e-11
 PASSES, AT_MOST = 3, 10
 # A change up to SETTLED ends the iteration if the gaps, which are those of dependent rows, are up to OPEN.
 SETTLED, OPEN = 1e-10, 1e-6
-# Up to this number of rows a dense solution is faster.
-DENSE = 150
 
 
 def projected(
@@ -45,6 +44,10 @@ def projected(
     """
     if not system.n_c:
         return q, v
+    if factors is None and system.rigid is not None:
+        found = system.rigid.projected(system, q, v)
+        if found is not None:
+            return found
     try:
         return _projected(system, u, q, v, factors, DEPENDENT)
     except TrialError:
@@ -82,26 +85,25 @@ def _closed(
     metric: Callable[[Floats], Factors],
 ) -> Floats:
     """x on the constraints, by the given factors or, after a few passes, those of the metric."""
-    change = np.inf
-
-    def correction(it: Iteration[Floats, Floats]) -> Floats:
-        nonlocal factors, change
-        if factors is None or it.count >= PASSES:
-            factors = metric(it.x)
-        c: Floats = factors.solve(np.concatenate([np.zeros(system.n_v), -it.residual]))[: system.n_v]
+    # not by ``femb.numerics.newton``: this is done twice after every step, mostly with one correction or none
+    change = size = np.inf
+    for count in range(AT_MOST):
+        gaps, previous = residual(x), size
+        size = largest(gaps)
+        if not isfinite(size):
+            break
+        # a gap that no longer decreases is rounding; one after a settled change belongs to dependent rows
+        rounding = count > 1 and size <= 100.0 * limit and size > 0.5 * previous
+        if size <= limit or rounding or (change <= SETTLED and size <= OPEN):
+            return x
+        if factors is None or count >= PASSES:
+            factors = metric(x)
+        right = np.zeros(system.n_v + system.n_c)
+        right[system.n_v :] = -gaps
+        c = factors.solve(right)[: system.n_v]
         change = largest(c)
-        return c
-
-    def converged(it: Iteration[Floats, Floats]) -> bool:
-        if it.within(limit, rounding=100.0 * limit if it.count > 1 else 0.0):
-            return True
-        # the remaining gap belongs to dependent rows
-        return change <= SETTLED and it.size <= OPEN
-
-    end = newton(x, residual, correction, retract, converged, iterations=AT_MOST, residual_size=largest)
-    if not end.converged:
-        raise TrialError(f"the constraints could not be met: {_widest(system, end.residual, words)}")
-    return end.x
+        x = retract(x, c, 1.0)
+    raise TrialError(f"the constraints could not be met: {_widest(system, gaps, words)}")
 
 
 def _widest(system: "Equations", gaps: Floats, words: str) -> str:
@@ -140,23 +142,3 @@ def singular_mass(system: "Equations", error: SingularError, *state: Floats) -> 
         f"the mass matrix is singular{f' at {item!r}' if item else ''}: a mass or an inertia is too small beside the "
         "others, or too large for their sum"
     )
-
-
-def least_multipliers(system: "Equations", u: Floats, q: Floats, multipliers: Floats) -> Floats:
-    """The multipliers (n_c,) of least norm with the same forces J^T lambda.
-
-    The multipliers of dependent rows are not unique: with rigid bodies the equations of motion do not determine them.
-    Source: docs/theory/constraints.md, section 6.
-    """
-    if not system.n_c or not system.layout.has_loops:
-        return multipliers
-    J = system.jacobian(u, q)
-    force = J.T @ multipliers
-    result: Floats
-    if system.n_c <= DENSE:
-        result = np.linalg.lstsq(J.T.toarray(), force, rcond=1e-10)[0]
-    else:
-        from scipy.sparse.linalg import lsqr
-
-        result = lsqr(J.T, force, atol=1e-14, btol=1e-14)[0]
-    return result

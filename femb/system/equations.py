@@ -30,12 +30,12 @@ ROUNDINGS = 8.0
 class Equations(NumberedModel):
     """The equations of motion of the elements and constraints of a model.
 
-    Arrays q (s, n_q), v, a (s, n_v), u (s, n_u), multipliers (s, n_c) are of s states where a method says so. Matrices
-    are block data of ``pattern``, with n = n_v + n_c rows and columns: velocities, then multipliers.
+    q (n_q,) m, - : coordinates. v (n_v,) m/s, rad/s : velocities, a (n_v,) their rates. u (n_u,) : inputs, in their
+    units. multipliers (n_c,) N, N m. t : s. Of s states they are (s, n_q) and so on. Matrices are block data of
+    ``pattern`` with n = n_v + n_c rows and columns: velocities, then multipliers.
     """
 
-    # whether output instants have the unbalanced forces of the audit
-    audited = True
+    audited = True  # whether output instants have the unbalanced forces of the audit
 
     def without_rows(self, rows: Bools) -> Self:
         """The same system, with these rows of constraints (n_c,) bool left out of every solution.
@@ -48,13 +48,14 @@ class Equations(NumberedModel):
         return other
 
     def with_gravity(self, gravity: Floats) -> Self:
-        """The same equations with another uniform acceleration of weight (3,), m/s2, inertial axes."""
+        """The same equations with another uniform acceleration of weight, gravity (3,), m/s2, inertial axes."""
         other = copy(self)
         other.batches = [batch.weighed(gravity) for batch in self.batches]
+        other.__dict__.pop("rigid", None)
         return other
 
     def with_own_strains(self, q: Floats, own: list[Floats]) -> Self:
-        """The same equations, of which ``tangent`` at q takes the stresses of these strains, a list by batch."""
+        """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch."""
         other = copy(self)
         other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
         return other
@@ -164,13 +165,11 @@ class Equations(NumberedModel):
         """v' (s, n_v) and multipliers (s, n_c) of s states; see ``forward``. Raises TrialError."""
         x = np.zeros((len(q), self.pattern.n))
         x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
-        if self.n_c:
-            x[:, self.n_v :] = self.constraints(u, q, v)[1]
         data = np.zeros((len(q), self.pattern.size))
         for batch in self.batches:
             batch.mass_each(q, data)
-        for k in range(len(q) if self.n_c else 0):
-            self.constraint_set.jacobian(u[k], q[k], data[k])
+        if self.n_c:
+            x[:, self.n_v :] = self.constraints(u, q, v, data)[1]
         try:
             StackedFactors(self.solver, data).solve(x)
         except SingularError as error:
@@ -183,16 +182,16 @@ class Equations(NumberedModel):
     @cached_property
     def resolution(self) -> float:
         """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
-        return (
-            ROUNDINGS
-            * float(np.finfo(float).eps)
-            * max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
-        )
+        farthest = max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
+        return ROUNDINGS * float(np.finfo(float).eps) * farthest
 
-    def constraints(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Phi and gamma (s, n_c), where J v' = gamma."""
+    def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:
+        """Phi and gamma (s, n_c), where J v' = gamma; J and J^T are added to block data (s, size)."""
         position, gamma = np.zeros((2, len(q), self.n_c))
-        self.constraint_set.constraints(u, q, v, position, gamma)
+        if data is None:
+            self.constraint_set.constraints(u, q, v, position, gamma)
+        else:
+            self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
         return position, gamma
 
     def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
@@ -212,7 +211,7 @@ class Equations(NumberedModel):
         return rates
 
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
-        """q (n_q,), v (n_v,) projected on the constraints; see ``femb.system.constraints``."""
+        """q (n_q,), v (n_v,) on the constraints, by ``factors`` where given; see ``femb.system.constraints``."""
         return projected(self, u, q, v, factors)
 
     def jacobian(self, u: Floats, q: Floats) -> Sparse:

@@ -96,10 +96,12 @@ class MassChange:
 
 
 def mass_derivative(system: "System", q: Floats) -> Sparse:
-    """D (n_v, n_v, n_v), sparse.COO, the derivative of the mass matrix: see ``MassChange``."""
+    """D (n_v, n_v, n_v), sparse.COO, the derivative of the mass matrix of a ``system`` at q (n_q,), m and quaternions:
+    see ``MassChange``."""
     return MassChange(system, q).tensor()
 
 
 def gyroscopic_force(system: "System", q: Floats, v: Floats) -> Floats:
-    """h (n_v,) of M v' + h + ... = f at a state, by contraction of D: see ``MassChange``."""
+    """h (n_v,), N and N m, of M v' + h + ... = f of a ``system`` at a state q (n_q,), v (n_v,), m, rad and s, by
+    contraction of D: see ``MassChange``."""
     return MassChange(system, q).gyroscopic_force(v)

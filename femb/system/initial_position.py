@@ -115,7 +115,7 @@ def _check_branches(system: Equations, q: Floats) -> None:
                 if cosines[axis] < 0.0
             ]
     coordinates = system.coordinates_of_joints
-    values = coordinates.measure(q[None], np.zeros((1, system.n_v)))[0][0]
+    values = coordinates.measure(q[None], np.zeros((1, system.n_v)))[0][0] if layout.drivers else np.zeros(0)
     for name, driver in layout.drivers.items():
         if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
             wanted = driver.inputs[0].function(0.0)[0]

@@ -37,7 +37,7 @@ class Twist:
     def at(self, point: Floats) -> tuple[Floats, Floats]:
         """Velocity and angular velocity at a point; unknown ones count as zero."""
         omega = _or_zero(self.omega)
-        return _or_zero(self.velocity) + np.cross(omega, point - self.point), omega
+        return _or_zero(self.velocity) + rotations.cross(omega, point - self.point), omega
 
 
 def start_velocities(system: Equations, q: Floats) -> Floats:

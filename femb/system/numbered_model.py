@@ -5,7 +5,6 @@ which is constant within a step.
 """
 
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from typing import Self
@@ -28,6 +27,7 @@ from femb.model.placement import Placement
 from femb.system.block_lu import LinearSolver
 from femb.system.low_rank_solver import LowRankSolver
 from femb.system.pattern import Pattern
+from femb.system.rigid import RigidBodies
 from femb.system.velocity_coordinates import VelocityCoordinates
 
 
@@ -78,13 +78,20 @@ class NumberedModel(VelocityCoordinates):
 
     def at(self, q: Floats) -> Self:
         """The same system with the unwrapped angles of its joints after a step to q (n_q,)."""
-        if not self.coordinates_of_joints.is_angle.any():
+        if not self._has_angles:
             return self
-        return self.with_discrete(replace(self.discrete, angles=self.joint_motion(q, np.zeros(self.n_v))[0]))
+        angles, discrete = self.joint_motion(q, np.zeros(self.n_v))[0], self.discrete
+        return self.with_discrete(DiscreteState(angles, discrete.engaged, discrete.latched))
+
+    @cached_property
+    def _has_angles(self) -> bool:
+        return bool(self.coordinates_of_joints.is_angle.any())
 
     def with_discrete(self, discrete: DiscreteState) -> Self:
         """The same system in another discrete state."""
-        other = copy(self)
+        # not by ``copy``, which takes several times as long: this is done after every step
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other.discrete = discrete
         return other
 
@@ -114,7 +121,15 @@ class NumberedModel(VelocityCoordinates):
             (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
         ]
         self.inputs_of_state = any(input_.of_state for input_ in inputs)
-        self.inputs_of_time = not any(input_.of_state or input_.of_discrete for input_ in inputs)
+        self.inputs_of_discrete = any(input_.of_discrete for input_ in inputs)
+        self._functions_of_time = [input_.function for input_ in inputs]
+        of_time = not any(input_.of_state or input_.of_discrete for input_ in inputs)
+        self._numbers_of_time = of_time and all(input_.width == 1 for input_ in inputs)
+
+    @cached_property
+    def rigid(self) -> RigidBodies | None:
+        """Compiled steps, if there are only rigid bodies, point masses and joints, without inputs."""
+        return RigidBodies.of(self)
 
     @cached_property
     def switches(self) -> bool:
@@ -139,7 +154,7 @@ class NumberedModel(VelocityCoordinates):
         return sorted({t for input_ in self.inputs for t in input_.breakpoints})
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
-        """The named bodies, beams and joints at an instant."""
+        """The named bodies, beams and joints at the time t, s, with the state q, v."""
         return State(self.layout, t, q, v, self.joint_motion)
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
@@ -147,6 +162,9 @@ class NumberedModel(VelocityCoordinates):
 
         Raises InputError where an input is not finite; SolveError, with its cause, where a user's function fails.
         """
+        u = self._numbers_at(t)
+        if u is not None:
+            return u
         u = np.empty(self.n_u)
         state = self.state(t, q, v) if self.inputs_of_state else None
         for input_, part in self.parts_of_inputs:
@@ -170,13 +188,27 @@ class NumberedModel(VelocityCoordinates):
                 raise InputError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
         return u
 
-    def inputs_of_times(self, times: Floats) -> Floats | None:
-        """u (s, n_u) at s times of inputs that depend on time alone; None if one fails, as ``inputs_at`` will tell."""
+    def _numbers_at(self, t: float) -> Floats | None:
+        """u (n_u,) at time t of inputs that are all numbers of time; None for others, and where one is no finite
+        number: ``inputs_at`` tells which."""
+        if not self._numbers_of_time:
+            return None
+        try:
+            values = [function(t) for function in self._functions_of_time]
+            return np.array(values, dtype=float) if isfinite(sum(values)) else None
+        except Exception:
+            return None
+
+    def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
+        """u (s, n_u) at s times with the joint coordinates ``angles`` (s, m) in the discrete state, of inputs that do
+        not depend on the state; None if one fails, as ``inputs_at`` will tell."""
         u = np.empty((len(times), self.n_u))
-        instants = times.tolist()
+        instants, engaged, latched = times.tolist(), self.discrete.engaged, self.discrete.latched
+        discrete = [DiscreteState(row, engaged, latched) for row in angles] if self.inputs_of_discrete else []
         for input_, part in self.parts_of_inputs:
             try:
-                values = np.array([input_.function(t) for t in instants], dtype=float)
+                arguments = discrete if input_.of_discrete else instants
+                values = np.array([input_.function(each) for each in arguments], dtype=float)
                 u[:, part] = values.reshape(len(times), input_.width)
             except Exception:
                 return None

@@ -11,13 +11,17 @@ import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
 from femb.numerics.block_kernels import solve
-from femb.numerics.stacked_kernels import factor_each, multiply_each, solve_each
+from femb.numerics.stacked_kernels import factor_each, least_norm_each, multiply_each, solve_each
 from femb.system.block_lu import DEPENDENT, LinearSolver, SingularError
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected
 from femb.system.linear_solver import Factors, Matrix, Unknowns
 
 if TYPE_CHECKING:
     from femb.system.equations import Equations
+
+
+# Distance of a row of J from the combination of others, relative to its size, up to which it depends on them.
+PARALLEL = 1e-10
 
 
 class EachFactors(Protocol):
@@ -53,6 +57,11 @@ class StackedFactors:
         solve_each(*self._structure, *self._arrays, self._scale, x)
         return x
 
+    def least_norm(self, J: Floats, x: Floats) -> Floats:
+        """Multipliers x (k, n_c) of least norm with the same J^T x, in place; J (k, size) : J and J^T alone."""
+        least_norm_each(*self._structure, *self._arrays, self._scale, J, PARALLEL, x)
+        return x
+
     def of(self, k: int) -> Factors:
         """The factors of one matrix."""
         return _One(
@@ -84,8 +93,7 @@ class StackedMatrices:
         for batch in system.batches:
             batch.matrices_each(u, q, v, mass, damping, stiffness)
         if system.n_c:
-            for s in range(k):
-                system.constraint_set.jacobian(u[s], q[s], damping[s])
+            system.constraints(u, q, v, damping)
         reach = 1.0 / mu[:, None]
         self.factors: EachFactors = StackedFactors(system.solver, mu[:, None] * mass + damping + reach * stiffness)
         self._stiff: Floats = damping + stiffness / mu[:, None]
@@ -149,6 +157,21 @@ def matrices_each(system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floa
     return (ListedMatrices if low_rank else StackedMatrices)(system, u, q, v, mu)
 
 
+def least_multipliers(system: "Equations", u: Floats, q: Floats, multipliers: Floats) -> Floats:
+    """The multipliers (k, n_c) of least norm with the same forces J^T lambda, at k states.
+
+    The multipliers of dependent rows are not unique: with rigid bodies the equations of motion do not determine them.
+    Source: docs/theory/constraints.md, section 6.
+    """
+    if not system.n_c or not system.layout.has_loops:
+        return multipliers
+    data, J = np.zeros((2, len(q), system.pattern.size))
+    system.constraints(u, q, np.zeros((len(q), system.n_v)), J)
+    for batch in system.batches:
+        batch.mass_each(q, data)
+    return StackedFactors(system.solver, data + J).least_norm(J, multipliers.copy())
+
+
 def projected_each(system: "Equations", u: Floats, q: Floats, v: Floats, factors: EachFactors) -> tuple[Floats, Floats]:
     """q (k, n_q), v (k, n_v) of k states on the constraints: ``projected`` of each by its factors."""
     if not system.n_c:
@@ -156,7 +179,7 @@ def projected_each(system: "Equations", u: Floats, q: Floats, v: Floats, factors
 
     def retract(x: Floats, change: Floats) -> Floats:
         new: Floats = x + system.rates(x, change)
-        system.normalise_each(new)
+        system.normalise(new)
         return new
 
     limits = np.full(len(q), position_limit(system))

@@ -87,7 +87,7 @@ class StackedSystem(System):
         # one by one, for the input at fault
         return u if np.all(np.isfinite(u)) else super().inputs_at(t, q, v)
 
-    def inputs_of_times(self, times: Floats) -> Floats | None:
+    def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
         """u (s, n_u) at s times; equal functions of time are evaluated once. None as that of a single system."""
         u = np.empty((len(times), self.n_u))
         try:

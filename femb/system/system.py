@@ -8,9 +8,12 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 from copy import copy
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from femb.base.types import Floats
 from femb.layout.layout import Layout
 from femb.model.model import Model
+from femb.system.bound_equations import BoundEquations
 from femb.system.degrees_of_freedom import check_pairs
 from femb.system.equations import Equations
 from femb.system.initial_position import assembled
@@ -37,7 +40,12 @@ class System(Equations):
             self.discrete = self.discrete_at(q)
         v = start_velocities(self, q)
         self.layout.origin_velocity = shared_velocity(self, v)
-        self.q0, self.v0 = q, v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
+        if self.layout.origin_velocity.any():
+            v = v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
+        self.q0, self.v0 = q, v
+
+    def __repr__(self) -> str:
+        return f"<System of {self.model!r}: {self.n_v} velocities, {self.n_c} constraint equations>"
 
     def starting_at(self, q: Floats, v: Floats) -> Self:
         """The same system with another start."""
@@ -58,7 +66,21 @@ class System(Equations):
 
         return augmented(self, t, q, v)
 
+    def bound_equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> BoundEquations:
+        """``equations`` of these arrays, to be evaluated again and again as their entries change."""
+        return BoundEquations(self, u, q, v, a, multipliers)
+
     # Members of a formulation: the identity map
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether there are only rigid bodies, point masses and joints without inputs."""
+        return self.rigid is not None
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        assert self.rigid is not None
+        return self.rigid.stages(self, A, first, last, h, y0, K)
 
     @property
     def system(self) -> "System":
@@ -72,6 +94,10 @@ class System(Equations):
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' in velocity coordinates of s states of a formulation whose v' is a: itself."""
         return a
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those at s states are unwrapped: those of the last step."""
+        return np.tile(self.discrete.angles, (len(q), 1))
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The reverse of ``to_system``, for one state: themselves."""

@@ -75,12 +75,9 @@ class VelocityCoordinates:
         return self.rates(q, a) + H_rate_v
 
     def normalise(self, q: Floats) -> float:
-        """Scale the quaternions in q (n_q,) to unit length, in place; returns the largest previous |p.p - 1|."""
-        return float(kinematics.normalise(self.coordinates[2], q))
-
-    def normalise_each(self, q: Floats) -> None:
-        """Scale the quaternions in q (s, n_q) to unit length, in place."""
-        kinematics.normalise_each(self.coordinates[2], q)
+        """Scale the quaternions in q, (n_q,) or (s, n_q), to unit length, in place; returns the largest previous
+        |p.p - 1|."""
+        return float(kinematics.normalise_each(self.coordinates[2], q.reshape(-1, self.n_q)))
 
     def rigid_velocities(self, q: Floats) -> Floats:
         """(6, n_v): velocities of all frames in rigid motions: unit translations along the inertial axes, then unit
@@ -99,7 +96,8 @@ class VelocityCoordinates:
         return out
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
-        """Arguments of ``kinematics.error_norm`` before the error, for q and for v."""
+        """Arguments of ``kinematics.error_norm`` before the error, for q and for v, by ``rtol``, a ratio, and
+        ``atol``."""
         position, quaternion, _ = atol.values(rtol)
         internal, angles = self.layout.internal_tolerances(atol, rtol)
         result = []

@@ -119,7 +119,7 @@ def problems() -> list[Problem]:
             "p4_roll",
             "P4 roll-up by an end moment",
             tip,
-            partial(contenders, femb_roll, exudyn_roll, ((4, 8), (8,)), (4, 20)),
+            partial(contenders, femb_roll, exudyn_roll, ((3, 4, 8), (8,)), (1, 20)),
             lambda: np.zeros((1, 3)),
             target,
             notes="reference: the closed form",

@@ -1,5 +1,11 @@
-"""P5: a free straight chain of 0.2 m elements, pushed across at both ends, 50 ms; beside Exudyn's beams."""
+"""P5: a free straight chain of 0.2 m elements, pushed across at both ends, 50 ms; beside Exudyn's beams.
 
+``python -m tests.bench.p5_chains PROGRAM ELEMENTS`` runs radau, generalized-alpha, beam or cable alone, for its memory.
+"""
+
+import resource
+import sys
+import time
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,7 +19,7 @@ from .harness import FEMB, MOTION, Contender, Problem, Target
 
 LENGTH, PUSH, DURATION, STEP = 0.2, 100.0, 0.05, 1e-3
 BEAM, CABLE = "Exudyn, 3-D exact beam", "Exudyn, 3-D cable"
-SIZES = (100, 1000)
+SIZES = (100, 1000, 5000)
 LONGEST = 200  # elements of the reference: the waves of 50 ms do not come back from the other end of longer chains
 
 
@@ -58,10 +64,16 @@ def exudyn_chain(elements: int, cable: bool, step: float, duration: float = DURA
 
 def contenders(elements: int, quick: bool) -> list[Contender]:
     duration = 5e-3 if quick else DURATION
-    rtols = {100: (1e-2, 1e-3), 1000: (1e-2, 1e-3)}.get(elements, (1e-3,))
-    rtols = rtols[:1] if quick else rtols
-    steps = {100: (1e-3, 5e-4), 1000: (1e-3,)}.get(elements, (1e-3,))
-    found = [Contender(FEMB, f"exact, radau {rtol:.0e}", partial(by_femb, elements, rtol, duration)) for rtol in rtols]
+    rtols = {100: (1e-2, 1e-3), 1000: (1e-2, 1e-3)}.get(elements, (1e-2,))
+    steps = {100: (1e-3, 5e-4), 1000: (1e-3, 5e-4)}.get(elements, (1e-3,))
+    alpha = {"method": "generalized-alpha", "spectral_radius": 0.9}
+    found = [
+        Contender(FEMB, f"exact, radau {rtol:.0e}", partial(by_femb, elements, rtol, duration))
+        for rtol in (rtols[:1] if quick else rtols)
+    ]
+    for h in steps[:1] if quick else steps:
+        run = partial(by_femb, elements, 1e-3, duration, step=h, **alpha)
+        found.append(Contender(FEMB, f"exact, generalized-alpha h = {h:g}", run))
     for name, cable in ((BEAM, False), (CABLE, True)):
         for h in steps[:1] if quick else steps:
             found.append(Contender(name, f"h = {h:g}", partial(exudyn_chain, elements, cable, h, duration)))
@@ -82,3 +94,23 @@ def problems() -> list[Problem]:
         )
         for elements in SIZES
     ]
+
+
+def alone(program: str, elements: int) -> None:
+    """Run one program once in this process, and print its CPU time and the peak of its memory."""
+    runs = {
+        "radau": partial(by_femb, elements, 1e-2),
+        "generalized-alpha": partial(
+            by_femb, elements, 1e-3, method="generalized-alpha", spectral_radius=0.9, step=STEP
+        ),
+        "beam": partial(exudyn_chain, elements, False, STEP),
+        "cable": partial(exudyn_chain, elements, True, STEP),
+    }
+    start = time.process_time()
+    runs[program]()
+    used, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    print(f"{program}, {elements} elements: {used:.2f} s CPU time, peak of memory {peak:.0f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    alone(sys.argv[1], int(sys.argv[2]))

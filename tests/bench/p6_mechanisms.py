@@ -189,7 +189,7 @@ def problems() -> list[Problem]:
     quantity = "error of a position at the end, m"
     three = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
     a01 = [("rk", (1e-4, 1e-5, 1e-6, 1e-7), RK)]
-    a02 = [("rk", (1e-6,), RK)]
+    a02 = [("rk", (1e-3, 1e-5), RK)]
     a04 = [("rk", three, RK)]
 
     def tight() -> np.ndarray:

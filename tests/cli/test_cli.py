@@ -393,6 +393,22 @@ def test_help_lists_every_command():
     assert re.findall(r"^  (\w+)  ", stdout, re.MULTILINE) == commands
 
 
+def test_a_run_loads_only_what_it_needs(tmp_path):
+    """Of a rigid body, with compiled kernels: nothing of pictures, meshes and compilation, and no linear algebra."""
+    case = checkout.ROOT / "cases" / "rigid_body_free.toml"
+    femb.simulate(case, duration=0.1, out=tmp_path / "compiled.h5")
+    unused = ("matplotlib", "meshio", "pandas", "numpy.ma", "scipy.linalg", "scipy.sparse", "scipy.optimize")
+    unused = (*unused, "numba.np.arrayobj", "numba.np.linalg", "femb.elements.beam.batch", "femb.steppers.radau")
+    code = f"""
+import sys
+from femb.cli import cli
+cli(["run", {str(case)!r}, "--out", {str(tmp_path)!r}, "--quiet", "--set", "run.duration=0.1"], standalone_mode=False)
+print([name for name in {unused} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_help_loads_no_numerical_library():
     code = "import sys, femb.cli; print([m for m in ('numpy', 'numba', 'scipy', 'h5py') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

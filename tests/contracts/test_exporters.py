@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import meshio
 import numpy as np
 import pytest
+from long_runs import slow_but
 from meshio.xdmf import TimeSeriesReader
 from oracles.synthetic_results import satellite
 
@@ -17,6 +18,8 @@ from femb.export.contract import Exporter
 from femb.results.results import Results
 
 every_format = pytest.mark.parametrize("form", EXPORTERS)
+# What XDMF and VTU share through meshio, and CSV, which is written without it.
+both_kinds = pytest.mark.parametrize("form", slow_but(["csv", "vtu"], EXPORTERS))
 ELEMENTS = 2
 
 
@@ -101,7 +104,7 @@ def test_it_is_called_as_the_contract_says(form):
     assert EXPORTERS[form].__doc__
 
 
-@every_format
+@both_kinds
 @pytest.mark.parametrize("every", [1, 8])
 def test_positions_and_times_are_read_back(form, every, results, tmp_path):
     """Of bodies and of the nodes of beams, into folders that are made."""
@@ -132,7 +135,7 @@ def test_results_stay_as_they_were(form, results, tmp_path):
         np.testing.assert_array_equal(array, before[path])
 
 
-@every_format
+@both_kinds
 def test_an_interruption_leaves_earlier_files(form, results, tmp_path):
     """And none of the new ones, whenever it comes."""
     EXPORTERS[form](results, tmp_path, every=10)
@@ -165,7 +168,7 @@ def test_a_full_disk_leaves_earlier_files(form, results, tmp_path):
     assert content(tmp_path) == before
 
 
-@every_format
+@both_kinds
 def test_files_of_the_same_names_are_replaced(form, results, tmp_path):
     EXPORTERS[form](results, tmp_path)
     files = EXPORTERS[form](results, tmp_path, every=10)

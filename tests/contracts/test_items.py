@@ -461,3 +461,28 @@ def test_modules_of_elements_import_without_cycles_and_nothing_from_above():
         modules[name] = found
         assert {each.split(".")[1] for each in found if "." in each} <= below, name
     list(graphlib.TopologicalSorter({k: {x for x in v if x in modules} for k, v in modules.items()}).static_order())
+
+
+@every_kind
+def test_texts_are_short(kind, systems):
+    """What Python prints of an item: its name and what was given, arrays by their shapes, on one line."""
+    for item in systems(kind).items:
+        text = repr(item)
+        assert text.startswith(f"{type(item).__name__}(name='{item.name}'")
+        assert "\n" not in text
+        assert "array(" not in text
+        assert len(text) < 600, text
+
+
+@every_kind
+def test_items_are_found_by_name_and_removed(kind):
+    model = EXAMPLES[kind]()
+    item = next(each for each in model.items() if type(each) is kind)
+    table = getattr(model, kind.table)
+    assert table[item.name] is item
+    model.remove(item)
+    assert item.name not in getattr(model, kind.table)
+    assert item not in model.items()
+    assert not any(part in model.items() for part in item.parts())
+    with pytest.raises(femb.ModelError, match="wanted an item of this model"):
+        model.remove(item)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from added_files import with_added
 from checkout import ROOT
+from long_runs import slow_but
 
 import femb
 from femb.analysis.time_loop import Event, RunSummary, integrate
@@ -302,7 +303,7 @@ def test_another_discrete_state_is_read_in_the_next_step(name):
 
 
 @pytest.mark.parametrize("name", ["rk4", "gauss", "dop853"])
-@pytest.mark.parametrize("speeds", ["fixed", "body", "angles"])
+@pytest.mark.parametrize("speeds", slow_but(["body"], ["fixed", "body", "angles"]))
 def test_explicit_steppers_integrate_relative_coordinates(name, speeds):
     form = femb.relative_kinematics(top().model, speeds)
     stepper = make_stepper(form, run(name, 0.5, 0.02))

@@ -1,8 +1,10 @@
-"""The tables of docs/validation.md are those of docs/validation_problems.py; the errors are below their bounds."""
+"""The tables of docs/validation.md are those of docs/make_validation.py; the errors are below their bounds."""
 
 import importlib
+import json
 import sys
 
+import numpy as np
 import pytest
 from checkout import ROOT
 
@@ -11,12 +13,64 @@ PAGE = ROOT / "docs" / "validation.md"
 ROUNDING = 1e-7
 
 
-def problems():
-    """docs/validation_problems.py, which imports its neighbours as a script does."""
+def script(name):
+    """A script of docs, which imports its neighbours."""
     folder = str(ROOT / "docs")
     if folder not in sys.path:
         sys.path.append(folder)
-    return importlib.import_module("validation_problems")
+    return importlib.import_module(name)
+
+
+def problems():
+    return script("validation_problems")
+
+
+def stored():
+    """The numbers of the page."""
+    return json.loads((ROOT / "docs" / "validation.json").read_text(encoding="utf-8"))
+
+
+def test_the_page_has_the_tables_of_its_file():
+    make = script("make_validation")
+    assert set(stored()) == {make.LITERATURE, *make.ON_THE_PAGE}
+    text = PAGE.read_text(encoding="utf-8")
+    assert make.page_with(text, stored()) == text
+
+
+def test_values_of_the_literature_are_within_their_bounds():
+    rows = stored()["LITERATURE"]
+    assert len(rows) > 40
+    assert not [row for row in rows if not row["error"] < row["bound"]]
+
+
+# Problems of the literature of a second or less.
+CHEAP = {
+    "validation_literature": ("elastica", "stretched", "geradin", "bend", "princeton", "frequencies"),
+    "validation_motion": ("pendulum", "satellites"),
+}
+
+
+def check_literature(module, names):
+    page = {(row["problem"], row["quantity"], row["source"]): row for row in stored()["LITERATURE"]}
+    for name in names:
+        for row in getattr(script(module), name)():
+            wanted = page[row.problem, row.quantity, row.source]
+            assert row.error < row.bound, row
+            assert list(row.reference) == wanted["reference"]
+            size = max(abs(x) for x in row.reference) or 1.0
+            np.testing.assert_allclose(row.found, wanted["found"], rtol=0.0, atol=0.1 * row.bound * size)
+
+
+@pytest.mark.parametrize("module", CHEAP)
+def test_cheap_values_of_the_literature_are_those_of_the_page(module):
+    check_literature(module, CHEAP[module])
+
+
+@pytest.mark.slow
+def test_all_values_of_the_literature_are_those_of_the_page():
+    for module, words in (("validation_literature", ("STATICS", "MODES")), ("validation_motion", ("MOTION",))):
+        for word in words:
+            check_literature(module, [problem.__name__ for problem in getattr(script(module), word)])
 
 
 def table(word):

@@ -7,6 +7,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 from checkout import CASES
+from click.testing import CliRunner
 from long_runs import slow_but
 from oracles.synthetic_results import LENGTH, bent_beam, satellite
 from PIL import Image
@@ -31,6 +32,7 @@ from femb import (
 )
 from femb.base.errors import ResultError
 from femb.case import CaseError
+from femb.cli import cli
 from femb.export import drawing
 from femb.export.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
 from femb.export.plots.subject import NODES, Subject
@@ -460,9 +462,8 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
     series = {f"bodies/b{i}/quaternion": np.tile([1.0, 0, 0, 0], (3, 1)) for i in range(9)}
     series |= {f"bodies/b{i}/angular_velocity": np.zeros((3, 3)) for i in range(9)}
     drawn = []
-    monkeypatch.setattr(
-        "femb.export.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append((len(rows), title))
-    )
+    monkeypatch.setattr("femb.export.plots.save", lambda figure, path, dpi: path)
+    monkeypatch.setattr("femb.export.plots.table", lambda time, rows, title, axis: drawn.append((len(rows), title)))
     plot(Results({"time": time, **series}), tmp_path / "a.png", "bodies")
     assert drawn == [(ROW_LIMIT, "results: bodies (the first 6 of 9)")]
 
@@ -485,7 +486,8 @@ def test_the_ground_has_nothing_to_show(tmp_path):
 
 def test_the_case_gives_the_title(tmp_path, results, monkeypatch):
     drawn = []
-    monkeypatch.setattr("femb.export.plots.draw_table", lambda time, rows, title, path, dpi: drawn.append(title))
+    monkeypatch.setattr("femb.export.plots.save", lambda figure, path, dpi: path)
+    monkeypatch.setattr("femb.export.plots.table", lambda time, rows, title, axis: drawn.append(title))
     plot(results, tmp_path / "a.png", "section_loads")
     plot(Results(*bent_beam()), tmp_path / "a.png", "tips")
     assert drawn == ["satellite: section loads", "results: tips"]
@@ -604,3 +606,47 @@ def test_films_that_cannot_be_are_refused(tmp_path, results, monkeypatch):
         animate(results, tmp_path / "a.mp4")
     with pytest.raises(ResultError, match="neither bodies nor beams"):
         animate(Results({"time": np.zeros(1)}), tmp_path / "a.gif")
+
+
+def test_results_draw_quantities_by_name(tmp_path, results):
+    """One call: a figure with units at its axes, and a file only where one is asked for."""
+    figure = results.plot("hub.euler", "right.tip.position.z", "right.root.section_moment", path=tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+    first, second, third = figure.get_axes()
+    assert (first.get_ylabel(), second.get_ylabel()) == ("Euler angle (deg)", "position (m)")
+    assert third.get_xlabel() == "time (s)"
+    assert third.get_ylabel() == "section moment (N m)"
+    angles = np.rad2deg(results.bodies["hub"].euler_angles())
+    np.testing.assert_allclose([line.get_ydata() for line in first.get_lines()], angles.T, atol=1e-9)
+    (line,) = second.get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), results["right.tip.position.z"])
+    assert "a.svg" in [path.name for path in tmp_path.iterdir()]
+    assert len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(ResultError, match=r"did you mean 'right\.tip\.position'"):
+        results.plot("right.tip.positoin")
+    assert len(results.plot("tips").get_axes()) == 4, "named figures as well"
+
+
+def test_spectra_are_drawn(tmp_path):
+    """A sine of 2 Hz has its peak there, in squared units per Hz."""
+    time = np.arange(200) * 0.02
+    position = np.zeros((200, 3))
+    position[:, 1] = 0.3 * np.sin(2.0 * np.pi * 2.0 * time)
+    results = Results({"time": time, "bodies/hub/position": position})
+    (axes,) = results.plot("hub.position", spectrum="psd").get_axes()
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("frequency (Hz)", "position (m²/Hz)")
+    frequency, density = axes.get_lines()[1].get_data()
+    assert frequency[np.nanargmax(density)] == pytest.approx(2.0)
+    (axes,) = results.plot("hub.position.y", spectrum="amplitude").get_axes()
+    assert np.nanmax(axes.get_lines()[0].get_ydata()) == pytest.approx(0.3, rel=1e-9)
+    assert "amplitude spectrum" in axes.figure.get_suptitle()
+    with pytest.raises(ResultError, match="spectrum: got 'power', wanted 'psd' or 'amplitude'"):
+        results.plot("hub.position", spectrum="power")
+    with pytest.raises(ResultError, match="needs equal intervals"):
+        Results({"time": time**2, "bodies/hub/position": position}).plot("hub.position", spectrum="psd")
+    results.write(tmp_path / "r.h5")
+    done = CliRunner().invoke(cli, ["plot", str(tmp_path / "r.h5"), "--what", "hub.position", "--spectrum", "psd"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "hub.position.png").exists()
+    listed = CliRunner().invoke(cli, ["plot", str(tmp_path / "r.h5"), "--list"]).output
+    assert "hub.displacement" in listed

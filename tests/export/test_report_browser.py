@@ -71,6 +71,24 @@ def test_the_satellite_moves_as_in_its_results(browser, tmp_path):
     np.testing.assert_allclose(tip, hub.position[0] + rotations.rotate(hub.quaternion[0], still), atol=2e-4)
 
 
+def test_joints_stay_closed_where_deflections_are_enlarged(browser, tmp_path):
+    results = shared_runs.results_of("satellite_two_arrays")
+    opened(browser, results, tmp_path)
+    ends = results.joints["left_1"].attachments
+    at = ends["second"]["at"]
+    assert ends["first"] == {"beam": "left_yoke", "node": 8, "at": [0.0, 0.0, 0.0]}
+    point = f"""(() => {{
+      const body = femb.player.structure.bodies.find((part) => part.name === "left_1");
+      const point = body.group.position.clone().set({at[0]}, {at[1]}, {at[2]});
+      return point.applyMatrix4(body.group.matrixWorld).toArray().map((x, k) => x + femb.data.scene.path[k]);
+    }})()"""
+    browser.value("femb.player.play(false); femb.player.enlarge = 10000; femb.player.seek(12)")
+    tip = np.array(browser.value(TIP.replace("NAME", "'left_yoke'")))
+    np.testing.assert_allclose(browser.value(point), tip, atol=1e-4)
+    browser.value("femb.player.enlarge = 1; femb.player.show()")
+    assert np.linalg.norm(tip - browser.value(TIP.replace("NAME", "'left_yoke'"))) > 0.05
+
+
 def test_histories_are_picked_and_keys_play(browser, tmp_path):
     opened(browser, Results(*satellite()), tmp_path)
     shown = browser.value("document.querySelectorAll('.plot canvas').length")
@@ -84,7 +102,7 @@ def test_histories_are_picked_and_keys_play(browser, tmp_path):
     browser.value("femb.player.play(false); femb.player.seek(0)")
     browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight")
     assert browser.value("femb.player.time") == pytest.approx(0.1)
-    assert browser.value("document.getElementById('clock').textContent") == "0.100 s"
+    assert browser.value("document.querySelector('.clock').textContent") == "0.100 s"
 
 
 def test_modes_swing_and_static_states_are_stepped_through(browser, tmp_path):
@@ -93,15 +111,41 @@ def test_modes_swing_and_static_states_are_stepped_through(browser, tmp_path):
     browser.value("femb.player.choose(2)")
     first = browser.value(PIXELS)
     browser.wait(f"{PIXELS} !== {first!r}")
-    assert browser.value("document.getElementById('clock').textContent").startswith("mode 2, ")
+    assert browser.value("document.querySelector('.clock').textContent").startswith("mode 2, ")
     path = femb.static(femb.load_case(CASES / "lees_frame.toml").model, steps=2, time=1.0)
     opened(browser, path, tmp_path)
     browser.value("femb.player.seek(2)")
-    assert browser.value("document.getElementById('clock').textContent") == "state 2, load factor 1"
+    assert browser.value("document.querySelector('.clock').textContent") == "state 2, load factor 1"
     np.testing.assert_allclose(
         browser.value(TIP.replace("NAME", "'frame'")), path.beams["frame"].position[2, -1], atol=1e-3
     )
     assert browser.value("document.querySelectorAll('.chart circle').length") == 3
+    unit = {"axial_stiffness": 1e6, "torsional_stiffness": 1.0, "bending_stiffness": (1.0, 2.0)}
+    section = femb.Section("rod", mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3), **unit)
+    column = femb.Model()
+    start = femb.Attachment(body="ground", direction=(1, 0, 0))
+    column.add(femb.Beam("b", section, 1.0, 4, start=start))
+    column.add(femb.Load("P", beam="b", force=(-4, 0, 0)))
+    opened(browser, femb.static(column, steps=4, critical=1), tmp_path)
+    assert browser.value("femb.data.buckling.modes[0].factor") == pytest.approx(np.pi**2 / 16.0, rel=1e-4)
+    assert browser.value("document.querySelectorAll('.view canvas').length") == 2
+    browser.value("document.querySelectorAll('.view')[1].scrollIntoView()")
+    begin = browser.value("femb.buckling.phase")
+    browser.wait(f"femb.buckling.phase !== {begin}")
+
+
+def test_frequency_responses_and_other_runs_are_drawn(browser, tmp_path):
+    A, B, C, D = [[0.0, 1.0], [-4.0, -0.2]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]]
+    space = femb.StateSpace(*map(np.array, (A, B, C, D)), ("x", "v"), ("force",), ("place",))
+    opened(browser, Results.read(space.write(tmp_path / "linear.h5")), tmp_path)
+    assert browser.value("femb.responses.plots.length") == 2
+    gain = "femb.responses.plots[0].data[1]"
+    shown = browser.value(f"Math.max(...{gain}) / {gain}[0]")
+    assert shown == pytest.approx(1.0 / 0.1 / np.sqrt(1.0 - 0.0025) / 1.01, rel=3e-3)  # the peak over that at f/10
+    block, static, attributes = satellite()
+    late = {path: array[5:] for path, array in block.items()}
+    opened(browser, Results(block, static, attributes), tmp_path, beside={"late": Results(late, static, attributes)})
+    assert browser.value("[...femb.curves.plots.values()][0].plot.series.length") == 1 + 2 * 3
 
 
 def test_flexible_bodies_are_drawn_by_their_mesh_by_lines_and_by_links(browser, tmp_path):

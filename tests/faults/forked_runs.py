@@ -176,6 +176,14 @@ def full_disk(count: int, chance: random.Random, folder: Path) -> Counter[str]:
     return found
 
 
+def killed(work, wait: float) -> bool:
+    """Whether a process that does some work was killed after ``wait`` seconds, before it ended."""
+    process = forked(work)
+    time.sleep(wait)
+    os.kill(process, signal.SIGKILL)
+    return os.WIFSIGNALED(os.waitpid(process, 0)[1])
+
+
 def resumes(count: int, chance: random.Random, folder: Path) -> Counter[str]:
     """Kill runs with fixed steps at random moments, up to three times each, and resume them to their end."""
     checkpoints.INTERVAL = checkpoints.COST = 0.0
@@ -192,11 +200,12 @@ def resumes(count: int, chance: random.Random, folder: Path) -> Counter[str]:
         path = folder / str(number) / "results.h5"
         path.parent.mkdir()
         for _ in range(chance.randint(1, 3)):
-            process = forked(lambda path=path: run(path))
-            time.sleep(chance.uniform(0.0, span))
-            os.kill(process, signal.SIGKILL)
-            _, status = os.waitpid(process, 0)
-            found["killed"] += os.WIFSIGNALED(status)
+            wait = chance.uniform(0.0, span)
+            while not killed(lambda path=path: run(path), wait):
+                # it ended first, on a machine that is less busy now than in the whole run: once more, killed earlier
+                path.unlink()
+                wait *= 0.5
+            found["killed"] += 1
         earlier = unfinished(path)
         found["from a checkpoint"] += bool(earlier and earlier.checkpoint)
         process = forked(lambda path=path: run(path))

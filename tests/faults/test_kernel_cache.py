@@ -234,7 +234,7 @@ try:
     allocating.kernel(-x)
 except ZeroDivisionError as error:
     print(error)
-print(*sorted({"scipy.linalg", "numba.np.linalg", "sparse"} & set(sys.modules)))
+print(*sorted({"scipy.linalg", "numba.np.linalg", "sparse", "numba.np.arrayobj", "numpy.ma"} & set(sys.modules)))
 if sys.argv[3:]:
     # what is compiled afterwards finds all that numba knows
     print(allocating.kernel(x.astype(np.float32))[0].dtype)

@@ -37,7 +37,7 @@ step = 0.01
 """
 
 
-FEW = {"kills": 8, "reads": 20, "full_disk": 8, "resumes": 1}
+FEW = {"kills": 5, "reads": 12, "full_disk": 5, "resumes": 1}
 MANY = {"kills": 200, "reads": 500, "full_disk": 100, "resumes": 20}
 
 
@@ -74,7 +74,7 @@ def test_without_room_there_is_one_error_which_carries_the_results(tried):
 def test_killed_runs_are_resumed_to_the_same_end(tried):
     count, found = (each["resumes"] for each in tried)
     assert found["resumed"] == count
-    assert found["killed"] >= (count + 1) // 2
+    assert found["killed"] >= count
     assert found["from a checkpoint"] >= count // 3
 
 

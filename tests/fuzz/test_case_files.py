@@ -1,11 +1,16 @@
 """Case files with an entry dropped, misspelt or replaced by nonsense: refused by name, or run."""
 
+import shutil
+import tomllib
+from pathlib import Path
+
 import pytest
 from fuzz.mutations import CASES, VALUES, first_step, limited, mutated, toml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from seeds import SEED
 
+from femb.analysis.completion import completed
 from femb.analysis.simulate import summary
 from femb.case import load_case
 
@@ -21,7 +26,10 @@ SMALL = {
     else case
     for name, case in CASES.items()
 }
-QUICK = ["rigid_body_free", "satellite_hinged_panel", "slider_crank_rigid", "iftomm_a05_governor"]
+# What the cases of the repository have little of: patterns, included files, laminates, chosen outputs, other starts.
+HERE = Path(__file__).parent
+SMALL["newer"] = tomllib.loads((HERE / "newer.toml").read_text())
+QUICK = ["newer", "rigid_body_free", "satellite_hinged_panel", "slider_crank_rigid", "iftomm_a05_governor"]
 changes = st.lists(st.tuples(st.integers(0, 10**4), st.sampled_from([None, *VALUES])), min_size=1, max_size=2)
 common = settings(
     deadline=None, database=None, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck)
@@ -41,21 +49,29 @@ def tried(folder, name, changed):
     path.write_text(toml(document), encoding="utf-8")
     with limited():
         case = load_case(path)
-        first_step(case.model, case.run)
+        first_step(completed(case.model), case.run)
         summary(case.model, case.run)
 
 
 def test_the_text_is_that_of_the_case(tmp_path):
     """What the mutations are written as is what they were."""
-    import tomllib
-
-    for case in CASES.values():
+    for case in SMALL.values():
         assert tomllib.loads(toml(case)) == case
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("cases")
+    found = tmp_path_factory.mktemp("cases")
+    shutil.copy(HERE / "part.toml", found)
+    return found
+
+
+def test_the_newer_tables_are_understood(folder):
+    path = folder / "newer.toml"
+    path.write_text(toml(SMALL["newer"]))
+    case = load_case(path)
+    assert len(case.model.bodies) == 6
+    first_step(completed(case.model), case.run)
 
 
 @seed(1)
@@ -67,11 +83,11 @@ def test_some(folder, name, changed):
 
 @pytest.mark.slow
 def test_many(folder):
-    """1000 of all cases."""
+    """1000 of all cases, a fifth of them of the newer tables."""
 
     @seed(SEED)
     @settings(common, max_examples=1000)
-    @given(st.sampled_from(sorted(SMALL)), changes)
+    @given(st.sampled_from([*sorted(SMALL), *(["newer"] * (len(SMALL) // 4))]), changes)
     def many(name, changed):
         tried(folder, name, changed)
 

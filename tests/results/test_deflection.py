@@ -104,7 +104,7 @@ def test_a_rigid_motion_leaves_the_deflection_as_it_is():
 def test_of_a_clamped_beam_it_is_in_the_axes_of_the_body(name, at, tangent, first):
     system = assembly()
     block = blocks_of(system, bent(system)[None])
-    assert Recorder(system).attributes("", "")[f"beams/{name}"] == {"kind": "beam", "deflection_body": "hub"}
+    assert Recorder(system).attributes("", "")[f"beams/{name}"]["deflection_body"] == "hub"
     local = rotations.rotate_back(
         block["bodies/hub/quaternion"][0], block[f"beams/{name}/position"][0] - block["bodies/hub/position"][0]
     )
@@ -117,7 +117,7 @@ def test_of_a_clamped_beam_it_is_in_the_axes_of_the_body(name, at, tangent, firs
 def test_of_a_curved_beam_on_a_beam_it_is_relative_to_its_own_shape():
     system = assembly()
     block = blocks_of(system, bent(system)[None])
-    assert Recorder(system).attributes("", "")["beams/on_beam"] == {"kind": "beam"}
+    assert "deflection_body" not in Recorder(system).attributes("", "")["beams/on_beam"]
     position, axes = block["beams/on_beam/position"][0], block["beams/on_beam/quaternion"][0, 0]
     local = rotations.rotate_back(axes, position - position[0])
     undeformed, _ = system.model.beams["on_beam"].reference()

@@ -30,6 +30,9 @@ def test_a_data_frame_has_the_numbers_by_name(results):
     np.testing.assert_array_equal(table["beams.boom.position.2.y"], results.beams["boom"].position[:, 2, 1])
     chosen = results.to_pandas("audit.work", "boom.position")
     assert list(chosen)[:2] == ["audit.work", "beams.boom.position.0.x"]
+    chosen = results.to_pandas("boom.tip.position", "bodies.hub.position.y")
+    assert list(chosen) == [*(f"beams.boom.-1.position.{axis}" for axis in "xyz"), "bodies.hub.position.y"]
+    np.testing.assert_array_equal(chosen["beams.boom.-1.position.z"], results.beams["boom"].position[:, -1, 2])
 
 
 @pytest.mark.slow
@@ -56,9 +59,13 @@ def test_spectra_of_a_sine_have_its_amplitude_and_its_power(results):
 
 def test_names_that_are_none_are_refused_with_those_that_are(results):
     for name, words in (
-        ("hub.position", "there are several; give one of 'bodies.hub.position', 'beams.hub.position'"),
-        ("boom.speed", "'boom' has no such quantity over time; there are: 'position'"),
-        ("position", "wanted ITEM.QUANTITY with one of the items 'hub', 'boom', "),
+        ("hub.position", "there are several: give one of 'bodies.hub.position', 'beams.hub.position'"),
+        (
+            "boom.speed",
+            "no such quantity .* wanted ITEM.QUANTITY.*; 'boom' has 'position', 'displacement'",
+        ),
+        ("position", "did you mean 'boom.position'"),
+        ("xyz", "items are 'hub', 'boom', 'audit'"),
     ):
         with pytest.raises(ResultError, match=words):
             results.spectrum(name)

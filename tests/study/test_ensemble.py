@@ -20,7 +20,7 @@ from femb import (
     simulate_ensemble,
 )
 from femb.profiles import Step, Versine
-from femb.study.quantities import history
+from femb.results.history import history
 
 RUN = {"duration": 0.3, "output_interval": 0.02, "rtol": 1e-7}
 TIP = "beams.boom.-1.position.z"

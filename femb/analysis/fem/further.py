@@ -39,7 +39,7 @@ def reduce_further(
     source : a file of format femb-modal-1 or femb-shapes-1, or a body. interfaces : names of those that are kept, the
     root first; by default all. modes, max_frequency (Hz) : which modes with all interfaces held are kept; by default
     all. mean_axes : the body gets a frame that follows the motion of its whole mass, the interface "mean", which comes
-    first, and its root becomes one like the others. damping_ratio : of every mode, in place of the damping of the
+    first, and its root becomes one like the others. damping_ratio : ratio of every mode, in place of the damping of the
     source, or of 0.005 where it has none. With another root the coupling becomes "constant". The account is against the
     source: truncation error, effective mass left out. Raises ResultError, ModelError: an unknown interface; interfaces
     that shapes do not move independently.

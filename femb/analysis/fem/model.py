@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, Sparse
 
@@ -22,12 +23,12 @@ class StressStiffness(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class MeshInterface:
+class MeshInterface(Brief):
     """A frame of the body that can be connected, and the nodes that carry it.
 
-    nodes (m,) : numbers of rows of the nodes of the model. kind : "rigid", the nodes move as one rigid body with the
-    frame (RBE2); "mean", the frame has the mean motion of the nodes, which stay elastic (RBE3). position (3,) m, by
-    default the mean of the nodes' positions. axes (3, 3) : columns, by default those of the model.
+    name : of the interface. nodes (m,) : numbers of rows of the nodes of the model. kind : "rigid", the nodes move as
+    one rigid body with the frame (RBE2); "mean", the frame has the mean motion of the nodes, which stay elastic (RBE3).
+    position (3,) m, by default the mean of the nodes' positions. axes (3, 3) : columns, by default those of the model.
     """
 
     name: str
@@ -38,14 +39,14 @@ class MeshInterface:
 
 
 @dataclass(frozen=True, eq=False)
-class FeModel:
+class FeModel(Brief):
     """A linear finite element model at rest, without supports; SI units, one set of axes for all nodes.
 
     nodes (N, 3) m. node_of (n,) and component (n,) : node and component of each degree of freedom: 0 to 2
     displacements, 3 to 5 rotations, 6 internal coordinates of elements, which rigid motion leaves at zero. mass,
-    stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : numbers of
-    rows of the nodes by name. stress : the stress stiffness, or None. cells : nodes of the cells by their type in
-    meshio, for pictures.
+    stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : (m,) numbers
+    of rows of the nodes by name. stress : the stress stiffness, or None. cells : (c, k) nodes of the cells by their
+    type in meshio, for pictures.
     """
 
     nodes: Floats
@@ -71,6 +72,7 @@ class FeModel:
     ) -> "FeModel":
         """A model whose nodes all have three or all have six degrees of freedom, node after node.
 
+        nodes (N, 3) m; mass, stiffness (n, n) : sparse or dense; numbers (N,), node_sets : as of the class.
         components : 3 or 6, by default the size of the matrices divided by the number of nodes. Raises ModelError:
         matrices of different sizes, or of a size that fits the nodes in neither way.
         """
@@ -121,7 +123,7 @@ class FeModel:
         return D
 
     def label(self, dof: int) -> str:
-        """A degree of freedom for messages, as "node 12, z"."""
+        """A degree of freedom, by its number ``dof``, for messages, as "node 12, z"."""
         word = ("x", "y", "z", "rotation x", "rotation y", "rotation z", "internal")[self.component[dof]]
         return f"node {self.numbers[self.node_of[dof]]}, {word}"
 

@@ -53,10 +53,10 @@ def reduce_mesh(
     of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean" or "tip=3,7,9@1.5,0,0": the
     first is the root; or a dictionary of these, or ``femb.MeshInterface``. modes : how many to keep; also max_frequency
     (Hz) and effective_mass (part). youngs_modulus Pa, poissons_ratio, density kg/m3 : of all cells
-    but those of materials, which gives these three by the name of a cell set or physical group, as {"core": (1e8, 0.3,
-    50.0)}. unit : of the mesh's lengths, m. coupling : "full"
-    or "constant"; loaded, mass, centre, inertia : checks, see ``reduce_model``.
-    ``write_reduced_body(path, result.body)`` writes the file, ``result.table()`` is the account.
+    but those of materials, which gives these three (Pa, ratio, kg/m3) by the name of a cell set or physical group, as
+    {"core": (1e8, 0.3, 50.0)}. unit : of the mesh's lengths, m. coupling : "full" or "constant"; loaded, mass, centre,
+    inertia : checks, with the other options of ``reduce_model``. ``write_reduced_body(path, result.body)`` writes the
+    file, ``result.table()`` is the account.
     Raises ModelError, ResultError.
     """
     from femb.analysis.fem.meshes import read_mesh
@@ -86,7 +86,7 @@ def reduce_matrices(
 
     matrices : .npz, .h5 or .mat of arrays (``femb.analysis.fem.matrix_files``), .op4 or .pch of NASTRAN, .sti, .mas or
     .dof of CalculiX. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names : of mass and
-    stiffness in .op4 and .pch. Others as ``reduce_mesh``. Raises ModelError, ResultError.
+    stiffness in .op4 and .pch. Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
     """
     return _reduced(read_matrices(matrices, nodes, names), interfaces, modes, options)
 
@@ -100,10 +100,11 @@ def reduce_beams(
     appendage: str | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
-    """Reduce an appendage of femb's own beams and bodies, as it is at rest and without loads.
+    """Reduce an appendage of a ``model`` of femb's own beams and bodies, as it is at rest and without loads.
 
     root : the body that carries it, or "ground"; its axes are those of the reduced body. interfaces : other places, as
-    {"tip": "beams.boom.-1"}. appendage : its name, needed if the root has several. Others as ``reduce_mesh``.
+    {"tip": "beams.boom.-1"}. appendage : its name, needed if the root has several. modes, other options : as
+    ``reduce_mesh``.
     Raises ModelError: joints within the appendage.
     """
     from femb.analysis.fem.beams import appendage_model
@@ -124,7 +125,7 @@ def reduced_craig_bampton(
 
     interfaces : positions (3,) m by name, in the order of the rows, the root first; or numbers of grids of the bulk
     data ``nodes``, whose rows are along the displacement axes of each grid. matrices, names : as ``reduce_matrices``.
-    Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
+    damping_ratio : ratio of every mode. Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
     """
     from femb.analysis.fem import matrix_files, nastran
     from femb.analysis.fem.reduced_matrices import craig_bampton_body

@@ -18,6 +18,7 @@ from femb.analysis.fem.stiffening import acceleration_fields, stiffening
 from femb.analysis.fem.ties import Tied, tied
 from femb.analysis.fem.turned import turned_arrays
 from femb.base.errors import ModelError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.mass_moments import symmetric
@@ -46,13 +47,14 @@ class Keep:
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class Reduction(Tabled):
     """A reduced body and the account of it.
 
-    interfaces : name, kind, position (3,) m, number of nodes. held (m,) Hz : kept modes with all interfaces held. free
-    (n,) Hz : modes of the body with the root held, error (n,) their relative truncation error, effective (n, 6) their
-    effective masses as parts of the rigid ones along and about the root's axes; missing (6,) what the kept modes leave
-    out. centre (3,) m from the root. strain (6,) : of the rigid motions, as part of the stiffness.
+    coupling : "full" or "constant". interfaces : name, kind, position (3,) m, number of nodes. held (m,) Hz : kept
+    modes with all interfaces held. free (n,) Hz : modes of the body with the root held, error (n,) their relative
+    truncation error, effective (n, 6) their effective masses as parts of the rigid ones along and about the root's
+    axes; missing (6,) what the kept modes leave out. centre (3,) m from the root. strain (6,) : of the rigid motions,
+    as part of the stiffness.
     """
 
     body: ReducedBody
@@ -84,11 +86,13 @@ def reduce_model(
     centre: Floats | None = None,
     inertia: Floats | None = None,
 ) -> Reduction:
-    """Reduce a model; the first interface is the root.
+    """Reduce a model to its ``interfaces``, of which the first is the root, and to the modes that ``keep`` selects.
 
+    damping_ratio : ratio of every mode.
     coupling : "full" with geometric stiffening, which needs a stress stiffness; by default where there is one.
     pictures : whether the body holds the displacements of all nodes. loaded : directions, as "x rz", in which the kept
-    modes must hold nine tenths of the mass. mass, centre, inertia : known properties, in the model's axes, to compare.
+    modes must hold nine tenths of the mass. mass (kg), centre (3,) m, inertia
+    (3, 3) kg m2 : known properties, in the model's axes, to compare.
     Raises ModelError: all checks of docs/theory/modal_body.md, section 12.
     """
     with one_blas_thread():

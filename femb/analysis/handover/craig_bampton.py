@@ -15,6 +15,7 @@ from femb.analysis.array_file import read_arrays, write_arrays
 from femb.analysis.handover import nastran
 from femb.analysis.modes.hybrid import HybridCoordinates
 from femb.analysis.modes.participation import DIRECTIONS, Participation
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Complexes, Floats
 
@@ -23,7 +24,7 @@ MATRICES = ("mass", "stiffness", "damping")
 
 
 @dataclass(frozen=True, eq=False)
-class CraigBampton:
+class CraigBampton(Brief):
     """M x'' + D x' + K x = f with x (6 + k,): a boundary of six, and k modes with the boundary held.
 
     name : of the hub or the appendage. point (3,) m, inertial, and axes (3, 3), as columns : of the boundary.
@@ -88,6 +89,6 @@ class CraigBampton:
 
     @classmethod
     def read(cls, path: str | Path) -> "CraigBampton":
-        """Read a .npz written by ``write``. Raises ResultError."""
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
         found = read_arrays(path, ("point", "axes", *MATRICES), ("name", "dofs"), "Craig-Bampton model")
         return cls(**{**found, "name": found["name"][0]})

@@ -21,7 +21,7 @@ STEP = 0.01  # s, suggested to the importing program
 
 
 def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Path:
-    """Write an FMU whose inputs and outputs are those of a linear model; its path.
+    """Write an FMU whose inputs and outputs are those of the linear model ``space``; its path.
 
     It integrates x' = A x + B u exactly over each communication step, with inputs that are constant over the step. The
     initial states are the parameters ``start.STATE``. In names, what is neither letter nor digit becomes "_"; the

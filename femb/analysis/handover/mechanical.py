@@ -17,6 +17,7 @@ import numpy as np
 from femb.analysis.handover.effectors import HingedPanel, SlidingMass
 from femb.analysis.modes.hybrid import UNITS, HybridCoordinates
 from femb.analysis.modes.participation import Participation
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 
@@ -29,7 +30,7 @@ Selection: TypeAlias = "int | Mapping[str, Sequence[int]]"
 
 
 @dataclass(frozen=True, eq=False)
-class MechanicalModel:
+class MechanicalModel(Brief):
     """A rigid hub with sliding masses or hinged panels, about the hub's origin and along its axes.
 
     hub : its name. mass (6, 6) : of the hub, with all mass that neither slides nor turns. effectors : what does.
@@ -88,7 +89,7 @@ class MechanicalModel:
 
 
 def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
-    """Modes as point masses that slide on springs.
+    """The ``modes`` of a ``plant`` as point masses that slide on springs.
 
     Raises ModelError: a mode that moves no mass centre or is a screw, an unknown mode, or a hub whose mass or inertia
     becomes negative.
@@ -111,7 +112,8 @@ def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> Mechanical
 
 
 def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
-    """Modes as rigid panels on hinges at the roots of their appendages, whose mass they share by effective mass.
+    """The ``modes`` of a ``plant`` as rigid panels on hinges at the roots of their appendages, whose mass they share by
+    effective mass.
 
     Raises ModelError: a mode that does not turn its mass centre about the root, an unknown mode, or a hub whose mass or
     inertia becomes negative.

@@ -22,6 +22,7 @@ from femb.analysis.modes.modal_damping import ratios_of
 from femb.analysis.modes.mode_rows import place_of, rows_of, stations
 from femb.analysis.modes.participation import DIRECTIONS
 from femb.analysis.modes.solution import solution
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Port:
+class Port(Brief):
     """An appendage with a parent port at its root, and a child port at a point of it.
 
     name : of the appendage. point (3,) m, inertial, and axes (3, 3), as columns : of the parent port. child (3,) m :

@@ -20,6 +20,7 @@ from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import second_order
 from femb.analysis.linear.statespace import StateSpace
 from femb.base.errors import ModelError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.model.model import Model
@@ -33,7 +34,7 @@ INDEPENDENT_OF_POSITION = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class NineBlocks:
+class NineBlocks(Tabled):
     """left @ x' = right @ x + inputs @ u of small changes x = (dv, dw, dtheta) (9,) of one body.
 
     dv (m/s) : velocity of the body's reference point in body axes. dw (rad/s) : angular velocity, body axes.

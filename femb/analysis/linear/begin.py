@@ -11,6 +11,7 @@ from femb.analysis.linear.feedback import with_differences
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of
 from femb.analysis.linear.trim import trimmed
+from femb.base.arguments import check_flag, check_table
 from femb.base.errors import ModelError
 from femb.base.options import STARTS
 from femb.model.model import Model
@@ -53,7 +54,10 @@ def prepared(
 ) -> "System":
     """The System at the requested start; see ``operating_point``."""
 
-    if start not in STARTS:
+    check_flag("at_rest", at_rest)
+    if state is not None:
+        check_table("state", state)
+    if not isinstance(start, str) or start not in STARTS:
         raise ModelError(f"start: got {start!r}, must be one of {', '.join(map(repr, STARTS))}")
     system = system_of(model, start == "assembled")
     system = with_differences(system) if differences else system

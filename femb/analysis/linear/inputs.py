@@ -16,6 +16,7 @@ import numpy as np
 
 from femb.analysis.linear.outputs import joint_gradient
 from femb.analysis.linear.point import OperatingPoint
+from femb.base.arguments import names_of
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
@@ -44,7 +45,7 @@ def inputs_of(point: OperatingPoint, names: Sequence[str] | None, others: Sequen
     if names is None:
         return [*(Input(name, point.force_of(*each), each[1]) for name, each in components.items()), *others]
     found: list[Input | str] = []
-    for name in names:
+    for name in names_of("inputs", names):
         loads = [each for each in components if each == name or each.startswith(f"{name}.")]
         motions = [each for each in others if each in (name, f"{name} rate", f"{name} acceleration")]
         if loads:

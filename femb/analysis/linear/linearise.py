@@ -22,6 +22,7 @@ from femb.analysis.linear.outputs import Output, default_outputs, output
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import SecondOrder, chart_of, second_order
 from femb.analysis.linear.statespace import StateSpace
+from femb.base.arguments import check_flag, names_of
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.model.model import Model
@@ -56,7 +57,7 @@ def linearize(
     """The state space of small changes about a state of a model, or of a System of it; by default about its start.
 
     model : or an OperatingPoint of ``trim`` or ``operating_point``. The state is given by q (n_q,), v (n_v,),
-    coordinates and velocities of the System, or by start, at_rest, state, trim, vary as of ``operating_point``, the
+    coordinates and velocities of the System, or by start, at_rest, trim, vary and state as of ``operating_point``, the
     options of ``femb linearize``. t : s. outputs : names (femb.analysis.linear.outputs), by default the motion of all
     bodies and joints. inputs : names (femb.analysis.linear.inputs), by default the factors of loads and motors, and the
     motion of every driver, its rate and its acceleration.
@@ -90,6 +91,7 @@ def linearize(
         return state_space_of(
             sparse, **orders, residual_vectors=residual_vectors, damping=damping, frequencies=frequencies
         )
+    check_flag("at_rest", at_rest)
     words = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}
     given = [word for word, value in words.items() if value]
     if given and (q is not None or v is not None):
@@ -164,7 +166,7 @@ def state_space(
     balance[:, 2 * P : 2 * P + m] += chart.H[:, :P].T @ force
     rate[:P] = cho_solve(factor, balance)
     p_rate = (chart.E @ p + w)[:P]
-    names = default_outputs(point, chart) if outputs is None else outputs
+    names = default_outputs(point, chart) if outputs is None else names_of("outputs", outputs)
     parts = [output(point, chart, name) for name in names]
     pose, velocity = chart.H @ p, chart.eta_p @ p + chart.H @ w
     acceleration = chart.alpha_p @ p + chart.alpha_w @ w + chart.H @ rate

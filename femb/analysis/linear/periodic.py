@@ -19,6 +19,7 @@ from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
 from femb.analysis.time_loop import RunSummary, integrate
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, SolveError
 from femb.base.options import Run, Tolerances
 from femb.base.types import Complexes, Floats
@@ -36,7 +37,7 @@ NODES, WEIGHTS, STAGES = GAUSS[3]
 
 
 @dataclass(frozen=True, eq=False)
-class Periodic:
+class Periodic(Brief):
     """A periodic motion.
 
     point : its start. period : s. monodromy (n, n) : Phi; states (n,) : names of its rows and columns. error : the
@@ -77,7 +78,8 @@ def periodic(
     """A periodic motion of given period (s) near the start of a model, or of a System of it.
 
     vary : names of states, as in `linearize`, that may change; by default all. intervals : of the period, for the
-    linearised motion. rtol, atol : of the integration. Angles of joints are periodic modulo 2 pi.
+    linearised motion. rtol, atol : relative and absolute tolerances of the integration. Angles of joints are periodic
+    modulo 2 pi.
 
     Raises ModelError: a period that is not positive, an unknown name, closed loops; SolveError where the iteration does
     not converge, or the motion cannot be integrated.

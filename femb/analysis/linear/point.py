@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from femb.analysis.linear.feedback import check_differentiable, feedback
+from femb.base.brief import Brief
 from femb.base.types import Floats, Sparse
 from femb.layout.element import Batch
 from femb.system.reaction_stiffness import reaction_stiffness
@@ -17,8 +18,8 @@ STILL = 1e-9  # m/s or rad/s: largest velocity at rest
 
 
 @dataclass(frozen=True, eq=False)
-class OperatingPoint:
-    """A state q (n_q,), v (n_v,) of a System at time t (s), with its accelerations and reactions.
+class OperatingPoint(Brief):
+    """A state q (n_q,), v (n_v,) of a ``system`` at time t (s), with its accelerations and reactions.
 
     u (n_u,) : inputs. a (n_v,) : accelerations. multipliers (n_c,) : of the constraints.
     """
@@ -33,7 +34,7 @@ class OperatingPoint:
 
     @classmethod
     def of(cls, system: System, q: Floats | None = None, v: Floats | None = None, t: float = 0.0) -> "OperatingPoint":
-        """The point of a state, by default the system's start.
+        """The point of a state of ``system``: q (n_q,), v (n_v,), t in s; by default its start.
 
         Raises ModelError, by name, for loads and springs that are functions of the state without derivatives.
         """
@@ -104,7 +105,8 @@ class OperatingPoint:
                     yield batch, k, input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}"
 
     def force_of(self, batch: Batch, k: int) -> Floats:
-        """The force (n_v,) by a unit of input k; exact, since forces are linear in the input."""
+        """The force (n_v,), N and N m, of a ``batch`` by a unit of input k; exact, since forces are linear in the
+        input."""
         forces = np.zeros((2, self.system.n_v))
         for value, out in zip((0.0, 1.0), forces, strict=True):
             u = self.u.copy()

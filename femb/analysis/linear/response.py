@@ -7,14 +7,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import Arrays, write_arrays
+from femb.base import html
+from femb.base.arguments import numbers_of
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, shown
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyResponse:
-    """Transfer matrices (f, p, m), complex, at frequencies (f,) in Hz; names of the p outputs and the m inputs.
+class FrequencyResponse(Brief):
+    """Transfer matrices, complex ``values`` (f, p, m) in SI units, at frequencies (f,) in Hz.
+
+    outputs (p,), inputs (m,) : their names.
 
     rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None.
     """
@@ -26,7 +31,7 @@ class FrequencyResponse:
     rounding: Floats | None = None
 
     def between(self, output: str, input_: str) -> Complexes:
-        """(f,) the response of one output to one input. Raises ModelError: an unknown name."""
+        """(f,) in SI units: the response of an output to the input ``input_``. Raises ModelError: an unknown name."""
         for name, names in ((output, self.outputs), (input_, self.inputs)):
             if name not in names:
                 raise ModelError(
@@ -54,15 +59,22 @@ class FrequencyResponse:
         return write_arrays(path, arrays, (".npz", ".h5"), group="response")
 
     def draw(self, path: str | Path, what: str = "bode", *, dpi: int = 150) -> Path:
-        """Draw to a picture file; what : "bode", "nichols" or "singular-values". Raises ResultError."""
+        """Draw to the picture file ``path``; what : "bode", "nichols" or "singular-values"; dpi : dots per inch. Raises
+        ResultError."""
+        from femb.export.drawing import save
         from femb.export.plots.frequency import draw_response
 
-        return draw_response(path, what, self.frequencies, self.values, self.outputs, self.inputs, dpi)
+        return save(draw_response(what, self.frequencies, self.values, self.outputs, self.inputs), Path(path), dpi)
+
+    def _repr_html_(self) -> str:
+        from femb.analysis.linear.glance import html_of_response
+
+        return html_of_response(self) or html.text(repr(self))
 
 
 def checked_frequencies(frequencies: ArrayLike) -> Floats:
     """(f,) Hz. Raises ModelError: none, or any that is not positive and finite."""
-    found = np.atleast_1d(np.asarray(frequencies, dtype=float))
-    if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)) or np.min(found) <= 0.0:
+    found = numbers_of("frequencies", frequencies, "Hz, all positive")
+    if np.min(found) <= 0.0:
         raise ModelError(f"frequencies: got {shown(frequencies)}, wanted positive numbers in Hz")
     return found

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import read_arrays, write_arrays
 from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest
@@ -23,7 +24,7 @@ NAMES = ("states", "inputs", "outputs")
 
 
 @dataclass(frozen=True, eq=False)
-class StateSpace:
+class StateSpace(Brief):
     """A linear system of small changes about an operating point.
 
     A (n, n), B (n, m), C (p, n), D (p, m). states, inputs, outputs : the names of their rows and columns, such as
@@ -42,6 +43,11 @@ class StateSpace:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     truncation: "Truncation | None" = None
+
+    def _repr_html_(self) -> str:
+        from femb.analysis.linear.glance import html_of_model
+
+        return html_of_model(self)
 
     def __post_init__(self) -> None:
         n, m, p = len(self.states), len(self.inputs), len(self.outputs)
@@ -110,7 +116,7 @@ class StateSpace:
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
-        """Read a .npz written by ``write``. Raises ResultError."""
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
         return cls(**read_arrays(path, "ABCD", NAMES, "state space"))
 
     @classmethod

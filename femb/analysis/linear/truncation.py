@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
 from femb.analysis.linear.units import unit_of
+from femb.base.html import Tabled
 from femb.base.types import Floats
 
 # Of the largest entry with the same units: below this a transfer function is zero by symmetry, and its error is
@@ -16,7 +17,7 @@ ZERO = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Truncation:
+class Truncation(Tabled):
     """What a truncated model was compared with, and a bound of its error.
 
     kind : how it was truncated, in words. full, reduced : responses at the same frequencies (f,).

@@ -19,6 +19,7 @@ from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.modes.mode_rows import ModeRows
 from femb.analysis.modes.modes import Modes
 from femb.analysis.modes.participation import DIRECTIONS, Participation
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 
@@ -28,7 +29,7 @@ FORCES = tuple(f"hub.force.{axis}" for axis in "xyz") + tuple(f"hub.torque.{axis
 
 
 @dataclass(frozen=True, eq=False)
-class HybridCoordinates:
+class HybridCoordinates(Brief):
     """A hub and its appendages, all about the hub's origin and along its axes.
 
     hub : its name. point (3,) m, inertial, and axes (3, 3), as columns. hub_mass (6, 6) : of the hub alone.
@@ -200,7 +201,7 @@ class HybridCoordinates:
 
     @classmethod
     def read(cls, path: str | Path) -> "HybridCoordinates":
-        """Read what ``write`` wrote. Raises ResultError."""
+        """Read the file at ``path``, which ``write`` wrote. Raises ResultError."""
         try:
             if Path(path).suffix == ".h5":
                 from femb.results.results import Results

@@ -4,6 +4,7 @@ Source: docs/theory/modes.md.
 """
 
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from femb.analysis.modes.modal_damping import ratios_of
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.shapes import ModeShapes
 from femb.analysis.modes.solution import Solution, leading, solution
+from femb.base.html import Tabled, columns
 from femb.base.types import Floats
 from femb.base.values import numbered, without_rounding
 from femb.elements.spring.modal_damping import RATIO
@@ -31,7 +33,7 @@ DAMPING: float = RATIO  # of every mode where nothing else is given
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(Tabled):
     """The k lowest modes of a state.
 
     state : "unloaded", "loaded" or "spinning". held : the body that is held, or None.
@@ -40,7 +42,7 @@ class Modes:
     the axes of the structure: two translations and the tilt of its axis. spins (g,) rad/s : of these structures.
     eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
-    order, phi^H M phi = 1 (kg m2). energy (k, items) : share of each item in ``items`` of the kinetic energy.
+    order, phi^H M phi = 1 (kg m2). energy (k, i) : share of each item in ``items`` of the kinetic energy.
     root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
     motion : the shapes as motions, for films and meshes.
     """
@@ -100,6 +102,18 @@ class Modes:
             lines += ["", part.table()]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        summary, *_ = self.table().splitlines()
+        heading: tuple[str, ...] = ("mode", "frequency Hz", "damping", "moves most")
+        rows = [
+            (str(k + 1), f"{frequency:.6g}", f"{ratio:.3g}", label)
+            for k, (frequency, ratio, label) in enumerate(
+                zip(self.frequencies, without_rounding(self.damping, 1.0), self.labels, strict=True)
+            )
+        ]
+        parts = "".join(part._repr_html_() for part in self.appendages)
+        return f"<div><strong>{escape(summary)}</strong>{columns(heading, rows)}{parts}</div>"
+
     def results(self, scale: float = 1.0) -> Results:
         """Results whose times count the modes: the unloaded structure at 0, mode k at its largest displacement at k.
 
@@ -133,6 +147,7 @@ class Modes:
             "items": self.items,
             "energy": self.energy,
             "state": (self.state,),
+            "held": (self.held or "",),
             "free_motions": np.array([self.rigid, self.joint]),
             "motions_across": np.array([self.across]),
             "spins": self.spins,

@@ -7,11 +7,13 @@ is the share of the root's own node, which no mode can have. Source: docs/theory
 """
 
 from dataclasses import dataclass, field, replace
+from html import escape
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
+from femb.base.html import Tabled, columns
 from femb.base.types import Floats
 from femb.base.values import shown, without_rounding
 from femb.numerics.rotations import cross_matrix
@@ -24,7 +26,7 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True, eq=False)
-class Participation:
+class Participation(Tabled):
     """The coupling of k modes with the motion of a root.
 
     name : of the appendage. point (3,) m, inertial, and axes (3, 3), as columns : what L is about and along.
@@ -95,6 +97,16 @@ class Participation:
         omega = 2.0 * np.pi * self.frequencies
         share = s * s / (s * s + 2.0 * self.damping * omega * s + omega**2)
         return np.asarray(self.rigid_mass - (self.coupling.T * share) @ self.coupling, dtype=complex)
+
+    def _repr_html_(self) -> str:
+        """The effective masses in % of the rigid mass, a row for each mode, and their sums."""
+        rows = [
+            (str(k + 1), f"{frequency:.6g}", *(f"{100.0 * x:.3f}" for x in row))
+            for k, (frequency, row) in enumerate(zip(self.frequencies, self.fractions, strict=True))
+        ]
+        rows.append(("sum", "", *(f"{100.0 * x:.3f}" for x in np.sum(self.fractions, axis=0))))
+        title = f"appendage {self.name}: effective mass in % of the rigid mass, {self.rigid_mass[0, 0]:.6g} kg"
+        return f"<div><strong>{escape(title)}</strong>{columns(('mode', 'frequency Hz', *DIRECTIONS), rows)}</div>"
 
     def table(self) -> str:
         """Rigid mass, a line for each mode with its effective masses in % of that, and their sums."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.analysis.modes.participation import DIRECTIONS, Participation
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 
@@ -24,10 +25,10 @@ METHODS = ("acceleration", "displacement")
 
 
 @dataclass(frozen=True, eq=False)
-class ModalMotion:
+class ModalMotion(Brief):
     """Modal coordinates (T, k), sqrt(kg) m, their rates and accelerations, under an acceleration (T, 6) of the root.
 
-    time (T,) s; empty of a quasi-static motion.
+    part : whose modes these are. time (T,) s; empty of a quasi-static motion.
     """
 
     part: Participation

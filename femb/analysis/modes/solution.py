@@ -15,6 +15,7 @@ from femb.analysis.modes.eigen import lowest, real_modes
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.modes.rigid_states import RigidStates, rigid_states
+from femb.base.arguments import check_flag
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
@@ -88,7 +89,8 @@ def solution(
     loaded = start == "equilibrium"
     if loaded:
         system = started(system, run)
-    if held is not None and held not in system.layout.bodies:
+    check_flag("modes: damped", damped)
+    if held is not None and (not isinstance(held, str) or held not in system.layout.bodies):
         names = ", ".join(system.layout.bodies)
         wanted = f"wanted one of {names}" if names else "but there are no bodies"
         raise ModelError(f"modes: held: got {shown(held)}, {wanted}")

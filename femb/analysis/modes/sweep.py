@@ -15,6 +15,7 @@ from femb.analysis.array_file import write_arrays
 from femb.analysis.modes.assurance import aligned, nearer
 from femb.analysis.modes.solution import Solution, solution
 from femb.base.errors import ModelError
+from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.base.values import numbered
 from femb.model.model import Model
@@ -29,9 +30,10 @@ SPARE = 4
 
 
 @dataclass(frozen=True, eq=False)
-class ModeSweep:
-    """Frequencies (v, k) Hz and damping ratios (v, k) of k modes at the values (v,) of a parameter.
+class ModeSweep(Tabled):
+    """Modes followed over the values (v,) of a parameter, in its unit.
 
+    frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
     labels (k,) : the item that moves most in each mode at the first value. parameter : its name.
     """
@@ -105,9 +107,9 @@ def mode_sweep(
 ) -> ModeSweep:
     """The ``count`` lowest modes at the first value, followed over the others.
 
-    build : the model at a value of the parameter, whose name is for tables and pictures. values : in the order in which
-    the modes are followed. held, start, damped : as of ``femb.modes``. Where a match is doubtful, modes at values
-    between are computed too; they are not among the results.
+    build : the model at a value of the parameter, in any unit, whose name is for tables and pictures. values (v,), in
+    the unit of the parameter : in the order in which the modes are followed. held, start, damped : as of
+    ``femb.modes``. Where a match is doubtful, modes at values between are computed too; they are not among the results.
     Raises ModelError as ``femb.modes``, and where a mode cannot be followed.
     """
     values = [float(value) for value in values]

@@ -20,9 +20,11 @@ from femb.analysis.modes.modes import DAMPING
 from femb.analysis.reduction.density import Density, gauss
 from femb.analysis.reduction.model import linear_model
 from femb.analysis.reduction.orders import state_space_of
+from femb.base.arguments import names_of
 from femb.base.errors import ModelError
+from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import shown, without_rounding
+from femb.base.values import as_numbers, shown, without_rounding
 from femb.model.model import Model
 from femb.numerics.resonances import resolving
 
@@ -32,7 +34,7 @@ EQUAL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Shaken:
+class Shaken(Tabled):
     """The response of outputs (p,) to the acceleration of the base along one axis.
 
     span : first and last frequency, Hz. response : to unit acceleration, (f, p, 1). space : the linear model.
@@ -106,16 +108,19 @@ class Shaken:
 
     def draw(self, path: str | Path, *, dpi: int = 150) -> Path:
         """Draw the densities of a random shake, or the gain of a sine, to a picture file; its path."""
+        from femb.export.drawing import save
         from femb.export.plots.frequency import draw_densities
 
-        f, names = self.response.frequencies, self.response.outputs
+        values, unit = np.abs(self.response.values[:, :, 0]), "amplitude by unit acceleration"
         if self.output_density is not None:
-            return draw_densities(
-                path, f, self.output_density, names, "power spectral density, SI units squared/Hz", dpi
-            )
-        return draw_densities(
-            path, f, np.abs(self.response.values[:, :, 0]), names, "amplitude by unit acceleration", dpi
-        )
+            values, unit = self.output_density, "power spectral density, SI units squared/Hz"
+        return save(draw_densities(self.response.frequencies, values, self.response.outputs, unit), Path(path), dpi)
+
+
+def _rising(sine: object) -> bool:
+    """Whether a range of frequencies is two positive numbers, the first below the last."""
+    found = as_numbers(sine)
+    return found is not None and found.shape == (2,) and bool(0.0 < found[0] < found[1] < np.inf)
 
 
 def shake(
@@ -136,19 +141,20 @@ def shake(
     ``femb.linear_model``; accelerations are those of the whole motion, displacements relative to the base. One of
     density : of a random shake, a Density or frequencies (Hz) and values ((m/s2)2/Hz, or (rad/s2)2/Hz); and sine :
     first and last frequency, Hz. modes : kept ones, with the static share of the others. damping : ratio of each.
+    start : as of ``femb.linear_model``.
 
     Raises ModelError: neither or both of density and sine, an unknown axis or output, nothing that is held.
     """
     axes = ("x", "y", "z", "rx", "ry", "rz")
-    if axis not in axes:
+    if not isinstance(axis, str) or axis not in axes:
         raise ModelError(f"shake: axis: got {shown(axis)}, wanted one of {', '.join(axes)}")
     if (density is None) == (sine is None):
         raise ModelError("shake: got neither or both of a density and a sine: give one")
-    if not outputs:
+    if not names_of("shake: outputs", outputs):
         raise ModelError("shake: no outputs: name some, as appendages.NAME.force or beams.NAME.-1.acceleration")
     if density is not None and not isinstance(density, Density):
         density = Density(*(np.asarray(part, dtype=float) for part in density))
-    if sine is not None and not (0.0 < sine[0] < sine[1] < np.inf):
+    if sine is not None and not _rising(sine):
         raise ModelError(f"shake: sine: got {shown(sine)}, wanted a first and a last frequency in Hz that rise")
     word = "angular_acceleration" if len(axis) == 2 else "acceleration"
     name = f"{'ground' if held is None else f'bodies.{held}'}.{word}.{axis[-1]}"

@@ -19,6 +19,7 @@ from femb.analysis.linear.feedback import check_differentiable
 from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.reduction.rows import Rows, grounded, rows_of
+from femb.base.brief import Brief
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
@@ -45,7 +46,7 @@ class ModalDamping:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(Brief):
     """Small motions about a state, sparse, with m inputs and p outputs.
 
     motion : matrices, constraints and what is held. rows : F (n_v, m), P, V, A (p, n_v), D (p, m) and their names.

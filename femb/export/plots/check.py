@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError, Problem
 from femb.elements import FlexibleBody
-from femb.export.plots.choice import listed, problem_of, split
+from femb.export.plots.choice import is_name, listed, problem_of, split
 from femb.export.plots.subject import KINDS, matches
 from femb.export.plots.words import WORDS
+from femb.results.names import SHORT
 from femb.results.view import node_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def what_problem(model: "Model", text: str) -> str | None:
             problem = item_problem(model, item)
             if problem:
                 return problem
-        problem = _path_problem(model, name) if "/" in name else problem_of(name)
+        problem = _path_problem(model, name) if "/" in name else _name_problem(model, name)
         if problem:
             return problem
     return None
@@ -81,6 +82,28 @@ def _path_problem(model: "Model", path: str) -> str | None:
     if not ("*" in word or "?" in word or word in _words(kind)):
         return f"{kind} have no {word!r}; there are: {listed(_words(kind))}"
     return item_problem(model, "/".join(parts[:-1]))
+
+
+def _name_problem(model: "Model", name: str) -> str | None:
+    """Why a text is neither a figure, nor a quantity, nor the name of a quantity of an item; None if it is."""
+    if not is_name(name):
+        return problem_of(name)
+    places = [(kind, item) for kind, item, _ in _items(model)] + [("audit", "audit")]
+    rests = [
+        (kind, name.removeprefix(start).split("."))
+        for kind, item in places
+        for start in (f"{item}.", f"{kind}.{item}.")
+        if name.startswith(start)
+    ]
+    if not rests:
+        listing = listed(dict.fromkeys(item for _, item in places))
+        return f"no such item; wanted ITEM.QUANTITY with one of: {listing}"
+    # coordinates of joints have names of their own
+    known = [*WORDS, *SHORT]
+    if any(kind == "joints" or any(part in known for part in rest[:2]) for kind, rest in rests):
+        return None
+    kind = rests[0][0]
+    return f"{kind} have no {rests[0][1][0]!r}; there are: {listed(_words(kind))}"
 
 
 def _words(kind: str) -> list[str]:

@@ -5,6 +5,7 @@ The text is one of::
     NAME                    a figure of `FIGURES` (sheets.py) or a quantity of `WORDS` (words.py)
     NAME.COMPONENT          one component of a quantity, such as velocity.x or coordinates.first_angle
     NAME of ITEM, ITEM      the same for some items only; see `Subject` (subject.py) for patterns of items
+    ITEM.QUANTITY           a quantity by its name, such as hub.position or boom.tip.deflection.z (femb.results.names)
     KIND/ITEM/QUANTITY      the path of any array of the results, such as bodies/hub/position; * and ? are wildcards
     TEXT | TEXT             two or more texts side by side
 """
@@ -17,6 +18,8 @@ from femb.base.errors import ResultError
 from femb.export.plots.sheets import FIGURES
 from femb.export.plots.subject import KINDS, Rows, Subject, fits, groups_of
 from femb.export.plots.words import WORDS, component_name
+from femb.results.named import Named
+from femb.results.names import named
 
 SIDE_BY_SIDE = " | "
 
@@ -65,12 +68,30 @@ def _part(subject: Subject, text: str) -> Rows:
             shown = {component_name(label) for row in subject.rows(word) for panel in row for label in panel.labels}
             raise ResultError(f"{word} has no component {component!r} here; it may be one of: {listed(sorted(shown))}")
         return rows
+    if is_name(name):
+        return _by_name(subject, named(subject.results, name))
     if "/" in name:
         rows = _by_path(subject, name)
         if rows:
             return rows
     paths = [path for path in subject.results.series if "/" in path]
     raise ResultError(problem_of(name, paths=paths) or f"nothing to show: {name!r}")
+
+
+def is_name(name: str) -> bool:
+    """Whether a text is the name of a quantity of an item, as hub.position, and not of a figure or of any item's."""
+    return "." in name and "/" not in name and name not in FIGURES and name.partition(".")[0] not in WORDS
+
+
+def _by_name(subject: Subject, quantity: Named) -> Rows:
+    """The row of one quantity of one item."""
+    path, node, word = quantity.group.path, quantity.node, quantity.word
+    if path == "audit":
+        subject = subject.only(())
+    else:
+        subject = subject.only((path if node is None else f"{path}[{node}]",))
+    label = quantity.label[0].replace(" ", "_") if quantity.label else ""
+    return subject.rows(word, label)
 
 
 def _by_path(subject: Subject, path: str) -> Rows:

@@ -1,14 +1,12 @@
-"""Figures over frequency: Bode, Nichols and singular-value plots, and power spectral densities, as picture files."""
+"""Figures over frequency: Bode, Nichols and singular-value plots, and power spectral densities."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
-from femb.export.drawing import save
 from femb.numerics.resonances import resolving
 
 if TYPE_CHECKING:
@@ -27,18 +25,16 @@ NOTHING = 1e-12
 
 
 def draw_response(
-    path: str | Path,
     what: str,
     frequencies: Floats,
     values: Complexes,
     outputs: Sequence[str],
     inputs: Sequence[str],
-    dpi: int = 150,
-) -> Path:
-    """Draw transfer matrices (f, p, m) at frequencies (f,) Hz to a picture file; its path.
+) -> "Figure":
+    """The figure of transfer matrices (f, p, m) at frequencies (f,) Hz.
 
     what : one of RESPONSES. Pairs of input and output that do not respond are left out, as are those beyond the
-    twelfth. Raises ResultError: an unknown figure, nothing to show, a file that cannot be written.
+    twelfth. Raises ResultError: an unknown figure, nothing to show.
     """
     if what not in RESPONSES:
         raise ResultError(f"no figure {what!r} of a linear model; there are: {', '.join(RESPONSES)}")
@@ -51,7 +47,7 @@ def draw_response(
         for k, column in enumerate(singular.T):
             axes[0].loglog(frequencies, column, label=f"singular value {k + 1}")
         axes[0].set(xlabel="frequency, Hz", ylabel="singular value, SI units")
-        return _saved(figure, path, dpi)
+        return _finished(figure)
     size = np.max(np.abs(values), axis=0)
     pairs = [(i, j) for j in range(len(inputs)) for i in range(len(outputs)) if size[i, j] > NOTHING * np.max(size)]
     for i, j in pairs[:MOST]:
@@ -69,11 +65,11 @@ def draw_response(
         axes[0].set(xlabel="phase, degrees", ylabel="gain, dB of SI units")
     if len(pairs) > MOST:
         figure.suptitle(f"the first {MOST} of {len(pairs)} pairs of input and output", fontsize="medium")
-    return _saved(figure, path, dpi)
+    return _finished(figure)
 
 
-def draw_linear(results: "Results", path: str | Path, what: str, dpi: int = 150) -> Path:
-    """Draw one of RESPONSES of the linear model in a results file, over frequencies that resolve its resonances.
+def draw_linear(results: "Results", what: str) -> "Figure":
+    """One of RESPONSES of the linear model in a results file, over frequencies that resolve its resonances.
 
     Raises ResultError: results without one.
     """
@@ -86,20 +82,18 @@ def draw_linear(results: "Results", path: str | Path, what: str, dpi: int = 150)
     outputs, inputs = ([str(name) for name in results.arrays[f"linear/{word}"]] for word in LINEAR[4:])
     frequencies = resolving(np.linalg.eigvals(A).astype(complex))
     values = np.array([D + C @ np.linalg.solve(2j * np.pi * f * np.eye(len(A)) - A, B) for f in frequencies])
-    return draw_response(path, what, frequencies, values, outputs, inputs, dpi)
+    return draw_response(what, frequencies, values, outputs, inputs)
 
 
-def draw_densities(
-    path: str | Path, frequencies: Floats, densities: Floats, outputs: Sequence[str], unit: str, dpi: int = 150
-) -> Path:
-    """Draw power spectral densities (f, p) over frequencies (f,) Hz to a picture file; its path. Raises ResultError."""
+def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str], unit: str) -> "Figure":
+    """The figure of power spectral densities (f, p) over frequencies (f,) Hz."""
     figure = _figure("densities")
     (axes,) = figure.get_axes()
     for column, name in list(zip(densities.T, outputs, strict=True))[:MOST]:
         if np.any(column > 0.0):
             axes.loglog(frequencies, column, label=name)
     axes.set(xlabel="frequency, Hz", ylabel=unit)
-    return _saved(figure, path, dpi)
+    return _finished(figure)
 
 
 def _figure(what: str) -> "Figure":
@@ -117,9 +111,9 @@ def _phase(curve: Complexes) -> Floats:
     return np.asarray(phase - 2.0 * np.pi * turns)
 
 
-def _saved(figure: "Figure", path: str | Path, dpi: int) -> Path:
+def _finished(figure: "Figure") -> "Figure":
     for axes in figure.get_axes():
         axes.grid(alpha=0.3, which="both")
     if figure.get_axes()[0].get_legend_handles_labels()[1]:
         figure.get_axes()[0].legend(fontsize="small")
-    return save(figure, Path(path), dpi)
+    return figure

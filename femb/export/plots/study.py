@@ -1,13 +1,12 @@
 """Figures of studies: histograms and curves of outputs over variables, and Sobol indices."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.export.drawing import INK, PALETTE, save
+from femb.export.drawing import INK, PALETTE
 from femb.results.sobol import sobol_indices
 from femb.results.sweep import Sweep, is_numeric
 
@@ -22,7 +21,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_CURVES = 6, 4, 6
 SAME = 1e-9
 
 
-def draw_histogram(results: "Results", path: str | Path, names: Sequence[str] = (), dpi: int = 150) -> Path:
+def draw_histogram(results: "Results", names: Sequence[str] = ()) -> "Figure":
     """Draw the distribution of every output, or of some, over the runs of a study, with mean and 5 and 95 % points.
 
     Raises ResultError: results of no study, unknown outputs, outputs without values.
@@ -44,10 +43,10 @@ def draw_histogram(results: "Results", path: str | Path, names: Sequence[str] = 
             axes.axvline(value, color=PALETTE[1], ls=style, lw=1.2, label=f"{label} " if label else None)
         axes.set(xlabel=sweep.label(name), ylabel="runs")
         axes.legend(fontsize=8, frameon=False)
-    return save(figure, Path(path), dpi)
+    return figure
 
 
-def draw_scatter(results: "Results", path: str | Path, names: Sequence[str] = (), dpi: int = 150) -> Path:
+def draw_scatter(results: "Results", names: Sequence[str] = ()) -> "Figure":
     """Draw every output, or some, over every variable of a study, one point a run. Raises ResultError."""
     sweep = Sweep.of(results)
     chosen = _outputs(sweep, names)
@@ -59,10 +58,10 @@ def draw_scatter(results: "Results", path: str | Path, names: Sequence[str] = ()
             axes.plot(positions, sweep.outputs[name], ".", ms=4, color=PALETTE[0])
             _label(axes, sweep, variable, ticks)
             axes.set_ylabel(sweep.label(name))
-    return save(figure, Path(path), dpi)
+    return figure
 
 
-def draw_curves(results: "Results", path: str | Path, names: Sequence[str] = (), dpi: int = 150) -> Path:
+def draw_curves(results: "Results", names: Sequence[str] = ()) -> "Figure":
     """Draw every output, or some, of a grid or list as curves over the first variable, one for each value of the
     others. Raises ResultError."""
     sweep = Sweep.of(results)
@@ -84,10 +83,10 @@ def draw_curves(results: "Results", path: str | Path, names: Sequence[str] = (),
             axes.legend(fontsize=8, frameon=False, title=f"the first {MOST_CURVES}" if hidden > 0 else None)
         _label(axes, sweep, first, ticks)
         axes.set_ylabel(sweep.label(name))
-    return save(figure, Path(path), dpi)
+    return figure
 
 
-def draw_sobol(results: "Results", path: str | Path, names: Sequence[str] = (), dpi: int = 150) -> Path:
+def draw_sobol(results: "Results", names: Sequence[str] = ()) -> "Figure":
     """Draw the first-order and total Sobol indices of every output, or of some, as bars. Raises ResultError."""
     sweep = Sweep.of(results)
     found = {name: sobol_indices(sweep, name) for name in _outputs(sweep, names)}
@@ -106,16 +105,16 @@ def draw_sobol(results: "Results", path: str | Path, names: Sequence[str] = (), 
         axes.set_xticks(at, indices.variables)
         axes.set_ylabel(f"share of the variance of {name}")
         axes.legend(fontsize=8, frameon=False)
-    return save(figure, Path(path), dpi)
+    return figure
 
 
-STUDY_FIGURES: dict[str, Callable[..., Path]] = {
+STUDY_FIGURES: dict[str, Callable[..., "Figure"]] = {
     "histogram": draw_histogram,
     "scatter": draw_scatter,
     "curves": draw_curves,
     "sobol": draw_sobol,
 }
-"""Figures of studies: name -> function of results, path, names of outputs and dpi that draws it."""
+"""Figures of studies: name -> function of results and names of outputs that draws it."""
 
 
 def default_figure(results: "Results") -> str:

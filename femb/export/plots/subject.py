@@ -82,7 +82,7 @@ class Subject:
         points = word in WORDS and set(kinds) <= set(POINTS) and word not in OF_ELEMENTS
         selected: list[Channel] = []
         for kind, group, node in self.chosen(kinds, nodes=points):
-            ends_only = kind == "beams" and not points
+            ends_only = kind == "beams" and not points and node is None
             selected += self.element_ends(group, word) if ends_only else channels(kind, group, word, node)
         if component:
             selected = [part for channel in selected for part in [channel.only(component)] if part is not None]

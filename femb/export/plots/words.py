@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from femb.base.types import Floats
+from femb.results.beam import Beam
 from femb.results.groups import GROUPS
+from femb.results.named import LINEAR, at_node
 from femb.results.quantity import Group, Quantity
 
 XYZ = ("x", "y", "z")
 WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
 ANGLES = (r"$\psi$ (x)", r"$\varphi$ (y)", r"$\theta$ (z)")
 POINTS = ("bodies", "beams")
-LINEAR = {"x", "y", "z", "stroke", "distance"}  # names of coordinates and components of drivers in m, not rad
 DEGREES = float(np.degrees(1.0))
 
 
@@ -159,8 +160,11 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
     item = group.name
     if kind == "audit":
         item = name.replace("_", " ")
-    if node is not None:
-        values, item = values[:, node], f"{group.name}[{node}]"
+    if node is not None and isinstance(group, Beam):
+        here = at_node(group, name, values, node)
+        if here is None:
+            return []
+        values, item = here, f"{group.name}[{node}]"
     if kind in ("joints", "drivers", "springs", "loads") and name in MEASURES:
         return _coordinates(kind, group, name, values)
     flat = values.reshape(len(values), -1)

@@ -18,6 +18,7 @@ class BeamPart {
     this.group.add(this.mesh);
     this.turned = new libraries.Quaternion();
     this.axes = new libraries.Quaternion();
+    this.p = new libraries.Vector3();
     this.y = new libraries.Vector3();
     this.z = new libraries.Vector3();
   }
@@ -62,19 +63,18 @@ class BeamPart {
     const colours = this.mesh.geometry.attributes.color.array;
     const values = scale && (scale.name === "deflection" ? this.deflection : this.colourArrays[scale.name]);
     setColoured(this.mesh, Boolean(values), PLAIN.beam);
-    const { y, z, corners } = this;
-    const [rest, d, outline] = [this.rest.data, this.deflection.data, this.outline.data];
+    const { p, y, z, corners } = this;
+    const outline = this.outline.data;
     for (let s = 0; s < this.stations; s++) {
       const [first, second] = [3 * (i * this.stations + s), 3 * (j * this.stations + s)];
       this.orient(s, first, second, w, enlarge);
-      const place = (k) => rest[3 * s + k] + enlarge * (d[first + k] + w * (d[second + k] - d[first + k]));
-      const [px, py, pz] = [place(0), place(1), place(2)];
+      this.setPlace(s, first, second, w, enlarge);
       for (let c = 0; c < corners; c++) {
         const at = 3 * (s * corners + c);
         const [a, b] = [outline[2 * c], outline[2 * c + 1]];
-        points[at] = px + a * y.x + b * z.x;
-        points[at + 1] = py + a * y.y + b * z.y;
-        points[at + 2] = pz + a * y.z + b * z.z;
+        points[at] = p.x + a * y.x + b * z.x;
+        points[at + 1] = p.y + a * y.y + b * z.y;
+        points[at + 2] = p.z + a * y.z + b * z.z;
       }
       if (!values) continue;
       const value = this.valueAt(values, scale, s, i, j, w);
@@ -82,6 +82,22 @@ class BeamPart {
     }
     this.mesh.geometry.attributes.position.needsUpdate = true;
     if (values) this.mesh.geometry.attributes.color.needsUpdate = true;
+  }
+
+  /** Sets the place of a station in the axes of the carrier. */
+  setPlace(s, first, second, w, enlarge) {
+    const [rest, d] = [this.rest.data, this.deflection.data];
+    const part = (k) => rest[3 * s + k] + enlarge * (d[first + k] + w * (d[second + k] - d[first + k]));
+    this.p.set(part(0), part(1), part(2));
+  }
+
+  /** The pose of the section at a node in the axes of the carrier. */
+  sectionAt(node, i, j, w, enlarge) {
+    const s = Math.min(node * (this.segments + 1), this.stations - 1);
+    const [first, second] = [3 * (i * this.stations + s), 3 * (j * this.stations + s)];
+    this.orient(s, first, second, w, enlarge);
+    this.setPlace(s, first, second, w, enlarge);
+    return new libraries.Matrix4().compose(this.p, this.turned, new libraries.Vector3(1, 1, 1));
   }
 
   /** Sets the section's y and z axes at a station; an enlarged rotation stays across the enlarged centre line. */
@@ -93,7 +109,7 @@ class BeamPart {
     };
     const [x, y, z] = [part(0), part(1), part(2)];
     const angle = Math.hypot(x, y, z);
-    const larger = enlarge === 1 ? angle : Math.atan2(enlarge * Math.sin(angle), Math.cos(angle));
+    const larger = enlargedAngle(angle, enlarge);
     const factor = angle > 1e-12 ? Math.sin(0.5 * larger) / angle : 0;
     this.turned.set(factor * x, factor * y, factor * z, Math.cos(0.5 * larger));
     const axes = this.restAxes.data;

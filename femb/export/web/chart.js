@@ -15,18 +15,20 @@ function chart(across, up, { joined = false, onpoint = null }) {
   return element("div", {}, element("div", { className: "options" }, labelled("up", second), labelled("across", first)), place);
 }
 
-function chartPicture(x, y, joined, onpoint) {
+/** An empty picture, and a function that makes parts of it. */
+function emptyPicture() {
   const make = (tag, attributes, text = "") => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     made.textContent = text;
     return made;
   };
+  return { picture: make("svg", { viewBox: `0 0 ${CHART.width} ${CHART.height}`, role: "img" }), make };
+}
+
+/** Draws axes with ticks and labels; the functions from values to places. */
+function drawAxes(picture, make, xs, ys, xlabel, ylabel) {
   const { width, height, left, right, top, bottom } = CHART;
-  const picture = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-  const points = x.values.map((value, k) => [value, y.values[k], k]).filter(([a, b]) => typeof a === "number" && typeof b === "number");
-  if (!points.length) return picture;
-  const [xs, ys] = [ticksOf(points.map(([a]) => a)), ticksOf(points.map(([, b]) => b))];
   const across = (value) => left + ((value - xs.low) / (xs.high - xs.low)) * (width - left - right);
   const upwards = (value) => height - bottom - ((value - ys.low) / (ys.high - ys.low)) * (height - top - bottom);
   for (const tick of xs.ticks) {
@@ -37,9 +39,18 @@ function chartPicture(x, y, joined, onpoint) {
     picture.append(make("line", { class: "grid", x1: left, x2: width - right, y1: upwards(tick), y2: upwards(tick) }));
     picture.append(make("text", { x: left - 8, y: upwards(tick) + 4, "text-anchor": "end" }, shortNumber(tick, 4)));
   }
-  picture.append(make("text", { class: "label", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, x.label));
+  picture.append(make("text", { class: "label", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, xlabel));
   const middle = (height - bottom + top) / 2;
-  picture.append(make("text", { class: "label", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, y.label));
+  picture.append(make("text", { class: "label", x: 14, y: middle, "text-anchor": "middle", transform: `rotate(-90 14 ${middle})` }, ylabel));
+  return { across, upwards };
+}
+
+function chartPicture(x, y, joined, onpoint) {
+  const { picture, make } = emptyPicture();
+  const points = x.values.map((value, k) => [value, y.values[k], k]).filter(([a, b]) => typeof a === "number" && typeof b === "number");
+  if (!points.length) return picture;
+  const [xs, ys] = [ticksOf(points.map(([a]) => a)), ticksOf(points.map(([, b]) => b))];
+  const { across, upwards } = drawAxes(picture, make, xs, ys, x.label, y.label);
   const places = points.map(([a, b]) => `${across(a)},${upwards(b)}`);
   if (joined) picture.append(make("polyline", { class: "curve", points: places.join(" ") }));
   for (const [a, b, k] of points) {

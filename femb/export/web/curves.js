@@ -1,15 +1,17 @@
 // Time histories: names to pick, a plot for each, all with one cursor and one span of time.
 
-const PALETTE = ["#2f7fc1", "#d9722e", "#2a9d74", "#b65fa0", "#c29a1c", "#5aa9d6", "#8a6d5c", "#7a7f87"];
 const PLOT_HEIGHT = 190;
 const PLOTS = 12; // at most, at a time
+const NOISE = 1e-9; // of the largest value of the same unit: what is smaller is drawn as zero
+const DASHES = [[5, 4], [2, 3], [9, 3, 2, 3]]; // of other runs
 
 class Curves {
-  constructor(histories, bytes, seek) {
-    this.histories = histories;
+  constructor(histories, others, events, bytes, seek) {
+    Object.assign(this, { histories, others, events });
     this.bytes = bytes;
     this.seek = seek;
     this.times = arrayOf(histories.times, bytes).data;
+    this.otherTimes = others.map((other) => arrayOf(other.histories.times, bytes).data);
     this.plots = new Map(); // by path
     this.time = null;
     this.sync = libraries.uPlot.sync("femb");
@@ -19,7 +21,9 @@ class Curves {
       type: "search", placeholder: "filter, as hub velocity", ariaLabel: "filter names", oninput: () => this.list(),
     });
     const clear = element("button", { type: "button", onclick: () => this.show([]) }, "clear");
-    const note = element("p", { className: "hint" }, "Drag across a plot to enlarge a span of time; double-click shows all. A click moves the animation there.");
+    const dashed = others.map((other, k) => `${["dashed", "dotted", "dash-dotted"][k % 3]}: ${other.name}`).join(", ");
+    const note = element("p", { className: "hint" }, "Drag across a plot to enlarge a span of time; double-click shows all. A click moves the animation there.",
+      events.length ? " Grey lines are events." : "", dashed ? ` Lines ${dashed}.` : "");
     this.place = element(
       "div", { className: "histories" },
       element("div", { className: "picker" }, element("div", { className: "filter" }, this.filter, clear), this.names),
@@ -83,34 +87,45 @@ class Curves {
     for (const input of this.names.querySelectorAll("input")) if (input.value === path) input.checked = false;
   }
 
+  /** The values (columns of numbers) of an entry, over times that all runs share; with the series for uPlot. */
+  columns(entry, quantity) {
+    const own = arrayOf(entry.values, this.bytes);
+    const tables = [[Array.from(this.times), ...entry.labels.map((_, c) => columnOf(own, c))]];
+    const series = entry.labels.map((label, c) => ({ label: label || quantity, c, points: own.rows < 40 }));
+    this.others.forEach((other, k) => {
+      const same = other.histories.entries.find((each) => each.path === entry.path);
+      if (!same) return;
+      const values = arrayOf(same.values, this.bytes);
+      tables.push([Array.from(this.otherTimes[k]), ...same.labels.map((_, c) => columnOf(values, c))]);
+      same.labels.forEach((label, c) => series.push({ label: `${label || quantity}, ${other.name}`, c, dash: DASHES[k % DASHES.length] }));
+    });
+    const [times, ...columns] = tables.length > 1 ? libraries.uPlot.join(tables) : tables[0];
+    return { times, columns, series };
+  }
+
   drawn(entry, box) {
-    const values = arrayOf(entry.values, this.bytes);
-    const columns = entry.labels.map((_, c) => Array.from({ length: values.rows }, (_, t) => {
-      const value = values.data[t * values.columns + c];
-      return Number.isNaN(value) ? null : value;
-    }));
-    const [factor, unit] = this.factorOf(entry, columns);
-    const data = [Array.from(this.times), ...columns.map((column) => column.map((x) => (x === null ? null : x / factor)))];
-    const ink = themeColour("--ink-soft");
-    const line = { stroke: themeColour("--line"), width: 1 };
-    const axis = { stroke: ink, grid: line, ticks: { ...line, size: 4 }, font: "11px system-ui, sans-serif", gap: 4 };
     const [item, quantity] = splitPath(entry.path);
+    const { times, columns, series } = this.columns(entry, quantity);
+    const [factor, unit] = this.factorOf(entry, columns);
+    const data = [times, ...columns.map((column) => column.map((x) => (typeof x === "number" ? x / factor : x)))];
+    const states = this.histories.axis === "state";
+    const noise = (NOISE * this.largestOf(entry.unit)) / factor;
     const options = {
       width: Math.max(260, this.stack.clientWidth || 600),
       height: PLOT_HEIGHT,
       title: "",
       cursor: { sync: { key: "femb" }, drag: { x: true, y: false }, points: { size: 6 } },
       legend: { live: true },
-      scales: { x: { time: false } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => spanOf(low, high, noise) } },
       axes: [
-        { ...axis, size: 28 },
-        { ...axis, size: 62, values: (_, ticks) => ticks.map((tick) => shortNumber(tick, 6)) },
+        plotAxis({ size: 28, ...(states ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}) }),
+        plotAxis({ size: 62, values: (_, ticks) => ticks.map((tick) => shortNumber(tick, 6)) }),
       ],
       series: [
         { label: this.histories.axis, value: (_, x) => shortNumber(x, 6) },
-        ...entry.labels.map((label, c) => ({
-          label: label || quantity, stroke: PALETTE[c % PALETTE.length], width: 1.4, points: { show: values.rows < 40, size: 4 },
-          value: (_, x) => (x === null ? "–" : shortNumber(x, 5)),
+        ...series.map(({ label, c, dash, points }) => ({
+          label, stroke: PALETTE[c % PALETTE.length], width: 1.4, dash, points: { show: Boolean(points), size: 4 },
+          value: (_, x) => (typeof x === "number" ? shortNumber(x, 5) : "–"),
         })),
       ],
       hooks: { draw: [(plot) => this.mark(plot)], ready: [(plot) => this.clicks(plot)] },
@@ -121,23 +136,34 @@ class Curves {
     return plot;
   }
 
+  /** The largest value of all histories of a unit; of angles at least a right one. */
+  largestOf(unit) {
+    const least = { deg: 90, rad: Math.PI / 2 }[unit] || 0;
+    return this.histories.entries.reduce((most, each) => (each.unit === unit ? Math.max(most, each.largest) : most), least);
+  }
+
   /** The divisor and the unit of an entry, with a prefix where numbers would be long. */
   factorOf(entry, columns) {
     let largest = 0;
-    for (const column of columns) for (const x of column) if (x !== null) largest = Math.max(largest, Math.abs(x));
+    for (const column of columns) for (const x of column) if (typeof x === "number") largest = Math.max(largest, Math.abs(x));
     if (!["m", "N", "J", "Pa"].includes(entry.unit) || largest === 0 || (largest >= 0.01 && largest < 1e4)) return [1, entry.unit];
     const [factor, prefix] = scaled(largest);
     return [factor, prefix + entry.unit];
   }
 
-  /** A line at the time of the animation. */
+  /** Lines at the events, and at the time of the animation. */
   mark(plot) {
-    if (this.time === null) return;
-    const x = plot.valToPos(this.time, "x", true);
+    for (const event of this.events) this.line(plot, event.time, themeColour("--grid"), [3, 3]);
+    if (this.time !== null) this.line(plot, this.time, themeColour("--accent"), []);
+  }
+
+  line(plot, time, colour, dash) {
+    const x = plot.valToPos(time, "x", true);
     const { left, top, width, height } = plot.bbox;
     if (x < left || x > left + width) return;
     plot.ctx.save();
-    plot.ctx.strokeStyle = themeColour("--accent");
+    plot.ctx.strokeStyle = colour;
+    plot.ctx.setLineDash(dash);
     plot.ctx.lineWidth = window.devicePixelRatio || 1;
     plot.ctx.beginPath();
     plot.ctx.moveTo(x, top);
@@ -171,16 +197,29 @@ class Curves {
     this.show([...this.plots.keys()]);
   }
 
-  /** Paths to begin with: angles of the first body, deflection of the first beam, or the first, and the energy error. */
+  /** Paths to begin with: angles of a body, deflection of a beam, coordinates of a joint, or the first, and the energy
+   * error. Those that stay zero beside others of their unit come last. */
   chosen() {
-    const paths = this.histories.entries.map((entry) => entry.path);
-    const bodies = paths.find((path) => path.startsWith("bodies/") && path.endsWith("/euler_angles"));
-    const deflection = paths.find((path) => path.startsWith("beams/") && path.endsWith("/deflection"));
-    const joint = paths.find((path) => path.startsWith("joints/") && path.endsWith("/coordinates"));
-    const found = [bodies, deflection, joint].filter(Boolean);
+    const entries = this.histories.entries;
+    const moves = (entry) => entry.largest > 1e-6 * this.largestOf(entry.unit);
+    const first = (start, end) => {
+      const found = entries.filter((entry) => entry.path.startsWith(start) && entry.path.endsWith(end));
+      return (found.find(moves) || {}).path;
+    };
+    const found = [first("bodies/", "/euler_angles"), first("beams/", "/deflection"), first("joints/", "/coordinates")].filter(Boolean);
+    const paths = entries.map((entry) => entry.path);
     if (!found.length) found.push(...paths.filter((path) => !path.startsWith("audit/")).slice(0, 2));
     return [...found, ...paths.filter((path) => path === "audit/energy_error")].slice(0, 3);
   }
+}
+
+/** The range of an axis over values, no narrower than noise. */
+function spanOf(low, high, noise) {
+  if (low === null || high === null) return [0, 1];
+  const [least, most] = high - low < noise ? [0.5 * (low + high) - noise, 0.5 * (low + high) + noise] : [low, high];
+  if (least === most) return least === 0 ? [-1, 1] : [least - 0.5 * Math.abs(least), most + 0.5 * Math.abs(most)];
+  const margin = 0.06 * (most - least);
+  return [least - margin, most + margin];
 }
 
 /** "bodies/hub/velocity" as ["hub (bodies)", "velocity"]; names of items may contain a slash. */

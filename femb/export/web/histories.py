@@ -1,7 +1,7 @@
 """The time histories of a page: the recorded quantities by name, with labels and units."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,24 @@ AXES = {3: "xyz", 4: "0123"}
 OF_NODES = ("position", "velocity", "deflection", "displacement", "acceleration", "angular_velocity")
 SECTION = ("section_force", "section_moment", "strain")
 ANGLES = "euler_angles"
+OF_COORDINATES = ("coordinates", "rates", "accelerations")
+OF_MOTION = ("velocity", "angular_velocity", "acceleration", "angular_acceleration", "rate", "rates", "accelerations")
 
 
-def histories_of(results: Results, packing: Packing) -> dict[str, Any] | None:
-    """The histories of results; None without any. ``left_out`` counts quantities for which there is no room."""
+def histories_of(results: Results, packing: Packing, paths: Container[str] | None = None) -> dict[str, Any] | None:
+    """The histories of results; None without any. ``left_out`` counts quantities for which there is no room.
+
+    paths : of the histories, by default all. Of static states, rates that are zero are left out.
+    """
     if not results.time.size or results.method == "modes":
         return None
-    found = list(quantities_of(results))
+    still = results.method == "static"
+    found = [
+        entry
+        for entry in quantities_of(results)
+        if (paths is None or entry[0] in paths)
+        and not (still and entry[0].rpartition("/")[2] in OF_MOTION and not np.any(entry[3]))
+    ]
     columns = sum(len(labels) for _, _, labels, _ in found)
     every = -(-results.time.size // max(FEWEST, min(ROWS, VALUES // max(1, columns))))
     rows = np.unique([*range(0, results.time.size, every), results.time.size - 1])
@@ -38,8 +49,9 @@ def histories_of(results: Results, packing: Packing) -> dict[str, Any] | None:
             left_out += 1
             continue
         room -= values.size
-        entry = {"path": path, "unit": unit, "labels": list(labels), "values": packing.add(values.astype(float), FINE)}
-        entries.append(entry)
+        packed = packing.add(values.astype(float), FINE)
+        largest = float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
+        entries.append({"path": path, "unit": unit, "labels": list(labels), "largest": largest, "values": packed})
     if not entries:
         return None
     times = packing.add(results.time[rows], FINE + 8)
@@ -65,8 +77,11 @@ def quantities_of(results: Results) -> Iterator[tuple[str, str, Sequence[str], F
             array = results.series[path]
             if array.ndim > 2:
                 continue
-            unit = kinds[name].unit if name in kinds else ""
-            yield path, unit if unit != "-" else "", _labels(group, array), array
+            unit = _unit(group, kinds[name].unit) if name in kinds else ""
+            labels = _labels(group, array)
+            if group.path.startswith("joints/") and name in OF_COORDINATES:
+                unit = _unit_of_coordinates(unit, labels)
+            yield path, unit if unit != "-" else "", labels, array
     known = {*GROUPS, "time"}
     for path, array in results.series.items():
         if path.split("/")[0] not in known and array.ndim <= 2:
@@ -97,6 +112,21 @@ def _of_beam(beam: Beam) -> Iterator[tuple[str, str, Sequence[str], Floats]]:
             for place, values in (("start", array[:, 0, 0]), ("end", array[:, -1, 1])):
                 unit = kinds[name].unit
                 yield f"{beam.path}/{name} at {place}", "" if unit == "-" else unit, labels, values
+
+
+def _unit(group: Group, unit: str) -> str:
+    """Of a spring, motor or pull its own unit, in place of both that its kind may have."""
+    along, _, about = unit.partition(" or ")
+    if about and {"length", "angle"} & {*group.arrays}:
+        return along if "length" in group else about
+    return unit
+
+
+def _unit_of_coordinates(unit: str, names: Sequence[str]) -> str:
+    """The unit of the coordinates of a joint, if all are angles or all are strokes."""
+    along, _, about = unit.partition(" or ")
+    angles = {name.endswith("angle") for name in names}
+    return unit if len(angles) != 1 or not about else about if angles == {True} else along
 
 
 def _labels(group: Group, array: Floats) -> Sequence[str]:

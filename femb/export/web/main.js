@@ -15,17 +15,17 @@ function header(head) {
   return element("header", {}, element("h1", {}, head.title, status || null), element("p", { className: "line" }, line), message || null, unfinished || null);
 }
 
-/** The view with its player, or a text where the browser shows no three-dimensional graphics. */
-function viewSection(scene, bytes) {
-  const place = element("div", { className: "view", id: "view", tabIndex: 0 });
-  document.getElementById("view-place").append(place);
+/** A place for a view, and the player of a scene in it; none where the browser shows no three-dimensional graphics. */
+function viewOf(place, scene, modes, bytes) {
+  const view = element("div", { className: "view", tabIndex: 0 });
+  place.append(view);
   try {
     const structure = new Structure(scene, bytes);
-    const viewer = new Viewer(structure, place);
-    const player = new Player(scene, structure, viewer, data.modes);
+    const viewer = new Viewer(structure, view);
+    const player = new Player(scene, structure, viewer, modes);
     player.factors = data.static ? data.static.states.load_factor : null;
-    place.append(player.legend);
-    place.after(player.bar, player.options);
+    view.append(player.legend);
+    view.after(player.bar, player.options);
     if (player.kind === "time" && structure.travel() > 3 * scene.extent) player.follow("*");
     viewer.measure((k) => structure.show(k, k, 0, 1, null));
     viewer.fit();
@@ -34,8 +34,8 @@ function viewSection(scene, bytes) {
     return player;
   } catch (error) {
     console.warn(error);
-    place.className = "view empty";
-    place.append(`The animation needs WebGL, which this browser does not offer (${error.message}).`);
+    view.className = "view empty";
+    view.append(`The animation needs WebGL, which this browser does not offer (${error.message}).`);
     return null;
   }
 }
@@ -75,13 +75,31 @@ async function start() {
   document.body.append(page);
   page.append(header(data.head));
   let player = null;
+  let buckling = null;
+  const players = () => [player, buckling].filter(Boolean);
   if (data.scene) {
-    page.append(element("div", { id: "view-place" }));
-    player = viewSection(data.scene, bytes);
+    const place = element("div", { className: "view-place", id: "view" });
+    page.append(place);
+    player = viewOf(place, data.scene, data.modes, bytes);
   }
   const seek = (time) => player && player.kind !== "modes" && (player.play(false), player.seek(time));
   if (data.modes) page.append(section("Modes", element("p", { className: "hint" }, "A click on a mode shows it."), modeTable(data.modes, player)));
-  if (data.static) page.append(section("Static path", ...staticSection(data.static, player)));
+  if (data.participation.length) page.append(section("Effective masses", ...participationSection(data.participation, player)));
+  if (data.static) page.append(section("Static path", ...staticSection(data.static, player, data.buckling)));
+  if (data.buckling) {
+    const place = element("div", { className: "view-place" });
+    const part = section("Buckling modes", place);
+    page.append(part);
+    buckling = viewOf(place, data.buckling.scene, data.buckling.modes, bytes);
+    part.append(bucklingTable(data.buckling.modes, data.buckling.states, buckling));
+  }
+  let responses = null;
+  if (data.frequency) {
+    responses = new Responses(data.frequency, bytes);
+    const note = element("p", {}, `${data.frequency.note}.`);
+    page.append(section("Frequency response", note, responses.place, ...responseTables(data.frequency)));
+    responses.resize();
+  }
   if (data.study) page.append(section("Study", ...studySection(data.study)));
   const facts = data.head.facts.map(([word, text]) => element("tr", {}, element("th", {}, word), element("td", {}, text)));
   const ran = section("What was run", element("table", { className: "facts" }, element("tbody", {}, facts)), ...notes());
@@ -90,26 +108,31 @@ async function start() {
   page.append(element("div", { className: audit ? "beside" : "" }, ...[audit, ran].filter(Boolean)));
   let curves = null;
   if (data.histories) {
-    curves = new Curves(data.histories, bytes, seek);
+    curves = new Curves(data.histories, data.others, data.head.events, bytes, seek);
     page.append(section(data.static ? "Over the states" : "Time histories", curves.place));
     curves.show(curves.chosen());
     if (player && player.kind !== "modes") player.listeners.push((time) => curves.at(time));
   }
-  if (data.peaks.length) page.append(section("Peak loads", peakTable(data.peaks, seek, data.static ? "state " : "")));
+  if (data.peaks.length) page.append(section("Peak loads", peakTable(data.peaks, player && seek, data.static ? "state " : "")));
+  const envelopes = data.envelopes.filter((each) => each.loads.length);
+  if (envelopes.length) page.append(section("Envelopes along beams", envelopeChart(envelopes)));
   if (data.case) page.append(section("", element("details", {}, element("summary", {}, "Case"), element("pre", {}, data.case))));
   page.append(element("footer", {}, "Made by femb, with three.js and uPlot (MIT licence)."));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    if (player) player.viewer.theme();
+    for (const each of players()) each.viewer.theme();
     if (curves) curves.theme();
+    if (responses) responses.draw();
   });
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (player) {
     keys(player);
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const first = ["bending moment", "axial force", "deflection"].find((name) => data.scene.quantities.some((each) => each.name === name));
     if (first && player.kind !== "modes") player.colour(first);
-    if (player.kind !== "states" && !still) player.play(true);
+    if (player.kind === "states") player.seek(player.last);
+    else if (!still) player.play(true);
   }
-  window.femb = { data, player, curves };
+  if (buckling && !still) buckling.play(true);
+  window.femb = { data, player, buckling, curves, responses };
   document.documentElement.dataset.ready = "yes";
 }
 

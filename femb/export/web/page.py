@@ -10,24 +10,41 @@ from typing import Any
 
 from femb.base.errors import ResultError
 from femb.export.files import writing
-from femb.export.web import summary
+from femb.export.web import modal, summary
+from femb.export.web.frequency import Frequency
 from femb.export.web.histories import histories_of
 from femb.export.web.packing import Packing
 from femb.export.web.scene import FRAMES, scene_of
 from femb.results.results import Results
 
+NO_RESULTS: Mapping[str, Results] = {}
+
 FORMAT = 1  # of the data; see schema.json
-SCRIPTS = ("arrays", "colours", "beams", "structure", "viewer", "player", "curves", "chart", "tables", "main")
+SCRIPTS = (
+    *("arrays", "colours", "beams", "carriers", "structure", "viewer", "player", "plots", "curves"),
+    *("chart", "tables", "envelopes", "modes", "frequency", "study", "main"),
+)
 """The scripts of the page, parts of one, in this order."""
 FEWEST, MOST = 2, 20_000
 UNFINISHED = ("running", "failed")  # runs of which a page also tells that there is no output time yet
 
 
-def page_of(results: Results, *, name: str = "", frames: int = FRAMES, peaks: Sequence[Mapping[str, Any]] = ()) -> str:
+def page_of(
+    results: Results,
+    *,
+    name: str = "",
+    frames: int = FRAMES,
+    peaks: Sequence[Mapping[str, Any]] = (),
+    envelopes: Sequence[Mapping[str, Any]] = (),
+    frequency: Frequency | None = None,
+    others: Mapping[str, Results] = NO_RESULTS,
+) -> str:
     """The text of the page.
 
-    name : of the result file. frames : largest number of output times of the animation. peaks : rows of the peak-load
-    table, see schema.json. Raises ResultError: results with neither motion nor a table of modes, states or runs.
+    name : of the result file. frames : largest number of output times of the animation. peaks, envelopes : rows of the
+    peak-load table, and envelopes of beams, see schema.json. frequency : the responses of a linear model or a base
+    shake. others : results by name, whose histories are drawn beside those of the same paths. Raises ResultError:
+    results without anything to show.
     """
     if not FEWEST <= frames <= MOST:
         raise ResultError(f"frames is {frames}; an animation has {FEWEST} to {MOST} output times")
@@ -39,17 +56,45 @@ def page_of(results: Results, *, name: str = "", frames: int = FRAMES, peaks: Se
         "scene": scene_of(results, packing, frames),
         "histories": histories_of(results, packing),
         "peaks": list(peaks),
-        "modes": summary.modes_of(results),
+        "envelopes": list(envelopes),
+        "modes": modal.modes_of(results),
+        "participation": modal.participation_of(results),
         "static": summary.states_of(results),
+        "buckling": _buckling(results, packing),
+        "frequency": None if frequency is None else frequency.packed(packing),
         "study": summary.study_of(results),
         "case": results.case,
     }
-    if not (results.time.size or data["study"]) and results.status not in UNFINISHED:
+    data["others"] = _others(others, data["histories"], packing)
+    shown = results.time.size or data["study"] or data["frequency"] or data["peaks"]
+    if not shown and results.status not in UNFINISHED:
         raise ResultError(
-            f"these results have neither output times nor the table of a study, so that a page has nothing to show: "
-            f"{results!r}"
+            "these results have neither output times nor loads, a linear model or the table of a study, so that a page "
+            f"has nothing to show: {results!r}"
         )
     return _filled(data, packing.text())
+
+
+def _buckling(results: Results, packing: Packing) -> dict[str, Any] | None:
+    found = modal.buckling_of(results)
+    if found is None:
+        return None
+    shown, rows, states = found
+    return {"scene": scene_of(shown, packing, kind="buckling"), "modes": rows, "states": states}
+
+
+def _others(others: Mapping[str, Results], own: dict[str, Any] | None, packing: Packing) -> list[dict[str, Any]]:
+    """The histories of other runs of which the page has the same paths."""
+    found = []
+    for label, results in others.items():
+        paths = {entry["path"] for entry in own["entries"]} if own else set()
+        histories = histories_of(results, packing, paths)
+        if histories is None:
+            raise ResultError(
+                f"{label}: has no history of the same name as the first results, so that the two cannot be compared"
+            )
+        found.append({"name": label, "histories": histories})
+    return found
 
 
 def write_page(text: str, path: str | Path) -> Path:

@@ -8,7 +8,7 @@ const SCALES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5
 class Player {
   constructor(scene, structure, viewer, modes) {
     Object.assign(this, { scene, structure, viewer, modes });
-    this.kind = scene.kind;
+    this.kind = scene.kind === "buckling" ? "modes" : scene.kind; // both swing
     this.times = this.kind === "time" ? scene.times : scene.times.map((_, k) => k);
     this.first = this.times[0];
     this.last = this.times[this.times.length - 1];
@@ -88,7 +88,8 @@ class Player {
   show() {
     if (this.kind === "modes") {
       const size = Math.sin(this.phase) * this.enlarge;
-      this.structure.show(0, Math.min(this.mode, this.times.length - 1), size, 1, this.scale);
+      const [rest, mode] = this.scene.kind === "buckling" ? [2 * this.mode - 2, 2 * this.mode - 1] : [0, this.mode];
+      this.structure.show(rest, Math.min(mode, this.times.length - 1), size, 1, this.scale);
     } else {
       const [i, j, w] = this.place();
       this.structure.show(i, j, w, this.enlarge, this.scale);
@@ -101,7 +102,7 @@ class Player {
   text() {
     if (this.kind === "modes") {
       const mode = this.modes && this.modes[this.mode - 1];
-      return mode ? `mode ${this.mode}, ${shortNumber(mode.frequency, 5)} Hz` : `mode ${this.mode}`;
+      return mode ? `mode ${this.mode}, ${valueOfMode(mode)}` : `mode ${this.mode}`;
     }
     if (this.kind === "states") {
       const factor = this.factors && this.factors[Math.round(this.time)];
@@ -119,10 +120,10 @@ class Player {
       type: "range", min: this.first, max: this.last, step: "any", className: "scrub", ariaLabel: "time",
       oninput: () => { this.play(false); this.seek(Number(this.slider.value)); },
     });
-    this.clock = element("output", { className: "clock", id: "clock" });
+    this.clock = element("output", { className: "clock" });
     this.modeList = element(
-      "select", { id: "mode", ariaLabel: "mode", onchange: () => this.choose(Number(this.modeList.value)) },
-      (this.modes || []).map((mode, k) => new Option(`${k + 1}: ${shortNumber(mode.frequency, 5)} Hz  ${mode.moves}`, String(k + 1))),
+      "select", { className: "mode", ariaLabel: "mode", onchange: () => this.choose(Number(this.modeList.value)) },
+      (this.modes || []).map((mode, k) => new Option(`${k + 1}: ${valueOfMode(mode)}, ${mode.moves}`, String(k + 1))),
     );
     const main = this.kind === "modes" ? [labelled("mode", this.modeList)] : [this.slider];
     this.bar = element("div", { className: "player" }, this.button, ...main, this.clock);
@@ -136,14 +137,14 @@ class Player {
     const quantities = this.scene.quantities;
     this.legend = element("div", { className: "legend-place" });
     this.colours = element(
-      "select", { id: "colour", ariaLabel: "colour", onchange: () => this.colour(this.colours.value) },
+      "select", { ariaLabel: "colour", onchange: () => this.colour(this.colours.value) },
       new Option("plain", ""), quantities.map((each) => new Option(each.name, each.name)),
     );
     if (quantities.length) found.push(labelled("colour by", this.colours));
     const named = (part) => new Option(part.name, part.name);
     const bodies = this.structure.bodies.filter((body) => !body.fixed);
     this.followList = element(
-      "select", { id: "follow", ariaLabel: "follow", onchange: () => this.follow() },
+      "select", { ariaLabel: "follow", onchange: () => this.follow() },
       new Option("nothing", ""), new Option("the structure", "*"), bodies.map(named),
     );
     this.turning = element("input", { type: "checkbox", onchange: () => this.follow() });
@@ -151,7 +152,7 @@ class Player {
       found.push(labelled("follow", this.followList), element("label", {}, this.turning, "and turn with it"));
     }
     const first = SCALES.indexOf(1);
-    const scale = element("input", { type: "range", min: 0, max: SCALES.length - 1, step: 1, value: first, id: "enlarge" });
+    const scale = element("input", { type: "range", min: 0, max: SCALES.length - 1, step: 1, value: first, ariaLabel: "scale" });
     const shown = element("output", {}, "× 1");
     scale.oninput = () => {
       this.enlarge = SCALES[Number(scale.value)];
@@ -164,7 +165,7 @@ class Player {
       const group = labelled(label, scale, shown);
       group.title = this.kind === "modes"
         ? "A mode has no size: this one is chosen for the eye."
-        : "Enlarges the deflection of each beam and flexible body from its own undeformed shape, which moves with what carries it. What hangs on them stays at its true place, so that joints seem to open.";
+        : "Enlarges the deflection of each beam and flexible body from its own undeformed shape. What it carries moves with it, except by the joints of closed loops, which seem to open.";
       found.push(group);
     }
     const view = (text, along, title) => element("button", { type: "button", title, onclick: () => this.viewer.fit(along) }, text);
@@ -198,6 +199,11 @@ class Player {
     this.viewer.follow(name === "*" ? "structure" : body || null, this.turning.checked);
     this.show();
   }
+}
+
+/** The frequency of a mode, or the critical load factor of a buckling mode. */
+function valueOfMode(mode) {
+  return "factor" in mode ? `load factor ${shortNumber(mode.factor, 5)}` : `${shortNumber(mode.frequency, 5)} Hz`;
 }
 
 /** A label before controls. */

@@ -5,6 +5,7 @@ the page can enlarge deflections. Positions are relative to a common path, so th
 the structure travels.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from femb.export import geometry
 from femb.export.parts import FlexibleMesh, flexible_meshes
 from femb.export.picture import THINNEST
 from femb.export.web.beams import QUANTITIES, BeamMotion
+from femb.export.web.carriers import carriers_of
 from femb.export.web.packing import Packing, Reference
+from femb.export.web.rods import attached_points, rods
 from femb.results.groups import Body
 from femb.results.results import Results
 
@@ -53,8 +56,11 @@ def at_times(results: Results, chosen: Ints) -> Results:
     return Results({"time": results.time[chosen], **series}, static, results.attributes)
 
 
-def scene_of(results: Results, packing: Packing, frames: int = FRAMES) -> dict[str, Any] | None:
-    """The scene of results; None where nothing moves or nothing is recorded."""
+def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str = "") -> dict[str, Any] | None:
+    """The scene of results; None where nothing moves or nothing is recorded.
+
+    kind : by default that of the analysis: "modes", "states" or "time"; or "buckling", of ``modal.buckling_of``.
+    """
     if not results.time.size or not (results.bodies or results.beams):
         return None
     chosen = chosen_frames(results, frames)
@@ -71,16 +77,18 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES) -> dict[s
     path = 0.5 * (low + high)
     extent = float(np.max(np.median(high - low, axis=0))) or _size_of_shapes(list(bodies.values()))
     numbers = {name: number for number, name in enumerate(bodies)}
+    attached = attached_points(seen)
     return {
-        "kind": {"modes": "modes", "static": "states"}.get(results.method, "time"),
+        "kind": kind or {"modes": "modes", "static": "states"}.get(results.method, "time"),
         "frame": results.frame,
         "times": [float(t) for t in seen.time],
         "outputs": int(results.time.size),
         "extent": extent,
         "path": [float(x) for x in path.ravel()],
-        "bodies": [_body(body, path, extent, packing) for body in bodies.values()],
+        "bodies": [_body(body, path, extent, packing, attached.get(body.name, ())) for body in bodies.values()],
         "beams": [beam.packed(path, numbers, extent, packing) for beam in beams],
         "links": _links(bodies),
+        "carriers": carriers_of(seen, bodies, {beam.beam.name: beam.beam for beam in beams}),
         "quantities": _ranges(beams, [_largest_deflection(body) for body in bodies.values()]),
     }
 
@@ -101,7 +109,7 @@ def packed_pose(position: Floats, quaternion: Floats, path: Floats, packing: Pac
     return {"position": packing.add(position - path), "quaternion": packing.add(quaternion)}
 
 
-def _body(body: Body, path: Floats, extent: float, packing: Packing) -> dict[str, Any]:
+def _body(body: Body, path: Floats, extent: float, packing: Packing, attached: Iterable[Floats]) -> dict[str, Any]:
     result: dict[str, Any] = {"name": body.name, "fixed": body.fixed}
     result |= packed_pose(body.position, body.quaternion, path, packing)
     result["meshes"] = []
@@ -116,6 +124,9 @@ def _body(body: Body, path: Floats, extent: float, packing: Packing) -> dict[str
         points, triangles = geometry.body_surface(body.shape or {"sphere": 0.5 * THINNEST * extent})
         mesh = {"points": packing.add(points), "triangles": packing.add(triangles)}
         result["meshes"] = [mesh]
+        rod = rods(attached, 0.3 * THINNEST * extent) if marker and not body.fixed else None
+        if rod is not None:
+            result["meshes"].append({"points": packing.add(rod[0]), "triangles": packing.add(rod[1])})
         result["marker"] = marker
         result["smooth"] = "sphere" in (body.shape or {"sphere": 0})
     return result

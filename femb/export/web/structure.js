@@ -100,6 +100,7 @@ class Structure {
     const many = scene.bodies.length > MANY;
     this.bodies = scene.bodies.map((body) => new BodyPart({ ...body, many }, bytes));
     this.beams = scene.beams.map((beam) => new BeamPart(beam, this.bodies, bytes));
+    this.carriers = new Carriers(scene.carriers, this.bodies, this.beams);
     this.moving = new libraries.Group();
     for (const part of [...this.bodies, ...this.beams]) this.moving.add(part.group);
     const ends = new libraries.BufferAttribute(new Float32Array(6 * scene.links.length), 3);
@@ -129,6 +130,7 @@ class Structure {
     this.moving.position.set(this.path(0, i, j, w), this.path(1, i, j, w), this.path(2, i, j, w));
     for (const body of this.bodies) body.show(i, j, w, enlarge, scale);
     for (const beam of this.beams) beam.show(i, j, w, enlarge, scale);
+    this.carriers.carry(i, j, w, enlarge);
     const ends = this.links.geometry.attributes.position;
     this.scene.links.flat().forEach((body, k) => ends.setXYZ(k, ...this.bodies[body].group.position.toArray()));
     ends.needsUpdate = true;

@@ -1,4 +1,4 @@
-"""The words and tables of a page: what was run, the audit, modes, static states and studies."""
+"""The words and tables of a page: what was run, the audit, static states and studies."""
 
 import time
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from femb import __version__
 from femb.base.values import numbered
+from femb.export.web.modal import facts_of, number
 from femb.results.results import Results
 from femb.results.sweep import METHOD as SWEEP
 from femb.results.sweep import Sweep
@@ -15,6 +16,7 @@ from femb.results.verdicts import verdicts
 STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "newton_iterations")
 LISTED = 5000  # rows of a table
 ANALYSES = {"modes": "natural modes", "static": "static equilibria", SWEEP: "study of many runs"}
+LINEAR = {"linear/A": "linear model", "shake/real": "base shake", "loads/peaks/item": "peak loads"}
 
 
 def head_of(results: Results, name: str) -> dict[str, Any]:
@@ -22,7 +24,9 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
     root = results.attributes.get("", {})
     statistics = results.statistics
     times = results.time
-    facts = {"results": name, "analysis": ANALYSES.get(results.method, "motion in time")}
+    linear = next((text for path, text in LINEAR.items() if path in results.arrays), "motion in time")
+    facts = {"results": name, "analysis": ANALYSES.get(results.method, linear)}
+    facts |= facts_of(results)
     facts["method"] = "" if results.method in ANALYSES else results.method
     for word in ("formulation", "rtol", "atol", "analysis"):
         if word in root:
@@ -35,18 +39,19 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
         if word in statistics:
             facts[word.replace("_", " ")] = f"{float(statistics[word]):.3g} s"
     for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads"):
-        if groups := getattr(results, kind):
+        if (groups := getattr(results, kind)) and linear not in LINEAR.values():
             names = list(groups)
             more = f", ... ({len(names)})" if len(names) > 8 else ""
             facts[kind] = ", ".join(names[:8]) + more
     facts["modal damping"] = "; ".join(group.description for group in results.modal_damping.values())
     facts["events"] = ", ".join(f"{event.name} at {event.time:.6g} s" for event in results.events[:12])
-    facts["made with"] = f"femb {root.get('femb_version', '?')}"
+    facts["made with"] = f"femb {root['femb_version']}" if "femb_version" in root else ""
     facts["report"] = f"femb {__version__}, {time.strftime('%Y-%m-%d %H:%M')}"
     return {
-        "title": results.title or name or "Results",
+        "title": results.title or (linear.capitalize() if linear in LINEAR.values() else name or "Results"),
         "status": results.status,
         "message": results.message,
+        "events": [{"time": event.time, "name": event.name} for event in results.events],
         "facts": [[word, text] for word, text in facts.items() if text],
     }
 
@@ -59,30 +64,16 @@ def audit_of(results: Results) -> list[dict[str, str]]:
     ]
 
 
-def modes_of(results: Results) -> list[dict[str, Any]] | None:
-    """Number, frequency, damping and what moves most of every mode; None of other results."""
-    if results.method != "modes" or "modes/frequencies" not in results.arrays:
-        return None
-    arrays = results.arrays
-    count = len(arrays["modes/frequencies"])
-    labels = arrays["modes/labels"] if "modes/labels" in arrays else np.full(count, "")
-    damping = arrays["modes/damping"] if "modes/damping" in arrays else np.zeros(count)
-    return [
-        {"frequency": _number(arrays["modes/frequencies"][k]), "damping": _number(damping[k]), "moves": str(labels[k])}
-        for k in range(count)
-    ]
-
-
 def states_of(results: Results) -> dict[str, Any] | None:
     """Load factors, stability and iterations of static states, and critical load factors; None of other results."""
     if "static/load_factor" not in results.arrays:
         return None
     arrays = results.arrays
     words = [word for word in ("load_factor", "negative_eigenvalues", "iterations") if f"static/{word}" in arrays]
-    path = {word: [_number(x) for x in arrays[f"static/{word}"]] for word in words}
+    path = {word: [number(x) for x in arrays[f"static/{word}"]] for word in words}
     found: Any = arrays.get("static/critical_load_factor", [])
     names = arrays["static/mode_names"] if "static/mode_names" in arrays else [""] * len(found)
-    critical = [{"factor": _number(x), "mode": str(name)} for x, name in zip(found, names, strict=True)]
+    critical = [{"factor": number(x), "mode": str(name)} for x, name in zip(found, names, strict=True)]
     return {"states": path, "critical": critical, "displacements": _displacements(results)}
 
 
@@ -117,18 +108,12 @@ def _displacements(results: Results) -> list[dict[str, Any]]:
             values, name = values[:, node], f"{name}[{node}]"
         size = float(np.max(np.abs(values), initial=0.0))
         if size > 0.0:
-            found.append((size, {"name": name, "values": [[_number(x) for x in row] for row in values]}))
+            found.append((size, {"name": name, "values": [[number(x) for x in row] for row in values]}))
     found.sort(key=lambda each: -each[0])
     return [entry for _, entry in found[:12]]
 
 
-def _number(value: Any) -> float | None:
-    """A number for JSON, which has none that are not finite."""
-    number = float(value)
-    return number if np.isfinite(number) else None
-
-
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
-        return _number(value)
+        return number(value)
     return value if isinstance(value, int | str) else str(value)

@@ -1,4 +1,4 @@
-// Tables: facts, audit, peak loads, modes, static states, runs of a study; and charts of a few points.
+// Tables: audit, peak loads, static states.
 
 /** A table with columns {title, text(row), number}; a click on a title sorts by it. */
 function table(columns, rows, onrow = null) {
@@ -57,8 +57,8 @@ function peakTable(peaks, seek, state) {
   const cell = (value, time, where, unit) => {
     const [factor, prefix] = unit === "Pa" ? [1e6, "M"] : [1, ""];
     if (!value) return shortNumber(value);
-    const shown = element("a", { href: "#view", title: "Show this instant" }, `${shortNumber(value / factor, 5)} ${prefix}${unit}`);
-    shown.onclick = () => seek(time);
+    const text = `${shortNumber(value / factor, 5)} ${prefix}${unit}`;
+    const shown = seek ? element("a", { href: "#view", title: "Show this instant", onclick: () => seek(time) }, text) : text;
     return element("span", {}, shown, when(time, where));
   };
   const columns = [
@@ -67,27 +67,20 @@ function peakTable(peaks, seek, state) {
     { title: "maximum", text: (row) => cell(row.maximum, row.time_of_maximum, row.place_of_maximum, row.unit), key: (row) => row.maximum },
     { title: "minimum", text: (row) => cell(row.minimum, row.time_of_minimum, row.place_of_minimum, row.unit), key: (row) => row.minimum },
   ];
+  const acting = peaks.filter((row) => row.maximum || row.minimum);
   const list = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = peaks.filter((row) => words.every((word) => `${row.item} ${row.load}`.toLowerCase().includes(word)));
+    const rows = acting.filter((row) => words.every((word) => `${row.item} ${row.load}`.toLowerCase().includes(word)));
     place.replaceChildren(table(columns, rows));
   };
   filter.oninput = list;
   list();
-  return element("div", {}, filter, place);
+  const zero = peaks.length - acting.length;
+  const note = zero ? element("p", { className: "hint" }, `${zero} further loads are zero at all times.`) : null;
+  return element("div", {}, filter, place, note || "");
 }
 
-function modeTable(modes, player) {
-  const columns = [
-    { title: "mode", text: (_, k) => String(k + 1), number: true },
-    { title: "frequency (Hz)", text: (row) => shortNumber(row.frequency, 6), key: (row) => row.frequency, number: true },
-    { title: "damping (%)", text: (row) => (Math.abs(row.damping) > 1e-9 ? shortNumber(100 * row.damping, 3) : "0"), key: (row) => row.damping, number: true },
-    { title: "moves most", text: (row) => row.moves },
-  ];
-  return table(columns, modes, player && ((_, k) => player.choose(k + 1)));
-}
-
-function staticSection(data, player) {
+function staticSection(data, player, buckling) {
   const { states, critical, displacements } = data;
   const stable = (count) => (count < 0 ? "turns: not told" : count === 0 ? "stable" : `unstable, ${count} negative`);
   const columns = [
@@ -98,7 +91,7 @@ function staticSection(data, player) {
   ];
   const rows = states.load_factor.map((_, k) => Object.fromEntries(Object.entries(states).map(([word, list]) => [word, list[k]])));
   const parts = [];
-  if (critical.length) {
+  if (critical.length && !buckling) {
     const named = critical.map((each) => `${shortNumber(each.factor, 6)}${each.mode ? ` (${each.mode})` : ""}`);
     parts.push(element("p", {}, `Critical load factors: ${named.join("; ")}.`));
   }
@@ -110,34 +103,4 @@ function staticSection(data, player) {
   if (options.length) parts.push(chart(options, [factors], { joined: true, onpoint: (k) => player && player.seek(k) }));
   parts.push(table(columns, rows, player && ((_, k) => player.seek(k))));
   return parts;
-}
-
-function studySection(study) {
-  const rows = study.values[0].map((_, k) => study.columns.map((_, c) => study.values[c][k]));
-  const columns = study.columns.map((title, c) => ({
-    title, number: typeof study.values[c][0] === "number", key: (row) => row[c],
-    text: (row) => (typeof row[c] === "number" ? shortNumber(row[c], 6) : row[c] === null ? "–" : row[c]),
-  }));
-  const column = (label) => ({ label, values: study.values[study.columns.indexOf(label)] });
-  const numeric = (each) => each.values.some((value) => typeof value === "number");
-  const [variables, outputs] = [study.variables.map(column).filter(numeric), study.outputs.map(column).filter(numeric)];
-  const parts = [element("p", {}, `${study.runs} runs, ${study.failed} failed; design: ${study.design}.`)];
-  if (outputs.length) parts.push(chart([...variables, ...outputs], [...outputs, ...variables], {}));
-  const statistics = outputs.map((each) => {
-    const known = each.values.filter((value) => typeof value === "number").sort((a, b) => a - b);
-    const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
-    return { label: each.label, least: known[0], median: quantile(known, 0.5), mean, largest: known.at(-1) };
-  });
-  const words = ["least", "median", "mean", "largest"];
-  const shown = words.map((word) => ({ title: word, text: (row) => shortNumber(row[word], 6), key: (row) => row[word], number: true }));
-  parts.push(element("h3", {}, "Outputs"), table([{ title: "output", text: (row) => row.label }, ...shown], statistics));
-  parts.push(element("h3", {}, "Runs"), table(columns, rows));
-  if (rows.length < study.runs) parts.push(element("p", { className: "hint" }, `The first ${rows.length} of ${study.runs} runs; sweep.csv has all.`));
-  return parts;
-}
-
-function quantile(ordered, part) {
-  const place = part * (ordered.length - 1);
-  const k = Math.floor(place);
-  return k + 1 < ordered.length ? ordered[k] + (place - k) * (ordered[k + 1] - ordered[k]) : ordered[k];
 }

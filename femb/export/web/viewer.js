@@ -52,10 +52,15 @@ class Viewer {
     const power = 10 ** Math.floor(Math.log10(rough));
     this.cell = power * [1, 2, 5, 10].find((each) => each * power >= rough);
     const cells = 24;
-    this.grid = new libraries.GridHelper(cells * this.cell, cells);
-    this.grid.rotation.x = Math.PI / 2;
-    this.grid.material.transparent = true;
-    this.grid.material.depthWrite = false;
+    const half = 12; // cells to each side
+    const ends = [];
+    for (let line = -half; line <= half; line++) {
+      // A piece for each cell: drivers may drop a line that begins behind the camera.
+      for (let k = -half; k < half; k++) ends.push(line, k, 0, line, k + 1, 0, k, line, 0, k + 1, line, 0);
+    }
+    const points = new libraries.BufferAttribute(Float32Array.from(ends, (x) => x * this.cell), 3);
+    const material = new libraries.LineBasicMaterial({ transparent: true, depthWrite: false, opacity: 0.55 });
+    this.grid = new libraries.LineSegments(new libraries.BufferGeometry().setAttribute("position", points), material);
     this.world.add(this.grid);
   }
 
@@ -76,9 +81,6 @@ class Viewer {
 
   theme() {
     this.grid.material.color.set(themeColour("--grid"));
-    this.grid.material.vertexColors = false;
-    this.grid.material.opacity = 0.55;
-    this.grid.material.needsUpdate = true;
     this.draw();
   }
 

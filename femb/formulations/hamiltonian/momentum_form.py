@@ -192,13 +192,19 @@ class MomentumForm(Transformed):
             other.system = self.system.at(Q[0])
         return other
 
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those of the System at s states are unwrapped."""
+        hinges = self.map.hinge_of
+        counted = len(hinges) and (hinges >= 0).all()
+        return q[:, self.momentum_equations.first + hinges] if counted else super().joint_angles(q)
+
     def _update_discrete(self, previous: DiscreteState) -> None:
         self._list_driven()
 
     def normalise(self, q: Floats) -> float:
-        """Scale the base's quaternion to unit length, in place; returns |e.e - 1| on entry."""
-        result: float = kinematics.normalise(np.array([3] if self.tree.floating else [], dtype=np.int64), q)
-        return result
+        """Scale the base's quaternion to unit length, in place; returns the largest |e.e - 1| on entry."""
+        first = np.array([3] if self.tree.floating else [], dtype=np.int64)
+        return float(kinematics.normalise_each(first, q.reshape(-1, self.n_q)))
 
     def projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v with the prescribed values of driven hinges."""

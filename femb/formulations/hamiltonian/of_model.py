@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import given_numbers, shown
@@ -29,8 +30,10 @@ LINEARISABLE = (RigidBody, PointMass, Ground, Section, Joint, JointDriver, Latch
 
 
 @dataclass(frozen=True, eq=False)
-class EnergyMatrix:
-    """T = 1/2 q'^T A q': A (N, N) at the joint coordinates q (n,), and names (N,) of the rates q'.
+class EnergyMatrix(Brief):
+    """T = 1/2 q'^T A q': the matrix A (N, N) at the joint coordinates q (n,), and names (N,) of the rates q'.
+
+    matrix (N, N) : in kg, kg m and kg m2.
 
     Rates are those of joint coordinates, 'joint.angle'. For a free base six precede them: its angular velocity (rad/s)
     and the velocity of its origin (m/s), inertial axes. Momenta are A q'.
@@ -53,10 +56,10 @@ class EnergyMatrix:
 def energy_matrix(
     model: Model, q: ArrayLike | Mapping[str, float] | None = None, *, small: Sequence[str] = ()
 ) -> EnergyMatrix:
-    """The energy matrix of a tree of rigid bodies at joint coordinates q, by equation (7).
+    """The energy matrix of a ``model``, a tree of rigid bodies, at joint coordinates q, by equation (7).
 
-    q : values by name, others as at the model's start, or an array (n,). small : names of small coordinates: A is
-    expanded to the orders needed for equations linear in them; only for a tree on the ground.
+    q : values by name, others as at the model's start, or an array (n,), rad or m. small : names of small coordinates:
+    A is expanded to the orders needed for equations linear in them; only for a tree on the ground.
 
     Raises ModelError for beams, closed loops, several trees, an unknown coordinate, small coordinates on a free base.
     """

@@ -10,8 +10,8 @@ from femb.formulations.hamiltonian.columns import DAMPING, MASS, REST, STIFFNESS
 from femb.formulations.hamiltonian.momentum_kernels import articulated
 from femb.formulations.hamiltonian.sweep_kernels import convective_rates, poses, spatial_inertias
 from femb.formulations.spatial_kernels import add_force
-from femb.formulations.stage_kernels import stage_state
 from femb.numerics.compile import inlined, kernel
+from femb.numerics.stage_kernels import stage_state
 from femb.numerics.vector3 import cross, rotate, rotation, times_quaternion
 
 

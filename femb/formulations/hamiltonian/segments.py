@@ -37,8 +37,9 @@ class CompositeBody:
     def add(self, mass: float, center: Floats, inertia: Floats) -> None:
         """Add a body in the same axes: mass (kg), center (3,) m, inertia (3, 3) kg m2 about its mass centre."""
         total, d = self.mass + mass, center - self.center
-        reduced_mass = self.mass * mass / total
-        self.inertia = self.inertia + inertia + reduced_mass * ((d @ d) * np.eye(3) - np.outer(d, d))
+        self.inertia = self.inertia + inertia
+        if self.mass:
+            self.inertia += self.mass * mass / total * ((d @ d) * np.eye(3) - np.outer(d, d))
         self.center = (self.mass * self.center + mass * center) / total
         self.mass = total
 

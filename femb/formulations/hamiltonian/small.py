@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.formulations.hamiltonian.motion import TreeMotion
@@ -24,10 +25,11 @@ Law = Callable[[float, float], tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
-class SmallMotion:
+class SmallMotion(Brief):
     """mass theta'' + damping theta' + stiffness theta = force, (k, k) and (k,), at given s and constant s'.
 
-    damping includes gyroscopic and Coriolis terms, stiffness centrifugal ones; neither is symmetric in general.
+    names (k,) : of theta, rad or m; in SI units. damping includes gyroscopic and Coriolis terms, stiffness centrifugal
+    ones; neither is symmetric in general.
     """
 
     names: tuple[str, ...]

@@ -13,6 +13,7 @@ from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.formulations.tree_frame import TreeFrame
 from femb.numerics import kinematics, rotations
+from femb.system.system import System
 from femb.system.velocity_coordinates import corotated_vectors
 
 
@@ -21,6 +22,8 @@ class TreeCoordinates:
 
     corotated_frames : quaternions and speeds of the free frames that flexible elements couple; see the contract.
     """
+
+    system: System
 
     def __init__(self, tree: JointTree) -> None:
         self.tree = tree
@@ -93,9 +96,14 @@ class TreeCoordinates:
         p = rotations.normalise(q[:, root.angles])
         return rotations.rotate_back(p, x) if back else rotations.rotate(p, x)
 
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) that q (s, n_q) counts, and of the others those of the last step."""
+        index = self.tree.coordinate_index
+        return np.where(index >= 0, q[:, index], self.system.discrete.angles)
+
     def normalise(self, q: Floats) -> float:
         """Scale quaternions to unit length, in place; returns the largest |p.p - 1| before."""
-        return float(kinematics.normalise(self.tree.coordinates[2], q))
+        return float(kinematics.normalise_each(self.tree.coordinates[2], q.reshape(-1, self.n_q)))
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""

@@ -9,7 +9,6 @@ not formed where a sweep over the tree is sufficient. Source: docs/theory/reduce
 Thompson, AIAA 2011-6277, equations (13) to (18).
 """
 
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -238,7 +237,9 @@ class ReducedForm(TreeCoordinates, TreeForm):
 
     def at(self, q: Floats) -> "ReducedForm":
         """The same form with the joint angles of q in its discrete state."""
-        other = copy(self)
+        # not by ``copy``, which takes several times as long: this is done after every step
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         other.system = self.system_at(q)
         return other
 
@@ -246,5 +247,4 @@ class ReducedForm(TreeCoordinates, TreeForm):
         """The system with the joint angles of q in its discrete state; q counts revolutions in steps of any length."""
         if not self.system.coordinates_of_joints.count:
             return self.system
-        angles = np.where(self.tree.coordinate_index >= 0, q[self.tree.coordinate_index], self.system.discrete.angles)
-        return self.system.with_discrete(replace(self.system.discrete, angles=angles))
+        return self.system.with_discrete(replace(self.system.discrete, angles=self.joint_angles(q[None])[0]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
@@ -72,12 +73,12 @@ class Implicit:
 
 
 @dataclass(frozen=True, eq=False)
-class ReducedMatrices:
+class ReducedMatrices(Brief):
     """M v' + Phi_q^T lambda = Q of a model whose joints form trees, and v = H2 u, at a state.
 
-    velocities (N,), speeds (P,), rows (L,) : names of v, u and lambda. coordinates : names of q. q, u : the state.
-    M (N, N), Q (N,) : mass, and all forces, also gyroscopic ones, except constraint forces. Phi_q (L, N). H2, H2_rate,
-    Hb, Hb_rate (N, P), Ha, Ha_rate (N, N), H1 (N, L), H2_inverse (P, N), with
+    velocities (N,), speeds (P,), rows (L,) : names of v, u and lambda. coordinates : names of q. q (n,) m, rad, u (P,)
+    m/s, rad/s : the state. M (N, N), Q (N,) : mass, and all forces, also gyroscopic ones, except constraint forces.
+    Phi_q (L, N). H2, H2_rate, Hb, Hb_rate (N, P), Ha, Ha_rate (N, N), H1 (N, L), H2_inverse (P, N), with
 
         Ha v = Hb u,   H2 = Ha^-1 Hb,   Phi_q H2 = 0,   [H1 H2]^-1 = [Phi_q; H2^+],   v' = H2 u' + H2' u
     """
@@ -139,7 +140,8 @@ class ReducedMatrices:
 def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floats | None = None) -> JointMatrices:
     """Table 2 for a joint of a model: spherical, perpendicular, parallel, universal or revolute; also in closed loops.
 
-    q, v : coordinates and velocities of a ``femb.system.system.System`` of the model, by default its start.
+    q (n_q,), v (n_v,), m, rad and s : coordinates and velocities of a ``femb.system.system.System`` of the model, by
+    default its start.
 
     Raises ModelError for an unknown joint or one of another kind; ``reduced_matrices`` takes trees of all kinds.
     """
@@ -198,7 +200,7 @@ def reduced_matrices(
     """Ha, Hb, H1, H2, their rates, mass and forces of a model whose joints form trees, at a state.
 
     q, u : coordinates and speeds of its joint tree by name (``ReducedMatrices.coordinates``, ``speeds``), others as at
-    the start; or arrays of all. t : time (s) for loads. root : coordinates of free bodies.
+    the start; or arrays (n,), (P,) of all, in m, rad and s. t : time (s) for loads. root : coordinates of free bodies.
 
     Raises ModelError for closed loops, drivers, engaged latches, unknown names and arrays of wrong length.
     """

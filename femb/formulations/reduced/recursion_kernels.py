@@ -16,8 +16,8 @@ from femb.formulations.hamiltonian.columns import COSINE, DAMPING, FIXED, MASS, 
 from femb.formulations.hamiltonian.momentum_kernels import articulated, inertia_force
 from femb.formulations.hamiltonian.sweep_kernels import base_pose, center_of, pose_of, spatial_inertias
 from femb.formulations.spatial_kernels import add_cross
-from femb.formulations.stage_kernels import stage_state
 from femb.numerics.compile import inlined, kernel
+from femb.numerics.stage_kernels import stage_state
 from femb.numerics.vector3 import product, quaternion_times, rotation
 
 # Kinds of rows: strokes of a free body move the point that the vectors refer to, which changes nothing.

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.brief import Brief
 from femb.base.types import Floats
 from femb.numerics.rotations import cross_matrix
 
@@ -72,7 +73,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Forms:
+class Forms(Brief):
     """Phi_q (L, 12), H1 (12, L), H2 and H2' (12, P), H2^+ (P, 12) of one joint; Ha, Ha' (12, 12) and Hb, Hb' (12, P)
     of Ha v = Hb u, from which H2 = Ha^-1 Hb."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_array, csc_array, csr_array
 
 from femb.base.types import Floats, Ints
 from femb.formulations.joint_tree import JointTree
@@ -69,6 +68,8 @@ class Tangent:
 
     def _geometric(self, swept: Any, force: Floats, q: Floats) -> Any:
         """(n_u, n_u), scipy.sparse: columns (D_j H2)^T f."""
+        from scipy.sparse import csc_array, csr_array
+
         tree, n_u, count = self.tree, self.tree.n_u, len(self.directions)
         subtree_force = force[None].copy()
         apply_H2_T(tree.index, swept[2], swept[4], subtree_force, np.empty((1, n_u)))
@@ -93,6 +94,8 @@ class Tangent:
         retained (n_c,) : indices of the retained rows in the System's multipliers. reactions : derivative of their
         constraint forces by the coordinates. Equations (14) and (15).
         """
+        from scipy.sparse import block_array, csr_array
+
         mass, damping, stiffness = parts
         H, W = changes.H2, changes.by_q
         n = H.shape[0]

@@ -64,10 +64,10 @@ def test_the_file_has_modes_and_shapes(satellite, tmp_path):
     path = satellite.write(tmp_path / "modes.h5")
     arrays = read_content(path).static
     np.testing.assert_array_equal(arrays["modes/frequencies"], satellite.frequencies)
-    assert draw_modes(satellite.results(), tmp_path / "modes.png").stat().st_size > 10_000
+    assert len(draw_modes(satellite.results()).get_axes()) == len(satellite.frequencies)
     assert plot(satellite.results(), tmp_path / "named.png", "modes").exists()
     with pytest.raises(ResultError, match="have no modes: give those of femb modes"):
-        draw_modes(Results({"time": np.zeros(1)}), tmp_path / "no.png")
+        draw_modes(Results({"time": np.zeros(1)}))
 
 
 def femb(*arguments):

@@ -5,7 +5,8 @@ import pytest
 import shared_runs
 
 from femb import ResultError
-from femb.study.quantities import history, known_names
+from femb.results.history import history
+from femb.results.names import known_names, named
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +57,42 @@ def test_all_names_that_are_suggested_exist(satellite, panel):
     for results in (satellite, panel):
         for name in known_names(results):
             assert history(results, name).values.shape in (results.time.shape, (1,)), name
+        for name, full in zip(results.names, (x for x in known_names(results) if "statistics" not in x), strict=True):
+            assert full.endswith(name)
+            np.testing.assert_array_equal(results[name], named(results, full).values, err_msg=name)
+
+
+def test_results_have_keys(satellite, panel):
+    """The names of items alone, ends of beams by words, coordinates of joints; completed in notebooks."""
+    hub, right = satellite.bodies["hub"], satellite.beams["right"]
+    for name, values in {
+        "hub.angular_velocity": hub.angular_velocity,
+        "hub.euler": hub.euler_angles(),
+        "right.tip.deflection": right.deflection[:, -1],
+        "beams.right.tip.deflection.z": right.deflection[:, -1, 2],
+        "right.root.section_moment.y": right.section_moment[:, 0, 0, 1],
+        "right.position.x": right.position[..., 0],
+        "audit.work": satellite.audit.work,
+    }.items():
+        np.testing.assert_array_equal(satellite[name], values, err_msg=name)
+    np.testing.assert_array_equal(panel["hinge.angle rate"], panel.joints["hinge"].rates[:, 0])
+    assert {"hub.position", "right.tip.deflection", "audit.work"} <= set(satellite._ipython_key_completions_())
+    with pytest.raises(TypeError, match="not iterable"):
+        list(satellite)
+    with pytest.raises(ResultError, match="got 3, wanted the name of a quantity"):
+        satellite[3]
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
         ("bodies.hub.angular_velocty.y", "did you mean 'bodies.hub.angular_velocity'"),
-        ("beams.right.7.deflection", "did you mean"),
-        ("bodies.hub", "wanted bodies.NAME.QUANTITY"),
-        ("bodies.hub.velocity.w", "no such quantity"),
+        ("beams.right.7.deflection", "'right' has the nodes 0 to 2"),
+        ("bodies.hub", "wanted ITEM.QUANTITY"),
+        ("bodies.hub.velocity.w", "'velocity' has no component 'w'"),
+        ("right.tip.deflexion", "did you mean 'right.tip.deflection'"),
+        ("hub.reference_position", "does not change with time"),
+        ("hub.euler_angle", "did you mean 'hub.euler_angles'"),
         ("statistics.flops", "no such quantity"),
         ("nonsense", "no such quantity"),
     ],

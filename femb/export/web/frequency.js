@@ -1,0 +1,120 @@
+// Frequency responses: gain and phase of an output by an input, densities of a random shake; poles, static gains.
+
+class Responses {
+  constructor(data, bytes) {
+    this.data = data;
+    this.frequencies = Array.from(arrayOf(data.frequencies, bytes).data);
+    this.gain = arrayOf(data.gain, bytes);
+    this.phase = arrayOf(data.phase, bytes);
+    this.density = data.density && arrayOf(data.density, bytes);
+    const list = (names, word) => element(
+      "select", { ariaLabel: word, onchange: () => this.draw() }, names.map((name, k) => new Option(name, String(k))),
+    );
+    this.output = list(data.outputs, "output");
+    this.input = list(data.inputs, "input");
+    this.stack = element("div", { className: "stack" });
+    this.plots = [];
+    const choices = [labelled("output", this.output)];
+    if (data.inputs.length > 1) choices.push(labelled("input", this.input));
+    else choices.push(element("span", { className: "hint" }, `by ${data.inputs[0]}`));
+    const hint = element("p", { className: "hint" }, "Drag across a plot to enlarge a span of frequencies; double-click shows all.");
+    this.place = element("div", {}, element("div", { className: "options" }, choices), this.stack, hint);
+    new ResizeObserver(() => this.resize()).observe(this.stack);
+    // begin with an output that the shake moves
+    const first = data.shaken.findIndex((row) => row.peak);
+    if (first > 0 && first < data.outputs.length) this.output.value = String(first);
+    this.draw();
+  }
+
+  draw() {
+    for (const plot of this.plots) plot.destroy();
+    this.stack.replaceChildren();
+    const k = Number(this.output.value) * this.data.inputs.length + Number(this.input.value);
+    const row = this.data.shaken[Number(this.output.value)];
+    if (row && !row.peak) {
+      this.plots = [];
+      this.stack.append(element("p", {}, "This output is zero: the shake does not move it."));
+      return;
+    }
+    const amplitude = columnOf(this.gain, k).map((x) => (x === null ? null : 10 ** (x / 20)));
+    this.plots = [this.drawn("gain", amplitude, true, 260)];
+    if (this.density) {
+      const values = columnOf(this.density, Number(this.output.value)).map((x) => (x === null ? null : 10 ** (x / 10)));
+      const unit = row && row.unit ? (row.unit.length > 1 ? `(${row.unit})²/Hz` : `${row.unit}²/Hz`) : "SI units squared/Hz";
+      this.plots.push(this.drawn(`density, ${unit}`, values, true, 260));
+    }
+    this.plots.push(this.drawn("phase (deg)", columnOf(this.phase, k), false, 170));
+  }
+
+  drawn(title, values, logarithmic, height) {
+    const positive = values.filter((x) => x !== null && x > 0);
+    const log = logarithmic && positive.length > 0;
+    // near one: uPlot divides logarithmic axes by rounding
+    const unit = log ? 10 ** Math.round(Math.log10(Math.max(...positive))) : 1;
+    const x = { time: false, distr: 3, range: (_, low, high) => [low, high] };
+    const side = { size: 66, label: title, labelSize: 18, labelFont: "12px system-ui, sans-serif" };
+    const degrees = { ...side, incrs: [15, 30, 45, 90, 180, 360, 720, 1440] };
+    const options = {
+      width: this.width(), height, cursor: { sync: { key: "femb-frequency" }, drag: { x: true, y: false } },
+      scales: { x, y: log ? { distr: 3 } : {} },
+      axes: [logarithmicAxis({ size: 28 }), log ? logarithmicAxis(side, unit) : plotAxis(degrees)],
+      series: [
+        { label: "frequency (Hz)", value: (_, f) => shortNumber(f, 5) },
+        { label: title, stroke: PALETTE[0], width: 1.5, points: { show: false }, value: (_, y) => (y === null ? "–" : shortNumber(y * unit, 5)) },
+      ],
+    };
+    const box = element("div", { className: "plot" });
+    this.stack.append(box);
+    return new libraries.uPlot(options, [this.frequencies, values.map((y) => (y === null ? null : y / unit))], box);
+  }
+
+  width() {
+    return Math.max(260, this.stack.clientWidth || 600);
+  }
+
+  resize() {
+    const width = this.width();
+    for (const plot of this.plots) if (plot.width !== width) plot.setSize({ width, height: plot.height });
+  }
+}
+
+/** The tables of a linear model or a base shake. */
+function responseTables(data) {
+  const parts = [];
+  if (data.shaken.length) {
+    const value = (word, title) => ({ title, text: (row) => (row[word] === null ? "–" : `${shortNumber(row[word], 5)} ${row.unit}`), key: (row) => row[word], number: true });
+    const columns = [
+      { title: "output", text: (row) => row.output }, { ...value("peak", "peak by unit acceleration"), text: (row) => shortNumber(row.peak, 5) },
+      { title: "at (Hz)", text: (row) => (row.peak ? shortNumber(row.peak_frequency, 5) : "–"), key: (row) => row.peak_frequency, number: true },
+    ];
+    if ("rms" in data.shaken[0]) columns.push(value("rms", "RMS"), value("miles", "RMS by Miles"));
+    parts.push(table(columns, data.shaken));
+  }
+  if (data.poles.length) {
+    const columns = [
+      { title: "frequency (Hz)", text: (row) => shortNumber(row.frequency, 6), key: (row) => row.frequency, number: true },
+      { title: "damping (%)", text: (row) => (row.damping === null ? "–" : Math.abs(row.damping) < 1e-9 ? "0" : shortNumber(100 * row.damping, 4)), key: (row) => row.damping, number: true },
+      { title: "real (1/s)", text: (row) => (Math.abs(row.damping) < 1e-9 ? "0" : shortNumber(row.real, 5)), key: (row) => row.real, number: true },
+      { title: "imaginary (1/s)", text: (row) => shortNumber(row.imaginary, 6), key: (row) => row.imaginary, number: true },
+    ];
+    parts.push(element("h3", {}, "Poles"), element("p", { className: "hint" }, "One row for each conjugate pair."), table(columns, data.poles));
+  }
+  if (data.gains) {
+    const columns = [{ title: "output", text: (row) => row.name }, ...data.inputs.map((name, c) => (
+      { title: name, text: (row) => shortNumber(row.values[c], 6), key: (row) => row.values[c], number: true }
+    ))];
+    const rows = data.gains.map((values, k) => ({ name: data.outputs[k], values }));
+    parts.push(element("h3", {}, "Static gains"), table(columns, rows));
+  } else if (data.poles.length) {
+    parts.push(element("p", { className: "hint" }, "There are no static gains: the model has rigid motions."));
+  }
+  if (data.hankel) {
+    const columns = [
+      { title: "number", text: (_, k) => String(k + 1), number: true },
+      { title: "Hankel singular value", text: (row) => shortNumber(row, 6), key: (row) => row, number: true },
+    ];
+    parts.push(element("h3", {}, "Hankel singular values"), table(columns, data.hankel));
+  }
+  if (data.left_out) parts.push(element("p", { className: "hint" }, `There was no room for the responses of ${data.left_out} further outputs.`));
+  return parts;
+}

@@ -1,0 +1,68 @@
+// The runs of a study: a chart of one column over another, distributions, statistics and the table.
+
+function studySection(study) {
+  const rows = study.values[0].map((_, k) => study.columns.map((_, c) => study.values[c][k]));
+  const columns = study.columns.map((title, c) => ({
+    title, number: typeof study.values[c][0] === "number", key: (row) => row[c],
+    text: (row) => (typeof row[c] === "number" ? shortNumber(row[c], 6) : row[c] === null ? "–" : String(row[c])),
+  }));
+  const column = (label) => ({ label, values: study.values[study.columns.indexOf(label)] });
+  const numeric = (each) => each.values.some((value) => typeof value === "number");
+  const [variables, outputs] = [study.variables.map(column).filter(numeric), study.outputs.map(column).filter(numeric)];
+  const parts = [element("p", {}, `${study.runs} runs, ${study.failed} failed; design: ${study.design}.`)];
+  if (outputs.length) {
+    parts.push(chart([...variables, ...outputs], [...outputs, ...variables], {}));
+    parts.push(element("h3", {}, "Distribution"), histogram([...outputs, ...variables]));
+  }
+  const statistics = outputs.map((each) => {
+    const known = each.values.filter((value) => typeof value === "number").sort((a, b) => a - b);
+    const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+    const squares = known.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+    const deviation = known.length > 1 ? Math.sqrt(squares / (known.length - 1)) : 0;
+    return { label: each.label, least: known[0], median: quantile(known, 0.5), mean, deviation, largest: known.at(-1) };
+  });
+  const words = ["least", "median", "mean", "deviation", "largest"];
+  const shown = words.map((word) => ({ title: word, text: (row) => shortNumber(row[word], 6), key: (row) => row[word], number: true }));
+  parts.push(element("h3", {}, "Outputs"), table([{ title: "output", text: (row) => row.label }, ...shown], statistics));
+  parts.push(element("h3", {}, "Runs"), table(columns, rows));
+  if (rows.length < study.runs) parts.push(element("p", { className: "hint" }, `The first ${rows.length} of ${study.runs} runs; sweep.csv has all.`));
+  return parts;
+}
+
+function quantile(ordered, part) {
+  const place = part * (ordered.length - 1);
+  const k = Math.floor(place);
+  return k + 1 < ordered.length ? ordered[k] + (place - k) * (ordered[k + 1] - ordered[k]) : ordered[k];
+}
+
+const BINS = { least: 5, most: 30 };
+
+/** How often values of a chosen column occur, as bars. */
+function histogram(columns) {
+  const place = element("div", { className: "chart" });
+  const list = element("select", { ariaLabel: "column", onchange: () => draw() }, columns.map((each, k) => new Option(each.label, String(k))));
+  const draw = () => place.replaceChildren(histogramPicture(columns[Number(list.value)]));
+  draw();
+  return element("div", {}, element("div", { className: "options" }, labelled("of", list)), place);
+}
+
+function histogramPicture({ label, values }) {
+  const known = values.filter((value) => typeof value === "number");
+  const { picture, make } = emptyPicture();
+  if (!known.length) return picture;
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const count = high > low ? Math.max(BINS.least, Math.min(BINS.most, Math.ceil(Math.sqrt(known.length)))) : 1;
+  const width = (high - low) / count || 1;
+  const bins = new Array(count).fill(0);
+  for (const value of known) bins[Math.min(count - 1, Math.floor((value - low) / width))] += 1;
+  const edges = high > low ? [low, high] : [low - 0.5, low + 0.5];
+  const axes = drawAxes(picture, make, ticksOf(edges), ticksOf([0, Math.max(...bins)]), label, "runs");
+  bins.forEach((number, k) => {
+    const [from, to] = [edges[0] + k * width, edges[0] + (k + 1) * width];
+    const box = { x: axes.across(from) + 0.5, y: axes.upwards(number), width: axes.across(to) - axes.across(from) - 1 };
+    const bar = make("rect", { class: "bin", ...box, height: axes.upwards(0) - axes.upwards(number) });
+    bar.append(make("title", {}, `${shortNumber(from, 5)} to ${shortNumber(to, 5)}: ${number}`));
+    picture.append(bar);
+  });
+  return picture;
+}

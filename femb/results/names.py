@@ -1,0 +1,166 @@
+"""Quantities of results by name: the names of tables, spectra, figures and outputs of studies.
+
+ITEM.QUANTITY                             as hub.position, with the quantities of docs/reference/results.md; with its
+                                          kind, bodies.hub.position, where items of several kinds have the name
+BEAM.NODE.QUANTITY                        at a node, counted from 0, or from -1 at the end; root and tip are the ends
+JOINT.COORDINATE, JOINT.COORDINATE rate, JOINT.COORDINATE acceleration
+audit.QUANTITY, statistics.WORD           of the whole run
+
+A last .x, .y, .z, .w, name or number selects a component. As one number over time, `history`, a vector is its magnitude
+and a quantity of a beam without a node the largest magnitude along it. The names are those of the outputs of linear
+models (``femb.analysis.linear.outputs``), where these have the same quantity.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from femb.base.errors import ResultError
+from femb.base.values import shown
+from femb.results.arrays import listing
+from femb.results.beam import Beam
+from femb.results.groups import GROUPS
+from femb.results.named import COMPUTED, LINEAR, STRESSES, Named, array_of, at_node, components_of, coordinates_of
+from femb.results.quantity import Group
+
+if TYPE_CHECKING:
+    from femb.results.results import Results
+
+DERIVED = {
+    **dict.fromkeys(("displacement", "deflection"), ("position",)),
+    "rotation": ("quaternion",),
+    **dict.fromkeys(("axial_stress", "shear_stress", "von_mises"), ("stress_section", "midpoint_force")),
+}
+"""Quantities that groups compute where they are not recorded, and what from."""
+COORDINATES = {"": "coordinates", " rate": "rates", " acceleration": "accelerations"}
+ENDS = {"root": 0, "tip": -1}
+SHORT = {"euler": "euler_angles"}
+"""Other words for quantities."""
+
+
+def named(results: "Results", name: str) -> Named:
+    """The quantity of a name. Raises ResultError, which names what there is: none of the name, or several."""
+    if not isinstance(name, str):
+        raise ResultError(f"got {shown(name)}, wanted the name of a quantity, as 'hub.position'")
+    places = list(_places(results, name.replace("/", ".")))
+    found = [each for group, rest in places if (each := _named(results, group, rest)) is not None]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ResultError(
+            f"got {name!r}; there are several: give one of {', '.join(repr(each.path) for each in found)}"
+        )
+    for group, rest in places:
+        word = rest.partition(".")[0]
+        if word in group.arrays and f"{group.path}/{word}" not in results.series:
+            raise ResultError(f"got {name!r}, which does not change with time")
+    raise ResultError(
+        f"got {name!r}, no such quantity in the results; wanted ITEM.QUANTITY, BEAM.NODE.QUANTITY or JOINT.COORDINATE, "
+        f"with a last .x, .y or .z for one component; {_instead(results, name, places)}"
+    )
+
+
+def _instead(results: "Results", name: str, places: list[tuple[Group, str]]) -> str:
+    """What there is instead of a name: the most similar names, or those of its item, or the items."""
+    if not places:
+        close = get_close_matches(name, [*known_names(results), *short_names(results)], n=3, cutoff=0.6)
+        items = listing(dict.fromkeys(group.name for group in results.groups()))
+        return f"did you mean {', '.join(map(repr, close))}?" if close else f"items are {items}"
+    group, rest = places[0]
+    start, words = name[: len(name) - len(rest)], dict.fromkeys(_words(results, group))
+    if isinstance(group, Beam) and "position" in group:
+        node, _, more = rest.partition(".")
+        last = group["position"].shape[1] - 1
+        if node.removeprefix("-").isdecimal() and not -last - 1 <= int(node) <= last:
+            return f"{group.name!r} has the nodes 0 to {last}"
+        if more and (node in ENDS or node.removeprefix("-").isdecimal()):
+            start, rest = f"{start}{node}.", more
+    word, _, component = rest.partition(".")
+    if component and word in words:
+        return f"{word!r} has no component {component!r}"
+    close = [start + match for match in get_close_matches(rest, [*words, *SHORT], n=3, cutoff=0.6)]
+    return f"did you mean {', '.join(map(repr, close))}?" if close else f"{group.name!r} has {listing(words)}"
+
+
+def known_names(results: "Results") -> list[str]:
+    """The full names of all quantities over time, of beams also at their ends, without components."""
+    names = [f"statistics.{word}" for word in results.statistics]
+    for group in results.groups():
+        path = group.path.replace("/", ".")
+        for word in _words(results, group):
+            at_ends = isinstance(group, Beam) and _named(results, group, f"0.{word}") is not None
+            names += [f"{path}.{node}{word}" for node in ("", *(("root.", "tip.") if at_ends else ()))]
+    return names
+
+
+def short_names(results: "Results") -> list[str]:
+    """The names of all quantities over time as `named` takes them, without kinds of items where these are clear."""
+    names = [name for name in known_names(results) if not name.startswith("statistics.")]
+    short = [name if name.startswith("audit.") else name.partition(".")[2] for name in names]
+    counts = Counter(short)
+    return [brief if counts[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
+
+
+def _words(results: "Results", group: Group) -> list[str]:
+    """The quantities of a group over time, and the coordinates of a joint."""
+    known = group.quantities()
+    words = [word for word in group.arrays if f"{group.path}/{word}" in results.series]
+    words += [word for word in COMPUTED if hasattr(type(group), word) and "quaternion" in group]
+    words += [word for word, of in DERIVED.items() if word in known and word not in group and _has(group, of)]
+    if group.path.startswith("joints/"):
+        ends = [ending for ending, word in COORDINATES.items() if word in group]
+        words += [f"{name}{ending}" for name in coordinates_of(group) for ending in ends]
+    return words
+
+
+def _has(group: Group, words: tuple[str, ...]) -> bool:
+    return all(word in group for word in words)
+
+
+def _places(results: "Results", name: str) -> Iterator[tuple[Group, str]]:
+    """The groups that the beginning of a name may mean, of each kind the one with the longest name, and the remainder.
+
+    Names of items may contain dots.
+    """
+    for kind in GROUPS:
+        groups = {"audit": results.audit} if kind == "audit" else dict(getattr(results, kind))
+        for start in ("", f"{kind}."):
+            matching = [item for item in groups if name.startswith(f"{start}{item}.")]
+            if matching and not (kind == "audit" and start):
+                item = max(matching, key=len)
+                yield groups[item], name[len(start) + len(item) + 1 :]
+
+
+def _named(results: "Results", group: Group, rest: str) -> Named | None:
+    """A quantity of a group; None where there is none of that name."""
+    if group.path.startswith("joints/"):
+        for ending, word in COORDINATES.items():
+            coordinate, names = rest.removesuffix(ending), coordinates_of(group)
+            if rest.endswith(ending) and coordinate in names and word in group:
+                unit = ("m" if coordinate in LINEAR else "rad") + {"": "", " rate": "/s"}.get(ending, "/s2")
+                return Named(group, word, None, group[word], unit, names.index(coordinate))
+    node: int | None = None
+    if isinstance(group, Beam):
+        first, _, more = rest.partition(".")
+        if first in ENDS or first.removeprefix("-").isdecimal():
+            node, rest = ENDS[first] if first in ENDS else int(first), more
+    word, _, component = rest.partition(".")
+    word = word if word in group else SHORT.get(word, word)
+    array, unit = array_of(group, word)
+    if array is not None and node is not None and isinstance(group, Beam):
+        array = at_node(group, word, array, node)
+    if array is None or array.shape[:1] != results.time.shape:
+        return None
+    quantity = group.quantities().get(word)
+    if quantity is not None and quantity.sizes[:1] != ["T"]:
+        return None
+    if not component:
+        return Named(group, word, node, array, unit)
+    if array.ndim < 2 or (word in STRESSES and node is None):
+        return None
+    names = components_of(group, array)
+    column = names.index(component) if component in names else -1
+    if column < 0 and component.isdecimal() and array.ndim == 2 and int(component) < array.shape[-1]:
+        column = int(component)
+    return None if column < 0 else Named(group, word, node, array, unit, column)

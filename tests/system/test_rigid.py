@@ -1,0 +1,93 @@
+"""Rigid bodies and joints in one compiled call: the equations, projections and runs of single calls."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import femb
+from femb.elements import Ground, JointEnd, Load, PointMass, Revolute, RigidBody
+from femb.system.rigid import RigidBodies
+from femb.system.system import System
+
+Z = (0.0, 0.0, 1.0)
+
+
+def four_bar():
+    """A closed loop with dependent rows, and a point mass on a rod beside it."""
+    model = femb.Model("four-bar linkage", gravity=(0.3, -9.81, 0.0))
+    ends = [(0.0, 0.0), (0.2, 0.6), (0.9, 0.8), (1.0, 0.0)]
+    for k, (a, b) in enumerate(pairwise(ends)):
+        middle, along = 0.5 * np.add(a, b), np.subtract(b, a)
+        turn = 0.5 * np.arctan2(along[1], along[0])
+        model.add(
+            RigidBody(
+                f"rod_{k}", 1.0 + k, (0.02, 0.1, 0.1), position=(*middle, 0.0), center_of_mass=(0.02, 0.01, 0.0),
+                quaternion=(np.cos(turn), 0.0, 0.0, np.sin(turn)),
+            )
+        )  # fmt: skip
+    half = [0.5 * np.hypot(*np.subtract(b, a)) for a, b in pairwise(ends)]
+    model.add(Revolute("left", Ground().at((0, 0, 0), direction=Z), JointEnd("rod_0", at=(-half[0], 0, 0)), rates=2.0))
+    for k in (0, 1):
+        first = JointEnd(f"rod_{k}", at=(half[k], 0, 0), axis=Z)
+        model.add(Revolute(f"pin_{k}", first, JointEnd(f"rod_{k + 1}", at=(-half[k + 1], 0, 0))))
+    model.add(Revolute("right", JointEnd("rod_2", at=(half[2], 0, 0), axis=Z), Ground().at((1, 0, 0), direction=Z)))
+    model.add(PointMass("bob", 0.5, position=(-1.0, 0.0, 0.0)))
+    model.add(femb.elements.Distance("thread", JointEnd("ground"), JointEnd("bob")))
+    return model
+
+
+@pytest.fixture(scope="module")
+def system():
+    return System(four_bar(), assemble=True)
+
+
+def moved(system):
+    """A state slightly off the constraints."""
+    rng = np.random.default_rng(1)
+    q = system.retract(system.q0, 1e-5 * rng.standard_normal(system.n_v))
+    return q, system.v0 + 1e-4 * rng.standard_normal(system.n_v)
+
+
+def test_rates_are_those_of_the_equations(system):
+    q, v = moved(system)
+    y, K = np.concatenate([q, v, [0.0]]), np.empty((1, len(q) + len(v) + 1))
+    system.stages(np.zeros((1, 1)), 0, 1, 0.0, y, K)
+    n_q = system.n_q
+    np.testing.assert_allclose(K[0, n_q:-1], system.acceleration(np.zeros(0), q, v), rtol=0.0, atol=1e-10)
+    np.testing.assert_array_equal(K[0, :n_q], system.rates(q[None], v[None])[0])
+    assert K[0, -1] == 0.0
+
+
+def test_projections_are_those_of_single_calls(system, monkeypatch):
+    q, v = moved(system)
+    got = system.rigid.projected(system, q, v)
+    monkeypatch.setattr(RigidBodies, "projected", lambda *_: None)
+    for mine, wanted in zip(got, system.projected(np.zeros(0), q, v), strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=0.0, atol=1e-11)
+    assert np.abs(system.position_residual(np.zeros(0), *got)).max() < 1e-12
+
+
+def test_runs_are_those_of_single_stages(monkeypatch):
+    options = {"method": "rk", "start": "assembled", "duration": 0.4, "output_interval": 0.1, "rtol": 1e-8}
+    got = femb.simulate(four_bar(), **options)
+    monkeypatch.setattr(System, "has_stages", False)
+    monkeypatch.setattr(RigidBodies, "projected", lambda *_: None)
+    wanted = femb.simulate(four_bar(), **options)
+    assert got.statistics["steps"] == wanted.statistics["steps"] > 3
+    assert got.statistics["evaluations"] == wanted.statistics["evaluations"]
+    for body in ("rod_1", "bob"):
+        np.testing.assert_allclose(got.bodies[body].position, wanted.bodies[body].position, rtol=0.0, atol=1e-10)
+
+
+def test_another_weight_and_other_elements(system):
+    q, v = moved(system)
+    light = system.with_gravity(np.zeros(3))
+    y, K = np.concatenate([q, v, [0.0]]), np.empty((1, len(q) + len(v) + 1))
+    light.stages(np.zeros((1, 1)), 0, 1, 0.0, y, K)
+    wanted = light.acceleration(np.zeros(0), q, v)
+    np.testing.assert_allclose(K[0, system.n_q : -1], wanted, rtol=0.0, atol=1e-10)
+    model = four_bar()
+    model.add(Load("push", body="rod_1", force=(1.0, 0.0, 0.0)))
+    assert system.has_stages
+    assert not System(model, assemble=True).has_stages
