@@ -36,7 +36,7 @@ class InputError(TrialError):
 
 
 def raised(label: str, t: float, error: Exception) -> InputError:
-    """The TrialError for an exception in a user's function, to be raised from it: steppers try shorter steps."""
+    """The error for an exception in a user's function, to be raised from it: steppers try shorter steps."""
     return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
@@ -131,11 +131,8 @@ class Batch:
         self.force_tangent(u, q, v, damping, stiffness)
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates.
-
-        Steps end where one of them passes through zero. k = 0 for elements whose stiffness never jumps, or changes
-        over a range that steps resolve.
-        """
+        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates; steps end there. k = 0
+        for elements whose stiffness never jumps, or changes over a range that steps resolve."""
         return np.empty((len(q), 0)), np.empty((len(q), 0))
 
     def mass(self, q: Floats, mass: Floats) -> None:
@@ -174,9 +171,7 @@ class Batch:
 
     def records(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
         """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.results.frames.Frames).
-
-        batches : all batches of the system, for contributions of others to the values.
-        """
+        batches : all batches of the system, for contributions of others to the values."""
         return {}
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
@@ -232,14 +227,11 @@ class Batch:
         return self
 
     def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
-        """out (n_v,) += what the force, linear about the stresses of their own, has more than that at q: nothing where
-        the force is linear in the stress."""
+        """out (n_v,) += what the force, linear about the stresses of their own, has more than that at q, if any."""
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations.
-
-        Elements without mass implement it instead of ``matrices`` and ``tangent``.
-        """
+        """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations; elements
+        without mass implement it instead of ``matrices`` and ``tangent``."""
         raise NotImplementedError(f"{type(self).__name__} has no exact tangent")
 
 
