@@ -131,8 +131,8 @@ class Batch:
         self.force_tangent(u, q, v, damping, stiffness)
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates; steps end there. k = 0
-        for elements whose stiffness never jumps, or changes over a range that steps resolve."""
+        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates; steps end there.
+        k = 0 for elements whose stiffness never jumps, or changes over a range that steps resolve."""
         return np.empty((len(q), 0)), np.empty((len(q), 0))
 
     def mass(self, q: Floats, mass: Floats) -> None:
