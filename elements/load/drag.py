@@ -82,8 +82,8 @@ class Drag(Item):
         return {(): Place(beam=self.beam)}
 
     def forces(self, velocity: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]:
-        """Force per length (..., 3) at points with this velocity and this derivative of the place along the beam, and
-        its derivatives (..., 3, 3) by the velocity and by that slope."""
+        """Force per length (..., 3), N/m, at points with this velocity (..., 3), m/s, and this slope (..., 3), the
+        derivative of the place along the beam; and its derivatives (..., 3, 3) by the velocity and by the slope."""
         u, half = velocity - self.wind, 0.5 * self.density * self.width
         size = np.linalg.norm(slope, axis=-1)[..., None, None]
         t = slope / size[..., 0]
