@@ -94,7 +94,7 @@ class EigenProblem:
         else:
             free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), np.zeros_like(v), False
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
-        low_rank = free.low_rank_tangent(q, v)
+        low_rank = free.low_rank_tangent(u, q, v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
